@@ -154,6 +154,16 @@ int64_t BytesOf(const v1::Manifest& manifest) {
   return bytes;
 }
 
+std::string ManifestDigest(const v1::Manifest& manifest) {
+  // Its fields in a fixed form, because serialized messages need not be the same in all versions.
+  std::string text;
+  for (const v1::ArtifactFile& file : manifest.files()) {
+    text += fmt::format("{} {} {}\n", file.path().size(), file.path(), file.executable() ? "x" : "-");
+    for (const v1::BlobName& blob : file.blobs()) text += fmt::format("{} {}\n", blob.digest(), blob.size());
+  }
+  return DigestOf(text);
+}
+
 absl::StatusOr<Listing> ListFolder(const FolderName& folder) {
   const absl::StatusOr<OpenFolder> open = OpenFolder::Open(folder);
   if (!open.ok()) return open.status();

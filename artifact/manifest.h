@@ -28,6 +28,10 @@ absl::Status CheckManifest(const v1::Manifest& manifest);
 std::vector<v1::BlobName> BlobsOf(const v1::Manifest& manifest);
 int64_t BytesOf(const v1::Manifest& manifest);
 
+// The name of a packed folder of code: a SHA-256 over the manifest's paths, blobs and executable bits.
+std::string ManifestDigest(const v1::Manifest& manifest);
+inline constexpr int64_t kMaxSourceBytes = int64_t{1} << 30;
+
 // The regular files of a folder at one moment.
 struct Listing {
   struct Entry {

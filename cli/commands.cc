@@ -14,7 +14,7 @@ namespace {
 std::string GroupOf(const std::string& command) {
   static const std::map<std::string, std::vector<std::string>> kGroups = {
       {"Jobs", {"plan", "simulate", "submit", "list", "describe", "watch", "stop", "delete"}},
-      {"Results", {"trials", "best", "analytics", "metrics", "compare", "logs", "replay"}},
+      {"Results", {"trials", "best", "source", "analytics", "metrics", "compare", "logs", "replay"}},
       {"Ask and tell", {"ask", "tell", "complete"}},
       {"Workers", {"workers", "cordon", "drain", "uncordon"}}};
   for (const auto& [group, commands] : kGroups) {
@@ -101,9 +101,7 @@ CLI::App* Commands::Add(const std::string& name, const std::string& help, Format
     std::string choice = OneOf(words);
     choice.insert(words.front().size(), " (default)");
     formats_[name] = WordOf(words);
-    command->add_option("-o,--output", flags_.output, choice)
-        ->check(formats_[name])
-        ->option_text("FORMAT");
+    command->add_option("-o,--output", flags_.output, choice)->check(formats_[name])->option_text("FORMAT");
   }
   runs_[name] = std::move(run);
   return command;
@@ -214,8 +212,7 @@ void Commands::DefineJobs() {
       ->check(Whole(1, INT64_MAX))
       ->needs(into)
       ->option_text("N");
-  best->add_flag("--checkpoint", f.download.checkpoint,
-                 "download the newest checkpoint instead of the model")
+  best->add_flag("--checkpoint", f.download.checkpoint, "download the newest checkpoint instead of the model")
       ->needs(into)
       ->option_text(" ");
   best->add_flag("--front", f.front,
@@ -225,6 +222,15 @@ void Commands::DefineJobs() {
   Job(Add("analytics", "One row per trial: hyperparameters, objective, resource, times, reason",
           Formats::kTable, [&f](Session& session) { return ShowAnalytics(session, f.job); }),
       &f.job);
+
+  CLI::App* source = Add("source", "Show which code a job runs, or download it", Formats::kTextJson,
+                         [&f](Session& session) { return DownloadSource(session, f.job, f.source_folder); });
+  Job(source, &f.job);
+  source
+      ->add_option("--download", f.source_folder,
+                   "download the job's source into this directory; created if missing")
+      ->check(NotEmpty(4096))
+      ->option_text("DIR");
 
   CLI::App* metrics = Add("metrics", "Learning curves: what trials reported", Formats::kTable,
                           [&f](Session& session) { return ShowMetrics(session, f.metrics); });
@@ -331,10 +337,9 @@ void Commands::DefineSearch() {
       ->needs(suggest)
       ->option_text("JOB ...");
 
-  CLI::App* simulate =
-      Add("simulate",
-          "Run a job file over a table of recorded learning curves, in virtual time; needs no server",
-          Formats::kTextJson, [&f](Session& session) { return ShowSimulation(session, f.simulate); });
+  CLI::App* simulate = Add(
+      "simulate", "Run a job file over a table of recorded learning curves, in virtual time; needs no server",
+      Formats::kTextJson, [&f](Session& session) { return ShowSimulation(session, f.simulate); });
   File(simulate, &f.simulate.file, &f.simulate.name);
   simulate
       ->add_option(
@@ -427,9 +432,8 @@ void Commands::DefineAsks() {
 
   AddTell("tell", "Report metric values of an asked trial, and learn whether to continue",
           [&f](Session& session) { return Tell(session, f.tell); });
-  CLI::App* complete =
-      AddTell("complete", "Mark an asked trial as done, or as failed",
-              [&f](Session& session) { return Complete(session, f.tell); });
+  CLI::App* complete = AddTell("complete", "Mark an asked trial as done, or as failed",
+                               [&f](Session& session) { return Complete(session, f.tell); });
   complete->add_flag("--failed", f.tell.failed, "the attempt failed");
   complete->add_option("--reason", f.tell.reason, "why it failed")
       ->check(NotEmpty(4096))
@@ -449,8 +453,8 @@ void Commands::DefineBackup() {
 
 void Commands::DefineTokens() {
   Flags& f = flags_;
-  CLI::App* token = Add("token", "Create, list and revoke access tokens",
-                        Formats::kTextJson, [&f](Session& session) { return f.token_run(session); });
+  CLI::App* token = Add("token", "Create, list and revoke access tokens", Formats::kTextJson,
+                        [&f](Session& session) { return f.token_run(session); });
   token->require_subcommand(1);
 
   CLI::App* create = token->add_subcommand("create", "Create a token; it is printed once and never again");

@@ -40,6 +40,7 @@ struct Flags {
   TellOptions tell;
   TrialsOptions trials;
   DownloadOptions download;
+  std::string source_folder;  // "": no download
   MetricsOptions metrics;
   LogsOptions logs;
   int64_t trial = 0;  // 0: not given

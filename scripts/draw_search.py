@@ -69,11 +69,13 @@ def draw(job, parts, curves, folder):
         above.plot([x], [y], "o", color=colour, markersize=4)
     above.set(ylabel=f"best {concepts.METRIC}\nso far", ylim=(steps[len(steps) // 4][1] - 0.005, best + 0.004))
     below.set(xlabel=f"rounds that the job has trained ({FURTHEST * len(last):,} would train its {len(last)} trials through)",
-              ylabel="round of the trial", xlim=(0, spent), ylim=(0, FURTHEST * 1.03))
+              ylabel="round of the trial", xlim=(0, spent), ylim=(0, FURTHEST * 1.1))
+    below.set_yscale("symlog", base=3, linthresh=1, linscale=0.6)
+    below.set_yticks([0, 1, 3, 9, 27, 81], ["0", "1", "3", "9", "27", "81"])
     for name, colour in RULES.values():
         if units[name]:
             below.plot([], [], color=colour, linewidth=2.5, label=f"{name}: {units[name] / spent:.0%}")
-    figure.legend(*below.get_legend_handles_labels(), loc="outside upper center", ncols=len(RULES), frameon=False)
+    above.legend(*below.get_legend_handles_labels(), loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(RULES), frameon=False)
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "search-default.svg", metadata={"Date": None})
     print(folder / "search-default.svg")

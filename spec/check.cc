@@ -14,6 +14,7 @@
 #include "spec/check_hyperparameters.h"
 #include "spec/check_search.h"
 #include "spec/check_size.h"
+#include "spec/check_source.h"
 #include "spec/placeholders.h"
 #include "spec/values.h"
 #include "spec/violations.h"
@@ -59,6 +60,7 @@ class SpecChecker {
       Add("working_directory", "is " + Quoted(spec_.working_directory()) + "; expected an absolute path");
     }
     Trainer();
+    AddAll(CheckSource(spec_));
     Channels();
     AddAll(CheckHyperparameters(spec_));
     Enums();
@@ -111,7 +113,7 @@ class SpecChecker {
         Add(at + ".name", Quoted(metric.name()) + " is defined twice; expected every metric once");
         break;
       }
-      Expression(at + ".regex", metric.regex(), "the metric's value");
+      if (!metric.regex().empty()) Expression(at + ".regex", metric.regex(), "the metric's value");
     }
     if (!trainer_.resource_regex().empty()) {
       Expression("trainer.resource_regex", trainer_.resource_regex(), "the resource level");

@@ -138,7 +138,8 @@ std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec, Training traini
     return violations;
   }
   const MayTell told = may_tell ? may_tell : [](const std::string&) { return true; };
-  const bool told_of_folder = told(folder);
+  // Trials with a source do not run in it.
+  const bool told_of_folder = told(folder) && spec.trainer().source().empty();
   const bool here = starts && training == Training::kHere;
   std::error_code error;
   if (here && told_of_folder && !fs::is_directory(folder, error)) {
@@ -151,7 +152,7 @@ std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec, Training traini
   }
   if (here) CheckChannels(spec, folder, told, &violations);
   if (!may_tell) CheckWarmStart(spec, folder, &violations);
-  if (here) CheckProgram(spec, folder, told, &violations);
+  if (here && spec.trainer().source().empty()) CheckProgram(spec, folder, told, &violations);
   return violations;
 }
 

@@ -7,8 +7,8 @@
 namespace winnow {
 namespace {
 
-constexpr const char* kArtifactKinds[] = {"checkpoint", "model"};
-constexpr EnumTexts<ArtifactKind, 2> kArtifactKindTexts("artifacts.kind", kArtifactKinds);
+constexpr const char* kArtifactKinds[] = {"checkpoint", "model", "source"};
+constexpr EnumTexts<ArtifactKind, 3> kArtifactKindTexts("artifacts.kind", kArtifactKinds);
 
 std::string SelectBlobs(const char* manifest, const char* rest) {
   return fmt::format("SELECT artifact, job, trial, kind, attempt, resource, {}, create_us FROM artifacts {}",

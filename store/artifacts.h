@@ -11,9 +11,9 @@
 
 namespace winnow {
 
-enum class ArtifactKind { kCheckpoint, kModel };
+enum class ArtifactKind { kCheckpoint, kModel, kSource };
 
-// A folder of a trial stored by its worker: the newest of its kind.
+// A folder of a trial stored by its worker: the newest of its kind. Or the source of a job, of trial 0.
 struct ArtifactRow {
   int64_t key = 0;
   int64_t job = 0;
@@ -32,7 +32,7 @@ struct BlobRow {
   bool operator==(const BlobRow&) const = default;
 };
 
-// The text in the table: "checkpoint" or "model".
+// The text in the table: "checkpoint", "model" or "source".
 const char* TextOf(ArtifactKind kind);
 
 // Artifacts, and the blobs that they use. A blob has a row as long as an artifact uses it.

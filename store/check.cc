@@ -71,7 +71,8 @@ absl::Status CheckLooseRows(Database& database, const TellFinding& tell) {
       "SELECT 'the file has ' || COUNT(*) || ' identities' FROM identity HAVING COUNT(*) <> 1",
       "SELECT 'artifact ' || a.artifact || ' of job ' || j.id || ': there is no trial ' || a.trial FROM "
       "artifacts a"
-      " JOIN jobs j ON j.job = a.job WHERE NOT EXISTS (SELECT 1 FROM trials t WHERE t.job = a.job AND"
+      " JOIN jobs j ON j.job = a.job WHERE a.kind <> 'source' AND NOT EXISTS (SELECT 1 FROM trials t WHERE "
+      "t.job = a.job AND"
       " t.trial = a.trial) ORDER BY a.artifact",
       "SELECT 'artifact ' || artifact || ': blob ' || digest || ' is not known' FROM artifact_blobs WHERE "
       "digest"

@@ -6,14 +6,14 @@ namespace winnow {
 namespace {
 
 JobRow ReadJob(const Statement& s) {
-  return {s.Int(0),  s.Text(1), s.Text(2), s.Text(3), s.Text(4),
-          s.Text(5), s.Int(6),  s.Int(7),  s.Int(8),  s.Text(9), s.Text(10)};
+  return {s.Int(0), s.Text(1), s.Text(2), s.Text(3), s.Text(4),  s.Text(5),
+          s.Int(6), s.Int(7),  s.Int(8),  s.Text(9), s.Text(10), s.Text(11)};
 }
 
 std::string SelectJobs(const char* rest) {
   return fmt::format(
       "SELECT job, id, request_id, spec, state, reason, create_us, end_us, last_sequence, warm_start,"
-      " owner FROM jobs {}",
+      " owner, source FROM jobs {}",
       rest);
 }
 
@@ -24,7 +24,7 @@ JobTable::JobTable(Database& database)
       take_(database, "INSERT OR IGNORE INTO taken_ids (id) VALUES (?1)"),
       insert_(database,
               "INSERT INTO jobs (id, request_id, spec, state, reason, create_us, end_us, last_sequence,"
-              " warm_start, owner) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"),
+              " warm_start, owner, source) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"),
       find_(database, SelectJobs("WHERE id = ?1")),
       find_request_(database, SelectJobs("WHERE request_id = ?1")),
       open_(database, SelectJobs("WHERE end_us = 0 ORDER BY job")),
@@ -45,7 +45,7 @@ absl::StatusOr<JobRow> JobTable::Insert(const std::string& name, JobRow row) {
   if (!row.request_id.empty()) request = row.request_id;
   absl::Status status = insert_
                             .Bind(row.id, request, row.spec, row.state, row.reason, row.create_us, row.end_us,
-                                  row.last_sequence, row.warm_start, row.owner)
+                                  row.last_sequence, row.warm_start, row.owner, row.source)
                             .Run();
   if (!status.ok()) return status;
   row.key = database_.last_insert_key();

@@ -20,8 +20,9 @@ struct JobRow {
   int64_t create_us = 0;
   int64_t end_us = 0;  // 0: it has not ended
   int64_t last_sequence = 0;
-  std::string warm_start;  // the earlier results it started with; "": none
-  std::string owner;       // name of the token that created it; "": none
+  std::string warm_start;   // the earlier results it started with; "": none
+  std::string owner;        // name of the token that created it; "": none
+  std::string source = {};  // proto3 JSON of winnow.v1.Source without its manifest; "": none
 };
 
 class JobTable {

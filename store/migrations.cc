@@ -270,6 +270,11 @@ ALTER TABLE assignments ADD COLUMN gpus TEXT NOT NULL DEFAULT '';
 ALTER TABLE assignments ADD COLUMN gpu_share REAL NOT NULL DEFAULT 0;
 )sql";
 
+constexpr char kSources[] = R"sql(
+-- winnow.v1.Source of the job's code, proto3 JSON; '': none. Its files are an artifact of trial 0, of kind 'source'.
+ALTER TABLE jobs ADD COLUMN source TEXT NOT NULL DEFAULT '';
+)sql";
+
 absl::Status Apply(Database& database, const Migration& migration) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -314,7 +319,7 @@ absl::StatusOr<int64_t> ReadVersion(Database& database) {
 const std::vector<Migration>& Migrations() {
   static const std::vector<Migration> kMigrations = {
       {8, kFirstRelease},  {9, kPrunedOrCancelled},  {10, kOwners},
-      {11, kDrainedRanks}, {12, kSeveralObjectives}, {13, kGpus},
+      {11, kDrainedRanks}, {12, kSeveralObjectives}, {13, kGpus}, {14, kSources},
   };
   return kMigrations;
 }

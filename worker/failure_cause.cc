@@ -37,9 +37,8 @@ std::vector<std::string_view> SplitLines(std::string_view text) {
 
 // Whether the line has a letter of any script; box drawing (UTF-8 from E2 on) does not count.
 bool HasWord(std::string_view line) {
-  return std::any_of(line.begin(), line.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || (c >= 0xc3 && c != 0xe2);
-  });
+  return std::any_of(line.begin(), line.end(),
+                     [](unsigned char c) { return std::isalnum(c) != 0 || (c >= 0xc3 && c != 0xe2); });
 }
 
 // Matches tqdm's "40%|####" and "12.3it/s]", and Keras's "3/10 [====>".
@@ -115,7 +114,9 @@ v1::Outcome FailedOutcome(std::string reason) {
 
 v1::Outcome NotStartedOutcome(const absl::Status& status) {
   v1::Outcome outcome = FailedOutcome(MessageOf(status));
-  if (absl::IsUnavailable(status)) {
+  if (absl::IsAborted(status)) {
+    outcome.set_cause(v1::Outcome::SETUP_FAILED);
+  } else if (absl::IsUnavailable(status)) {
     outcome.set_exit_code(kTemporaryFailure);
   } else {
     outcome.set_cause(v1::Outcome::NOT_STARTED);

@@ -46,8 +46,10 @@
 #include "worker/host/usage.h"
 #include "worker/preemption.h"
 #include "worker/process_trainers.h"
+#include "worker/sources/source_keeper.h"
 #include "worker/storage_id.h"
 #include "worker/trainer_environment.h"
+#include "worker/trainer_module.h"
 #include "worker/work_folder_lock.h"
 
 namespace winnow {
@@ -458,6 +460,12 @@ int Work(const Flags& flags) {
     }
   };
 
+  const absl::StatusOr<fs::path> module = WriteTrainerModule(work);
+  if (!module.ok()) {
+    fmt::print(stderr, "winnow-worker: {}\n", MessageOf(module.status()));
+    return 1;
+  }
+
   EventLoop loop;
   Limiter limiter(&loop, work, folder_id->substr(0, 16));
   if (limiter.leftovers() > 0) {
@@ -476,10 +484,12 @@ int Work(const Flags& flags) {
                            &usage,
                            flags.name,
                            flags.secrets_dir,
-                           users.has_value() ? &*users : nullptr};
+                           users.has_value() ? &*users : nullptr,
+                           *module};
   GrpcSyncClient client(*channel, flags.server);
   CheckpointKeeper keeper(&loop, *channel);
-  ProcessTrainers trainers(&loop, place, {flags.rendezvous_port, flags.slots}, &keeper,
+  SourceKeeper sources(&loop, *channel, work, place.users);
+  ProcessTrainers trainers(&loop, place, {flags.rendezvous_port, flags.slots}, &keeper, &sources,
                            {flags.warm_trainers, kWarmMemory * flags.capacity.memory_gib});
   Agent agent(&loop, &client, &trainers, options);
   bool leaving = false;

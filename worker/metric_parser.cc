@@ -7,12 +7,15 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
 #include "fmt/format.h"
+#include "worker/metrics/text_records.h"
 
 namespace winnow {
 namespace {
 
 // Largest level that a double holds exactly.
 constexpr double kMaxLevel = 9007199254740992.0;
+// How programs name a level, where the job does not say it.
+constexpr const char* kLevelKeys[] = {"step", "epoch", "round", "iteration", "level"};
 
 absl::StatusOr<std::unique_ptr<RE2>> Compile(const std::string& what, const std::string& expression) {
   RE2::Options options;
@@ -53,9 +56,17 @@ std::optional<double> Find(std::string_view line, const RE2& regex) {
 absl::StatusOr<MetricParser> MetricParser::Create(const MetricRules& rules) {
   MetricParser parser;
   for (const MetricRules::Metric& metric : rules.metrics) {
+    Metric& added = parser.metrics_.emplace_back();
+    added.name = metric.name;
+    added.key = metric.key.empty() ? metric.name : metric.key;
+    added.is_objective = metric.name == rules.objective;
+    if (metric.regex.empty()) {
+      parser.reads_json_ = rules.reads_json_lines;
+      continue;
+    }
     auto regex = Compile(fmt::format("metric {}", metric.name), metric.regex);
     if (!regex.ok()) return regex.status();
-    parser.metrics_.push_back({metric.name, *std::move(regex), metric.name == rules.objective});
+    added.regex = *std::move(regex);
   }
   if (!rules.resource_regex.empty()) {
     auto regex = Compile("resource_regex", rules.resource_regex);
@@ -73,23 +84,69 @@ absl::StatusOr<MetricParser> MetricParser::Create(const MetricRules& rules) {
     parser.level_ = rules.counted_from;
   }
   parser.resource_offset_ = rules.resource_offset;
+  parser.resource_key_ = rules.resource_key;
   parser.comes_before_.assign(parser.metrics_.size(), false);
   return parser;
 }
 
 std::optional<MetricReading> MetricParser::Parse(std::string_view line) {
-  return resource_regex_ != nullptr ? ReadByExpression(line) : ReadByCounting(line);
+  std::vector<Value> values = FindValues(line);
+  const std::optional<MetricRecord> record = reads_json_ ? ReadJsonRecord(line) : std::nullopt;
+  if (record) FindKeys(*record, values);
+  if (resource_regex_ != nullptr) {
+    const std::optional<double> found = Find(line, *resource_regex_);
+    if (found && std::abs(*found) <= kMaxLevel && *found == std::floor(*found)) {
+      level_ = static_cast<int64_t>(*found) + resource_offset_;
+      has_level_ = true;
+    }
+    return has_level_ ? TakeNew(values) : std::nullopt;
+  }
+  if (record && !TakeLevel(*record)) return std::nullopt;
+  return Place(std::move(values));
+}
+
+std::optional<MetricReading> MetricParser::Add(const MetricRecord& record) {
+  std::vector<Value> values;
+  FindKeys(record, values);
+  return TakeLevel(record) ? Place(std::move(values)) : std::nullopt;
 }
 
 std::vector<MetricParser::Value> MetricParser::FindValues(std::string_view line) {
   std::vector<Value> values;
   for (size_t i = 0; i < metrics_.size(); ++i) {
+    if (metrics_[i].regex == nullptr) continue;
     const std::optional<double> value = Find(line, *metrics_[i].regex);
     if (!value.has_value()) continue;
     metrics_[i].matched = true;
     values.push_back({static_cast<int>(i), *value});
   }
   return values;
+}
+
+void MetricParser::FindKeys(const MetricRecord& record, std::vector<Value>& values) {
+  for (size_t i = 0; i < metrics_.size(); ++i) {
+    if (metrics_[i].regex != nullptr) continue;
+    const std::optional<double> value = record.Find(metrics_[i].key);
+    if (!value.has_value()) continue;
+    metrics_[i].matched = true;
+    values.push_back({static_cast<int>(i), *value});
+  }
+}
+
+bool MetricParser::TakeLevel(const MetricRecord& record) {
+  std::optional<double> found;
+  if (!resource_key_.empty()) {
+    found = record.Find(resource_key_);
+  } else {
+    for (const char* key : kLevelKeys) {
+      if (found = record.Find(key); found.has_value()) break;
+    }
+  }
+  if (!found.has_value()) return true;
+  if (!(std::abs(*found) <= kMaxLevel) || *found != std::floor(*found)) return false;
+  level_ = static_cast<int64_t>(*found) + resource_offset_;
+  has_level_ = named_level_ = true;
+  return true;
 }
 
 std::vector<size_t> MetricParser::Unmatched() const {
@@ -100,19 +157,12 @@ std::vector<size_t> MetricParser::Unmatched() const {
   return unmatched;
 }
 
-std::optional<MetricReading> MetricParser::ReadByExpression(std::string_view line) {
-  if (const std::optional<double> found = Find(line, *resource_regex_); found.has_value()) {
-    if (std::abs(*found) <= kMaxLevel && *found == std::floor(*found)) {
-      level_ = static_cast<int64_t>(*found) + resource_offset_;
-      has_level_ = true;
-    }
-  }
-  const std::vector<Value> values = FindValues(line);
+std::optional<MetricReading> MetricParser::Place(std::vector<Value> values) {
+  if (counts()) return Count(std::move(values));
   return has_level_ ? TakeNew(values) : std::nullopt;
 }
 
-std::optional<MetricReading> MetricParser::ReadByCounting(std::string_view line) {
-  std::vector<Value> values = FindValues(line);
+std::optional<MetricReading> MetricParser::Count(std::vector<Value> values) {
   const bool counts = std::any_of(values.begin(), values.end(),
                                   [this](const Value& value) { return metrics_[value.metric].is_objective; });
   if (counts) {

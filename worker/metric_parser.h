@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "re2/re2.h"
+#include "worker/metrics/metric_record.h"
 
 namespace winnow {
 
@@ -18,13 +19,16 @@ namespace winnow {
 struct MetricRules {
   struct Metric {
     std::string name;
-    std::string regex;
+    std::string regex;     // empty: it is read by its key
+    std::string key = {};  // of JSON lines and records; empty: the name
   };
   std::vector<Metric> metrics;
   std::string objective;       // the name of one of them
   std::string resource_regex;  // empty: each line with the objective counts as a level
   int64_t resource_offset = 0;
-  int64_t counted_from = 0;  // the level before the first counted line
+  int64_t counted_from = 0;       // the level before the first counted line
+  std::string resource_key = {};  // of levels in records; empty: step, epoch, round, iteration or level
+  bool reads_json_lines = true;   // false: records come from elsewhere
 };
 
 // Metric values at a resource level; at least one value.
@@ -40,6 +44,11 @@ struct MetricReading {
 // metrics belong to the line before them, or, if they come before the first objective, to the line after
 // them. The first value of a metric at a level counts; later ones are ignored. A group must match a number
 // ("nan" and "inf" are), optionally followed by punctuation; other text is ignored.
+//
+// Metrics without an expression are read by their keys, from lines that are JSON objects and from records.
+// The level is the record's value of the resource key. If the program names none in any line, lines are
+// counted as above. If it names one, a record without it belongs to the newest level; one whose level is no
+// whole number is ignored.
 class MetricParser {
  public:
   // INVALID_ARGUMENT names the metric and the error in its expression.
@@ -48,8 +57,13 @@ class MetricParser {
   // Returns the values that the line adds, if any.
   std::optional<MetricReading> Parse(std::string_view line);
 
+  // The same for a record of a file.
+  std::optional<MetricReading> Add(const MetricRecord& record);
+
   // Returns the positions in the rules of the metrics whose expression has matched no number so far.
   std::vector<size_t> Unmatched() const;
+  // Whether levels are counted: no line has named one so far.
+  bool counts() const { return resource_regex_ == nullptr && resource_key_.empty() && !named_level_; }
   // Whether any line has given a level, or produced one by counting.
   bool has_level() const { return has_level_; }
   // The first level below 1 that had a value, which was ignored. Absent: none.
@@ -58,8 +72,9 @@ class MetricParser {
  private:
   struct Metric {
     std::string name;
-    std::unique_ptr<RE2> regex;
-    bool is_objective;
+    std::unique_ptr<RE2> regex;  // null: read by its key
+    std::string key;
+    bool is_objective = false;
     bool matched = false;
   };
   struct Value {
@@ -69,12 +84,18 @@ class MetricParser {
 
   MetricParser() = default;
   std::vector<Value> FindValues(std::string_view line);
-  std::optional<MetricReading> ReadByExpression(std::string_view line);
-  std::optional<MetricReading> ReadByCounting(std::string_view line);
+  void FindKeys(const MetricRecord& record, std::vector<Value>& values);
+  // False: the record names a level that is none.
+  bool TakeLevel(const MetricRecord& record);
+  std::optional<MetricReading> Place(std::vector<Value> values);
+  std::optional<MetricReading> Count(std::vector<Value> values);
   std::optional<MetricReading> TakeNew(const std::vector<Value>& values);
 
   std::vector<Metric> metrics_;
-  std::unique_ptr<RE2> resource_regex_;  // null: lines are counted
+  std::unique_ptr<RE2> resource_regex_;  // null: levels are named by a key, or lines are counted
+  std::string resource_key_;
+  bool named_level_ = false;  // a record has named a level by a key
+  bool reads_json_ = false;   // lines may be records
   int64_t resource_offset_ = 0;
   int64_t level_ = 0;  // the newest; without has_level_, values are ignored
   bool has_level_ = false;

@@ -13,9 +13,9 @@ namespace winnow {
 
 // How a worker learns that its machine will be preempted.
 struct PreemptionSource {
-  std::string command;                         // run by /bin/sh; exit code 0 is a notice; "": none
-  std::filesystem::path file;                  // its existence is a notice; "": none
-  std::chrono::milliseconds interval{5'000};   // from the end of the command to its next start
+  std::string command;                        // run by /bin/sh; exit code 0 is a notice; "": none
+  std::filesystem::path file;                 // its existence is a notice; "": none
+  std::chrono::milliseconds interval{5'000};  // from the end of the command to its next start
   // limit of a command's run; a metadata service answers in milliseconds
   std::chrono::milliseconds patience{30'000};
 };

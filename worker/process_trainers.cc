@@ -89,14 +89,19 @@ void KeptTrainer::Kill(Why why) {
 }  // namespace
 
 ProcessTrainers::ProcessTrainers(EventLoop* loop, TrainerPlace place, PortRange ports,
-                                 CheckpointKeeper* keeper, WarmLimits warm)
-    : loop_(loop), place_(std::move(place)), range_(ports), keeper_(keeper), waiting_(loop, warm) {}
+                                 CheckpointKeeper* keeper, SourceKeeper* sources, WarmLimits warm)
+    : loop_(loop),
+      place_(std::move(place)),
+      range_(ports),
+      keeper_(keeper),
+      sources_(sources),
+      waiting_(loop, warm) {}
 
 ProcessTrainers::~ProcessTrainers() { *alive_ = false; }
 
 void ProcessTrainers::Prepare(const v1::Assignment& assignment, PrepareDone done) {
   loop_->Post([this, alive = alive_, assignment, done = std::move(done)] {
-    if (*alive) MakeFolders(assignment, done);
+    if (*alive) MakeSource(assignment, done);
   });
 }
 
@@ -108,11 +113,25 @@ absl::StatusOr<UserLease> ProcessTrainers::TakeUser(const FolderName& trial) {
   }
 }
 
+void ProcessTrainers::MakeSource(const v1::Assignment& assignment, const PrepareDone& done) {
+  if (!assignment.has_source()) return MakeFolders(assignment, done);
+  if (sources_ == nullptr) return done(absl::UnavailableError("this worker runs no sources"));
+  sources_->Prepare(
+      assignment, place_.environment,
+      [this, alive = alive_, assignment, done](absl::StatusOr<std::shared_ptr<SourceLease>> source) {
+        if (!*alive) return;
+        if (!source.ok()) return done(source.status());
+        places_[assignment.id()].source = *std::move(source);
+        MakeFolders(assignment, done);
+      });
+}
+
 void ProcessTrainers::MakeFolders(const v1::Assignment& assignment, const PrepareDone& done) {
   if (place_.users != nullptr) {
     const auto trial = NameTrialFolder(place_.shared, assignment.job_id(), assignment.trial());
     auto user = trial.ok() ? TakeUser(*trial) : trial.status();
     if (!user.ok()) {
+      places_.erase(assignment.id());
       done(user.status());
       return;
     }
@@ -167,6 +186,7 @@ FolderName ProcessTrainers::InShared(const std::filesystem::path& folder) const 
 
 void ProcessTrainers::AbandonPrepare(const std::string& assignment_id) {
   places_.erase(assignment_id);
+  if (sources_ != nullptr) sources_->Abandon(assignment_id);
   if (keeper_ != nullptr) keeper_->AbandonRestore(assignment_id);
 }
 
@@ -213,16 +233,18 @@ absl::StatusOr<std::unique_ptr<RankRun>> ProcessTrainers::Start(const v1::Assign
     if (*alive) places_.erase(id);
     ended(std::move(outcome));
   };
+  v1::Assignment placed = assignment;
+  if (held.source != nullptr) placed.set_working_directory(held.source->folder().string());
   TrainerWarmth warmth;
   warmth.waiting = waiting_.Take(assignment);
   if (warmth.waiting != nullptr) held.user = nullptr;  // the program has the lease of its trial's user
   if (waiting_.MayWait(assignment)) {
-    warmth.keep = [this, assignment](std::unique_ptr<TrainerProcess> trainer) {
+    warmth.keep = [this, assignment, source = held.source](std::unique_ptr<TrainerProcess> trainer) {
+      trainer->Hold(source);
       waiting_.Keep(assignment, std::move(trainer));
     };
   }
-  auto run =
-      TrainerRun::Start(loop_, place_, assignment, seat, std::move(events), held.user, std::move(warmth));
+  auto run = TrainerRun::Start(loop_, place_, placed, seat, std::move(events), held.user, std::move(warmth));
   if (!run.ok()) {
     places_.erase(id);
     return run.status();

@@ -11,6 +11,7 @@
 #include "worker/checkpoints/checkpoint_keeper.h"
 #include "worker/host/event_loop.h"
 #include "worker/host/port_lease.h"
+#include "worker/sources/source_keeper.h"
 #include "worker/trainer_run.h"
 #include "worker/trainers.h"
 #include "worker/waiting_trainers.h"
@@ -26,9 +27,9 @@ struct PortRange {
 // Assignments as processes of this machine. Lives on the loop's thread, longer than the trainers it starts.
 class ProcessTrainers : public Trainers {
  public:
-  // `keeper` outlives it; null: no artifacts are sent or fetched.
+  // `keeper` and `sources` outlive it; null: no artifacts are sent or fetched, no sources used.
   ProcessTrainers(EventLoop* loop, TrainerPlace place, PortRange ports, CheckpointKeeper* keeper = nullptr,
-                  WarmLimits warm = {});
+                  SourceKeeper* sources = nullptr, WarmLimits warm = {});
   ~ProcessTrainers() override;
 
   void Prepare(const v1::Assignment& assignment, std::function<void(absl::StatusOr<Prepared>)> done) override;
@@ -48,9 +49,11 @@ class ProcessTrainers : public Trainers {
     std::optional<PortLease> port;                    // for a rank 0
     int slot = -1;                                    // WINNOW_SLOT, once it has started
     std::shared_ptr<const UserLease> user = nullptr;  // null: this process's user
+    std::shared_ptr<SourceLease> source = nullptr;    // null: the job has none
   };
 
   absl::StatusOr<UserLease> TakeUser(const FolderName& trial);
+  void MakeSource(const v1::Assignment& assignment, const PrepareDone& done);
   void MakeFolders(const v1::Assignment& assignment, const PrepareDone& done);
   void Give(const v1::Assignment& assignment, const PrepareDone& done);
   FolderName InShared(const std::filesystem::path& folder) const;
@@ -61,6 +64,7 @@ class ProcessTrainers : public Trainers {
   const TrainerPlace place_;
   const PortRange range_;
   CheckpointKeeper* const keeper_;
+  SourceKeeper* const sources_;
   // By assignment. When rank 0 has ended, the gang is over, so the next gang can have its port.
   std::map<std::string, Place> places_;
   WaitingTrainers waiting_;

@@ -99,6 +99,10 @@ std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
   }
   variables["WINNOW_SLOT"] = std::to_string(host.seat.slot);
   if (host.control >= 0) variables["WINNOW_CONTROL_FD"] = std::to_string(host.control);
+  if (!host.python.empty()) {
+    std::string& path = variables["PYTHONPATH"];
+    path = path.empty() ? host.python : host.python + ":" + path;
+  }
 
   std::vector<std::string> environment;
   for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);

@@ -23,6 +23,7 @@ struct TrainerHost {
   std::string work;                                 // absolute path of the worker's folder
   std::map<std::string, std::string> secrets = {};  // variables and values
   int control = -1;                                 // the descriptor of WINNOW_CONTROL_FD; -1: none
+  std::string python = "";                          // put before PYTHONPATH; empty: nothing is
 };
 
 // Returns the position of the assignment's rank among its peers on the same worker.

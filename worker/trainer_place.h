@@ -22,6 +22,7 @@ struct TrainerPlace {
   std::string worker = "";               // its name
   std::filesystem::path secrets = {};    // see ReadSecrets; empty: none
   const TrainerUsers* users = nullptr;   // outlives the trainers; null: they run as the worker's own user
+  std::filesystem::path python = {};     // folder of winnow_trainer, for PYTHONPATH; empty: none
 };
 
 }  // namespace winnow

@@ -94,9 +94,10 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
     if (absl::Status status = trainer->MakeControl(&spec.inherited); !status.ok()) return status;
   }
   spec.command.assign(assignment.command().begin(), assignment.command().end());
-  spec.environment = TrainerEnvironment(
-      assignment, *directories,
-      {place.host, LocalRank(assignment), seat, place.work.string(), secrets, spec.inherited}, inherited);
+  spec.environment = TrainerEnvironment(assignment, *directories,
+                                        {place.host, LocalRank(assignment), seat, place.work.string(),
+                                         secrets, spec.inherited, place.python.string()},
+                                        inherited);
   spec.mark = trainer->mark_;
   if (place.limiter != nullptr) {
     auto confinement =

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -49,6 +50,8 @@ class TrainerProcess {
   TrainerProcess& operator=(const TrainerProcess&) = delete;
 
   void Listen(Listener* listener) { listener_ = listener; }
+  // Keeps what the program needs, such as the source that it runs in, for as long as the program.
+  void Hold(std::shared_ptr<const void> needed) { needed_ = std::move(needed); }
   // Whether the values of the trial's secrets are those that it was started with.
   bool HasSecrets(const std::map<std::string, std::string>& secrets) const { return secrets == secrets_; }
   // Tells the waiting program to train on to assignment.resource_to. False: it cannot be told any more.
@@ -76,6 +79,7 @@ class TrainerProcess {
   std::string mark_;
   std::filesystem::path home_;  // of its user, removed with it; empty: none
   std::shared_ptr<const UserLease> user_;
+  std::shared_ptr<const void> needed_;  // null: nothing
   std::unique_ptr<Confinement> confinement_;
   std::shared_ptr<Cgroup> group_;
   std::unique_ptr<Process> process_;

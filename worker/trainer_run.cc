@@ -58,8 +58,10 @@ absl::Status OfMachine(const absl::Status& status) { return absl::ResourceExhaus
 MetricRules Rules(const v1::Assignment& assignment) {
   MetricRules rules;
   for (const v1::MetricDefinition& metric : assignment.metrics()) {
-    rules.metrics.push_back({metric.name(), metric.regex()});
+    rules.metrics.push_back({metric.name(), metric.regex(), metric.key()});
   }
+  rules.resource_key = assignment.resource_key();
+  rules.reads_json_lines = assignment.metrics_file().empty();
   rules.objective = assignment.objective_metric();
   rules.resource_regex = assignment.resource_regex();
   rules.resource_offset = assignment.resource_offset();
@@ -82,13 +84,20 @@ std::string FailureReason(const ProcessEnd& end, const std::string& cause) {
                    : fmt::format("{}: {}", Describe(end), cause);
 }
 
+// "`loss` (regex `…`)" or "`loss` (key `…`)".
+std::string HowToRead(const v1::MetricDefinition& metric) {
+  if (!metric.regex().empty()) return fmt::format("`{}` (regex `{}`)", metric.name(), metric.regex());
+  return fmt::format("`{}` (key `{}`)", metric.name(), metric.key().empty() ? metric.name() : metric.key());
+}
+
 // For a rank whose lines are not reported.
 MetricRules ObjectiveRule(const v1::Assignment& assignment) {
   MetricRules rules;
   for (const v1::MetricDefinition& metric : assignment.metrics()) {
     if (metric.name() == assignment.objective_metric())
-      rules.metrics.push_back({metric.name(), metric.regex()});
+      rules.metrics.push_back({metric.name(), metric.regex(), metric.key()});
   }
+  rules.reads_json_lines = assignment.metrics_file().empty();
   rules.objective = assignment.objective_metric();
   return rules;
 }
@@ -139,6 +148,12 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
     run->continued_ = warmth.waiting->HasSecrets(run->secrets_) && warmth.waiting->Continue(assignment, seat);
     if (run->continued_) run->trainer_ = std::move(warmth.waiting);
     warmth.waiting = nullptr;
+  }
+  if (run->parser_.has_value() && assignment.rank() == 0 && !assignment.metrics_file().empty()) {
+    const FolderName output{place.shared, directories->output.lexically_relative(place.shared)};
+    run->follower_ = std::make_unique<MetricsFollower>(
+        loop, output, assignment.metrics_file(),
+        [self = run.get()](const MetricRecord& record) { self->Take(self->parser_->Add(record)); });
   }
   if (run->trainer_ == nullptr) {
     if (absl::Status status = run->StartProgram(std::move(user)); !status.ok()) return status;
@@ -243,7 +258,11 @@ void TrainerRun::Line(std::string_view line) {
     ++line_count_;
     last_line_ = line.substr(0, kShownLineBytes);
   }
-  const std::optional<MetricReading> reading = parser_->Parse(line);
+  Take(parser_->Parse(line));
+}
+
+// What a line or a record of the metrics file added.
+void TrainerRun::Take(const std::optional<MetricReading>& reading) {
   if (const std::optional<int64_t> level = parser_->below_one()) NoticeOfLevel(*level);
   if (!reading.has_value()) return;
   NoticeOfReading(*reading);
@@ -325,7 +344,7 @@ void TrainerRun::NoticeOfReading(const MetricReading& reading) {
   const int64_t to = assignment_.resource_to();
   if (!std::exchange(told_level_, true) && assignment_.resumes() && from > 0) {
     // A resumed trainer may print its starting level again, or one before it; counted lines prove nothing.
-    const bool counted = assignment_.resource_regex().empty();
+    const bool counted = parser_->counts();
     const bool anew =
         had_checkpoint_ ? !counted && reading.resource == 1 && from > 1 : counted || reading.resource <= from;
     if (anew) {
@@ -372,17 +391,22 @@ void TrainerRun::NoticeOfEnd(const v1::Outcome& outcome) {
   std::string names;
   for (const size_t metric : parser_->Unmatched()) {
     const v1::MetricDefinition& definition = assignment_.metrics(static_cast<int>(metric));
-    names +=
-        fmt::format("{}`{}` (regex `{}`)", names.empty() ? "" : ", ", definition.name(), definition.regex());
+    names += (names.empty() ? "" : ", ") + HowToRead(definition);
   }
   if (names.empty()) return;
   Notice(v1::JobNotice::UNMATCHED_METRIC,
-         fmt::format(
-             "Trial {} finished, but no line matched {}; {}. Metrics are read from standard output only.",
-             assignment_.trial(), names, DescribeLines()));
+         fmt::format("Trial {} finished, but no line matched {}; {}.{}", assignment_.trial(), names,
+                     DescribeLines(),
+                     follower_ != nullptr ? "" : " Metrics are read from standard output only."));
 }
 
 std::string TrainerRun::DescribeLines() const {
+  if (follower_ != nullptr) {
+    const std::string problem = follower_->problem();
+    return problem.empty()
+               ? fmt::format("{} got {} lines or records", assignment_.metrics_file(), follower_->records())
+               : problem;
+  }
   if (line_count_ == 0) return "it printed no line";
   return fmt::format("it printed {} line{}, the last was `{}`", line_count_, line_count_ == 1 ? "" : "s",
                      last_line_);
@@ -394,11 +418,23 @@ std::string TrainerRun::WithoutObjective() const {
   for (const size_t metric : parser_->Unmatched()) {
     const v1::MetricDefinition& definition = assignment_.metrics(static_cast<int>(metric));
     if (definition.name() != name) continue;
+    if (follower_ != nullptr)
+      return fmt::format("The program exited without writing {}: {}.", HowToRead(definition),
+                         DescribeLines());
     if (line_count_ == 0)
       return fmt::format("The program exited without printing `{}`: it printed no line.", name);
+    if (definition.regex().empty())
+      return fmt::format(
+          "The program exited without printing {} (none of {} line{} was a JSON object with it; the last was "
+          "`{}`).",
+          HowToRead(definition), line_count_, line_count_ == 1 ? "" : "s", last_line_);
     return fmt::format(
         "The program exited without printing `{}` (regex `{}` matched none of {} line{}; the last was `{}`).",
         name, definition.regex(), line_count_, line_count_ == 1 ? "" : "s", last_line_);
+  }
+  if (!parser_->has_level() && assignment_.resource_regex().empty()) {
+    return fmt::format("The program gave `{}` without a level: none of its lines had a whole number `{}`.",
+                       name, assignment_.resource_key().empty() ? "step" : assignment_.resource_key());
   }
   if (!parser_->has_level()) {
     return fmt::format(
@@ -462,6 +498,7 @@ void TrainerRun::EndOutput() {
     if (!rest.empty()) Keep(stream, rest);
   }
   if (parser_.has_value()) lines_.End([this](std::string_view line) { Line(line); });
+  if (follower_ != nullptr) follower_->End();
   SendLastReport();
 }
 

@@ -21,6 +21,7 @@
 #include "worker/host/usage.h"
 #include "worker/log_keeper.h"
 #include "worker/metric_parser.h"
+#include "worker/metrics/metrics_follower.h"
 #include "worker/redactor.h"
 #include "worker/repeat_values.h"
 #include "worker/trainer_environment.h"
@@ -72,6 +73,7 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   // Keeps output without secrets.
   void Keep(Process::Stream stream, std::string_view bytes);
   void Line(std::string_view line);
+  void Take(const std::optional<MetricReading>& reading);
   void Report(v1::Report report);
   void SendLastReport();
   void LineOfOtherRank(std::string_view line);
@@ -103,8 +105,9 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   const Events events_;
   const EventLoop::Clock::duration grace_;
   const absl::Time start_time_;
-  std::optional<RepeatValues> repeat_;  // of an assignment that is a repeat
-  std::optional<MetricParser> parser_;  // for rank 0; for another rank, of the objective alone
+  std::optional<RepeatValues> repeat_;         // of an assignment that is a repeat
+  std::optional<MetricParser> parser_;         // for rank 0; for another rank, of the objective alone
+  std::unique_ptr<MetricsFollower> follower_;  // of trainer.metrics_file, for rank 0; null: standard output
   LineSplitter lines_;
   int64_t line_count_ = 0;       // that are not blank
   std::string last_line_;        // the last of these

@@ -94,8 +94,8 @@ absl::StatusOr<TrialDirectories> MakeTrialDirectories(const fs::path& shared, st
     if (!folder.ok()) return folder.status();
     if (!empty_checkpoint || part != kTrialFolders[0]) continue;
     if (absl::Status status = folder->RemoveAll(); !status.ok()) {
-      return absl::FailedPreconditionError(fmt::format(
-          "cannot empty directory {}: {}", folder->path().string(), MessageOf(status)));
+      return absl::FailedPreconditionError(
+          fmt::format("cannot empty directory {}: {}", folder->path().string(), MessageOf(status)));
     }
   }
   return NameTrialDirectories(shared, job, trial);

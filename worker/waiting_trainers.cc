@@ -7,7 +7,6 @@
 #include <fstream>
 #include <string>
 
-#include "base/mutant.h"
 #include "fmt/format.h"
 #include "spdlog/spdlog.h"
 
@@ -100,9 +99,7 @@ bool MayWaitAfter(const v1::Assignment& part) {
 }
 
 bool CanGoOn(const v1::Assignment& before, const v1::Assignment& next) {
-  const bool follows =
-      WINNOW_MUTANT("a waiting program goes on whatever was between") ||
-      (before.attempt() + 1 == next.attempt() && before.resource_to() == next.resource_from());
+  const bool follows = before.attempt() + 1 == next.attempt() && before.resource_to() == next.resource_from();
   const bool has_more = next.resource_to() == 0 || next.resource_to() > next.resource_from();
   return follows && has_more && !next.has_restore() &&
          google::protobuf::util::MessageDifferencer::Equals(WithoutPart(before), WithoutPart(next));

@@ -78,6 +78,10 @@ struct DownloadOptions {
 // model may still be in transfer: this waits for it.
 Exit Download(Session& session, const DownloadOptions& options);
 
+// Prints which source the job has: digest, git commit, size; with `folder` ("": none), which must be empty or
+// missing, also downloads it there.
+Exit DownloadSource(Session& session, const std::string& job, const std::string& folder);
+
 // Prints one row per trial: state, hyperparameters, final objective, resource used, times and stop reason.
 Exit ShowAnalytics(Session& session, const std::string& job);
 

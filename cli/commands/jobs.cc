@@ -1,5 +1,3 @@
-#include "cli/commands/actions.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,6 +5,8 @@
 #include <vector>
 
 #include "base/status_text.h"
+#include "cli/commands/actions.h"
+#include "cli/commands/artifact_calls.h"
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/progress.h"
@@ -30,13 +30,13 @@ Exit ListJobs(Session& session, int64_t limit) {
   }
   using Align = Table::Align;
   std::vector<Table::Column> columns = {{"JOB"},
-               {"STATE"},
-               {"TRIALS", Align::kRight},
-               {"BEST", Align::kRight},
-               {"UNITS", Align::kRight, 2},
-               {"ELAPSED", Align::kRight, 1},
-               {"CREATED", Align::kLeft, 3},
-               {"OBJECTIVE", Align::kLeft, 4}};
+                                        {"STATE"},
+                                        {"TRIALS", Align::kRight},
+                                        {"BEST", Align::kRight},
+                                        {"UNITS", Align::kRight, 2},
+                                        {"ELAPSED", Align::kRight, 1},
+                                        {"CREATED", Align::kLeft, 3},
+                                        {"OBJECTIVE", Align::kLeft, 4}};
   const bool owned = std::any_of(list->jobs().begin(), list->jobs().end(),
                                  [](const v1::TuningJob& job) { return !job.owner().empty(); });
   if (owned) columns.push_back({"OWNER", Align::kLeft, 5});
@@ -121,6 +121,7 @@ Exit DescribeJob(Session& session, const std::string& name) {
   if (!job->strategy_text().empty()) line("search", Clean(job->strategy_text()));
   if (!job->warm_start_text().empty()) line("earlier", Clean(job->warm_start_text()));
   line("best", BestText(*job));
+  if (job->has_source()) line("source", SourceText(job->source()));
   line("created", TimeText(job->create_time()));
   if (job->has_end_time()) line("ended", TimeText(job->end_time()));
   line("trials",
@@ -157,8 +158,8 @@ Exit DeleteJob(Session& session, const std::string& job) {
   }
   const absl::Status status = session.client().Delete(job);
   if (absl::IsFailedPrecondition(status)) {
-    return absl::FailedPreconditionError(fmt::format(
-        "{}\nStop it first with: {}", MessageOf(status), session.Hint("stop " + job)));
+    return absl::FailedPreconditionError(
+        fmt::format("{}\nStop it first with: {}", MessageOf(status), session.Hint("stop " + job)));
   }
   if (!status.ok()) return status;
   session.out.Print(session.output == Output::kJson ? ToJson(v1::DeleteTuningJobResponse())

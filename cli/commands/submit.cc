@@ -1,11 +1,13 @@
-#include "cli/commands/actions.h"
-
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <random>
 
 #include "base/status_text.h"
+#include "cli/commands/actions.h"
+#include "cli/commands/artifact_calls.h"
 #include "cli/commands/job_source.h"
+#include "cli/commands/pack_source.h"
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/progress.h"
@@ -19,6 +21,24 @@ std::string FreshRequestId() {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
+// Packs the folder of trainer.source, if there is one, and sends what the server lacks of it.
+absl::Status SendSource(Session& session, v1::CreateTuningJobRequest& request) {
+  const v1::TrainerSpec& trainer = request.spec().trainer();
+  if (trainer.source().empty()) return absl::OkStatus();
+  std::error_code ignored;
+  const std::filesystem::path named =
+      std::filesystem::path(request.spec().working_directory()) / trainer.source();
+  absl::StatusOr<v1::Source> source = PackSource(named, {trainer.exclude().begin(), trainer.exclude().end()});
+  if (!source.ok()) return source.status();
+  auto channel = session.client().channel();
+  if (!channel.ok()) return channel.status();
+  ArtifactCalls calls(session.client(), *std::move(channel), session.timeout);
+  const std::filesystem::path root = std::filesystem::canonical(named, ignored);
+  if (absl::Status status = calls.Send(source->manifest(), root); !status.ok()) return status;
+  *request.mutable_source() = *std::move(source);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Exit Submit(Session& session, const SubmitOptions& options) {
@@ -27,6 +47,7 @@ Exit Submit(Session& session, const SubmitOptions& options) {
   PrintWarnings(*spec, &session.err);
   v1::CreateTuningJobRequest request;
   *request.mutable_spec() = *std::move(spec);
+  if (absl::Status status = SendSource(session, request); !status.ok()) return status;
   request.set_request_id(options.request_id.empty() ? FreshRequestId() : options.request_id);
   const auto job = session.client().Create(request);
   if (absl::IsDeadlineExceeded(job.status())) {

@@ -227,10 +227,12 @@ Exit ShowBest(Session& session, const std::string& name) {
       continue;  // the hyperparameter is inactive in this trial
     table.Add({{value.name()}, {ValueText(value, true)}});
   }
-  session.out.Print(fmt::format("{} {}{} ({}, trial {}, {}{})\n\n{}", Clean(job->spec().objective().metric()),
-                                session.out.Paint(Style::kGood, BestValueText(*job)),
-                                HasEnded(*job) ? "" : " so far", job->id(), job->best().trial(),
-                                BestLevelText(*job), ExpectedText(*job), table.Text(session.out, 2)));
+  const std::string expected = ExpectedText(*job);
+  session.out.Print(
+      fmt::format("{} {}{} ({}, trial {}, {})\n{}{}\n{}", Clean(job->spec().objective().metric()),
+                  session.out.Paint(Style::kGood, BestValueText(*job)), HasEnded(*job) ? "" : " so far",
+                  job->id(), job->best().trial(), BestLevelText(*job), expected, expected.empty() ? "" : "\n",
+                  table.Text(session.out, 2)));
   return kSuccess;
 }
 

@@ -71,9 +71,10 @@ absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& j
   if (job.has_best()) {
     const auto best = session.client().DescribeTrial(job.id(), job.best().trial());
     if (!best.ok()) return best.status();
-    line("best", fmt::format("{} {} (trial {}, {}{})", Clean(job.spec().objective().metric()),
-                             out.Paint(Style::kGood, BestValueText(job)), job.best().trial(),
-                             BestLevelText(job), ExpectedText(job)));
+    line("best",
+         fmt::format("{} {} (trial {}, {})", Clean(job.spec().objective().metric()),
+                     out.Paint(Style::kGood, BestValueText(job)), job.best().trial(), BestLevelText(job)));
+    if (const std::string expected = ExpectedText(job); !expected.empty()) line("", expected);
     line("", ConfigurationText(best->trial(), out.width() - 11));
   } else if (job.front_trials() > 0) {
     line("best", BestText(job));

@@ -124,8 +124,9 @@ int64_t AllTrials(const v1::TrialCounts& counts) {
 std::string BestText(const v1::TuningJob& job) {
   if (job.front_trials() > 0) return "a Pareto front of " + Count(job.front_trials(), "trial");
   if (!job.has_best()) return HasEnded(job) ? "none" : "none yet";
-  return fmt::format("trial {}: {} {}{}", job.best().trial(), BestValueText(job), BestLevelText(job),
-                     ExpectedText(job));
+  const std::string expected = ExpectedText(job);
+  return fmt::format("trial {}: {} {}{}{}", job.best().trial(), BestValueText(job), BestLevelText(job),
+                     expected.empty() ? "" : ", ", expected);
 }
 
 std::string BestValueText(const v1::TuningJob& job) {
@@ -136,8 +137,7 @@ std::string BestValueText(const v1::TuningJob& job) {
 
 std::string ExpectedText(const v1::TuningJob& job) {
   if (!job.best().has_expected()) return "";
-  return fmt::format(", expected {} ± {:.2g}", NumberText(job.best().expected()),
-                     job.best().expected_error());
+  return fmt::format("expected {:.4g} ± {:.2g}", job.best().expected(), job.best().expected_error());
 }
 
 std::string BestLevelText(const v1::TuningJob& job) {

@@ -34,7 +34,7 @@ int64_t AllTrials(const v1::TrialCounts& counts);
 std::string BestText(const v1::TuningJob& job);
 // "0.78123"; with repeats "0.78123 ± 0.0021", the standard error of the mean. REQUIRES a best trial.
 std::string BestValueText(const v1::TuningJob& job);
-// ", expected 0.771 ± 0.004": what the model expects of the best trial if it is trained again; "": not known.
+// "expected 0.771 ± 0.004": what the model expects of the best trial if it is trained again; "": not known.
 std::string ExpectedText(const v1::TuningJob& job);
 // "at 30 units"; "mean of 5 repeats". REQUIRES a best trial.
 std::string BestLevelText(const v1::TuningJob& job);

@@ -37,6 +37,7 @@ absl::Status Artifacts::Load() {
   absl::StatusOr<std::vector<ArtifactRow>> rows = context_.store.artifacts.List();
   if (!rows.ok()) return rows.status();
   for (const ArtifactRow& row : *rows) {
+    if (row.kind == ArtifactKind::kSource) continue;  // it stays as long as its job
     Kept& kept = kept_[{row.job, row.trial}];
     if (row.kind == ArtifactKind::kModel) {
       kept.model = true;
@@ -143,9 +144,9 @@ absl::Status Artifacts::PutModel(const v1::PutArtifactRequest& request) {
   return status;
 }
 
-absl::Status Artifacts::Record(int64_t job, v1::Artifact artifact) {
+absl::StatusOr<std::vector<BlobRow>> Artifacts::Claim(const v1::Manifest& manifest) {
   std::vector<BlobRow> blobs;
-  for (const v1::BlobName& blob : BlobsOf(artifact.manifest())) {
+  for (const v1::BlobName& blob : BlobsOf(manifest)) {
     if (!blobs_->Claim(blob)) {
       absl::Status missing =
           absl::FailedPreconditionError(fmt::format("blob {} is not there", blob.digest()));
@@ -154,6 +155,34 @@ absl::Status Artifacts::Record(int64_t job, v1::Artifact artifact) {
     }
     blobs.push_back({blob.digest(), blob.size()});
   }
+  return blobs;
+}
+
+absl::Status Artifacts::ClaimSource(const v1::Manifest& manifest) {
+  if (blobs_ == nullptr) return absl::FailedPreconditionError("this server stores no artifacts");
+  return Claim(manifest).status();
+}
+
+void Artifacts::AddSource(int64_t job, const v1::Manifest& manifest) {
+  const absl::StatusOr<std::vector<BlobRow>> blobs = Claim(manifest);
+  if (!blobs.ok()) return context_.Note(blobs.status());
+  ArtifactRow row;
+  row.job = job;
+  row.kind = ArtifactKind::kSource;
+  row.manifest = manifest.SerializeAsString();
+  row.create_us = context_.wall_us();
+  Store(row, *blobs);
+}
+
+void Artifacts::Store(const ArtifactRow& row, const std::vector<BlobRow>& blobs) {
+  for (const std::string& digest : context_.Note(context_.store.artifacts.Put(row, blobs)))
+    unused_.insert(digest);
+  for (const BlobRow& blob : blobs) unused_.erase(blob.digest);
+}
+
+absl::Status Artifacts::Record(int64_t job, v1::Artifact artifact) {
+  const absl::StatusOr<std::vector<BlobRow>> blobs = Claim(artifact.manifest());
+  if (!blobs.ok()) return blobs.status();
   ArtifactRow row;
   row.job = job;
   row.trial = artifact.trial();
@@ -162,9 +191,7 @@ absl::Status Artifacts::Record(int64_t job, v1::Artifact artifact) {
   row.resource = artifact.resource();
   row.manifest = artifact.manifest().SerializeAsString();
   row.create_us = context_.wall_us();
-  for (const std::string& digest : context_.Note(context_.store.artifacts.Put(row, blobs)))
-    unused_.insert(digest);
-  for (const BlobRow& blob : blobs) unused_.erase(blob.digest);
+  Store(row, *blobs);
   return context_.failure();
 }
 

@@ -24,11 +24,11 @@ struct StoragePlaces {
   bool idle = false;  // the attempt before reported nothing: it may never have had the checkpoint
 };
 
-// The checkpoints and model files in the artifact store: which there are, which attempt is given one, which
-// are not needed any more, and which model files workers are to send. It keeps the newest checkpoint of each
-// trial that may train on, and the checkpoint and the model file of the best trial. Another trial's model
-// file is fetched when somebody asks for it, and kept for a while. Owner: the coordinator thread; methods run
-// inside the batch's transaction unless they say otherwise.
+// The checkpoints, model files and sources in the artifact store: which there are, which attempt is given
+// one, which are not needed any more, and which model files workers are to send. It keeps the newest
+// checkpoint of each trial that may train on, and the checkpoint and the model file of the best trial.
+// Another trial's model file is fetched when somebody asks for it, and kept for a while. Owner: the
+// coordinator thread; methods run inside the batch's transaction unless they say otherwise.
 class Artifacts {
  public:
   // Null `blobs`: nothing is ever kept.
@@ -43,6 +43,10 @@ class Artifacts {
   // the job. REQUIRES a manifest that CheckManifest takes.
   // `rank`: that of the request's assignment; null if that is gone.
   absl::Status Put(const v1::PutArtifactRequest& request, const Rank* rank);
+  // The files of a new job's source. ClaimSource gives FAILED_PRECONDITION, with the payload kMissingBlob, if
+  // a blob is not there; AddSource REQUIRES that it gave OK in this batch.
+  absl::Status ClaimSource(const v1::Manifest& manifest);
+  void AddSource(int64_t job, const v1::Manifest& manifest);
   // For a model file that GetArtifact has not found (trial 0: the best): asks the workers that have the
   // trial's folder for it, which are added to `asked`. Never OK: NOT_FOUND, with the payload kModelComes
   // where it comes; FAILED_PRECONDITION with the worker's reason if that cannot send it; else the status says
@@ -95,6 +99,8 @@ class Artifacts {
   absl::Status PutCheckpoint(const v1::PutArtifactRequest& request, const Rank* rank);
   absl::Status PutModel(const v1::PutArtifactRequest& request);
   absl::Status Record(int64_t job, v1::Artifact artifact);
+  absl::StatusOr<std::vector<BlobRow>> Claim(const v1::Manifest& manifest);
+  void Store(const ArtifactRow& row, const std::vector<BlobRow>& blobs);
   void Drop(Key key, ArtifactKind kind);
   void DropUnneeded(const OpenJob& job, TrialNumber trial, std::optional<TrialNumber> best);
   void SettleJob(const OpenJob& job, std::set<std::string>& asked);

@@ -106,6 +106,12 @@ v1::Assignment Attempts::Describe(const OpenJob& job, const Ranks& ranks, size_t
   message.set_resource_regex(launch.resource_regex);
   message.set_resource_offset(launch.resource_offset);
   message.set_objective_metric(search.objective_metric);
+  message.set_resource_key(job.spec.trainer().resource_key());
+  message.set_metrics_file(job.spec.trainer().metrics_file());
+  if (!job.source_digest.empty()) {
+    message.mutable_source()->set_digest(job.source_digest);
+    *message.mutable_source()->mutable_setup() = job.spec.trainer().setup();
+  }
   message.set_await_start(row.phase != RankPhase::kStarted);
   message.set_cpus(row.cpus);
   message.set_memory_gib(row.memory_gib);

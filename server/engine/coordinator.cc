@@ -158,10 +158,12 @@ void Coordinator::Follow(Engine::Effects effects) {
 }
 
 void Coordinator::CreateJob(v1::TuningJobSpec spec, std::string request_id, Done<std::string> done,
-                            WarmStart start, std::string owner) {
+                            WarmStart start, std::string owner, std::shared_ptr<const v1::Source> source) {
   Call<absl::StatusOr<std::string>>(
       [spec = std::move(spec), request_id = std::move(request_id), start = std::move(start),
-       owner = std::move(owner)](Engine& engine) { return engine.CreateJob(spec, request_id, start, owner); },
+       owner = std::move(owner), source = std::move(source)](Engine& engine) {
+        return engine.CreateJob(spec, request_id, start, owner, source.get());
+      },
       std::move(done));
 }
 

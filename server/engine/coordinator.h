@@ -36,9 +36,9 @@ class Coordinator {
   // is posted any more.
   ~Coordinator();
 
-  // REQUIRES the spec is checked. Answers with the job's id.
-  void CreateJob(v1::TuningJobSpec spec, std::string request_id, Done<std::string> done,
-                 WarmStart start = {}, std::string owner = "");
+  // REQUIRES the spec and the source are checked. Answers with the job's id. `source`: null: none.
+  void CreateJob(v1::TuningJobSpec spec, std::string request_id, Done<std::string> done, WarmStart start = {},
+                 std::string owner = "", std::shared_ptr<const v1::Source> source = nullptr);
   // PERMISSION_DENIED, here and below: `by` may not change the job.
   void StopJob(std::string id, Requester by, DoneStatus done);
   void DeleteJob(std::string id, Requester by, DoneStatus done);

@@ -34,7 +34,8 @@ class Engine {
 
   // ---- use cases
   absl::StatusOr<std::string> CreateJob(const v1::TuningJobSpec& spec, const std::string& request_id,
-                                        const WarmStart& start, const std::string& owner = "");
+                                        const WarmStart& start, const std::string& owner = "",
+                                        const v1::Source* source = nullptr);
   absl::Status StopJob(const std::string& id, const Requester& by);
   absl::Status DeleteJob(const std::string& id, const Requester& by);
   void Sync(const v1::SyncRequest& request, SyncDone done, const std::string& caller = "") {

@@ -31,13 +31,7 @@ TrialNumber TrialOf(const FactBody& body) {
       body);
 }
 
-std::string SpecToJson(const v1::TuningJobSpec& spec) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  std::string json;
-  (void)google::protobuf::util::MessageToJsonString(spec, &json, options);
-  return json;
-}
+std::string SpecToJson(const v1::TuningJobSpec& spec) { return ToStoredJson(spec); }
 
 absl::StatusOr<v1::TuningJobSpec> SpecFromJson(const std::string& json) {
   v1::TuningJobSpec spec;
@@ -46,8 +40,18 @@ absl::StatusOr<v1::TuningJobSpec> SpecFromJson(const std::string& json) {
   return spec;
 }
 
+std::string SourceDigest(const std::string& source) {
+  v1::Source message;
+  if (!source.empty()) (void)google::protobuf::util::JsonStringToMessage(source, &message);
+  return message.digest();
+}
+
 OpenJob::OpenJob(JobRow the_row, v1::TuningJobSpec the_spec)
-    : row(std::move(the_row)), spec(std::move(the_spec)), state(ToSearchSpec(spec)), shape(ShapeOf(spec)) {}
+    : row(std::move(the_row)),
+      spec(std::move(the_spec)),
+      state(ToSearchSpec(spec)),
+      source_digest(SourceDigest(row.source)),
+      shape(ShapeOf(spec)) {}
 
 Claim OpenJob::claim() const {
   return {row.key, spec.scheduling().priority(), WeightOf(spec), state.totals().live_nodes * shape.slots,
@@ -125,7 +129,8 @@ bool Jobs::IsWanted(const OpenJob& job, const Suggested& answer) const {
 
 absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const std::string& request_id,
                                          const WarmStart& start, const std::string& owner,
-                                         const std::function<absl::Status()>& fits) {
+                                         const std::function<absl::Status()>& fits, const std::string& source,
+                                         const std::function<void(int64_t)>& add_source) {
   if (!request_id.empty()) {
     absl::StatusOr<std::optional<JobRow>> known = context_.store.jobs.FindRequest(request_id);
     if (!known.ok()) return known.status();
@@ -139,11 +144,13 @@ absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const st
   row.create_us = context_.wall_us();
   row.warm_start = start.text;
   row.owner = owner;
+  row.source = source;
   absl::StatusOr<JobRow> inserted = context_.store.jobs.Insert(spec.name(), std::move(row));
   if (!inserted.ok()) {
     context_.Note(inserted.status());
     return inserted.status();
   }
+  if (add_source) add_source(inserted->key);
   auto job = std::make_unique<OpenJob>(*std::move(inserted), spec);
   WatchWallTime(*job);
   OpenJob& created = *(jobs_[job->row.key] = std::move(job));
@@ -242,9 +249,9 @@ const OpenJob* Jobs::FindKey(int64_t key) const {
 OpenJob* Jobs::FindKey(int64_t key) { return const_cast<OpenJob*>(std::as_const(*this).FindKey(key)); }
 
 std::string Description(const OpenJob& job) {
-  v1::TuningJob message = ToProto({job.row, job.state, job.bracket_ends, MakePlan(job.state.spec()),
-                                   StrategyText(job.state.spec())},
-                                  job.row.end_us);
+  v1::TuningJob message = ToProto(
+      {job.row, job.state, job.bracket_ends, MakePlan(job.state.spec()), StrategyText(job.state.spec())},
+      job.row.end_us);
   return message.SerializeAsString();
 }
 

@@ -31,16 +31,19 @@ struct OpenJob {
   JobRow row;
   v1::TuningJobSpec spec;
   JobState state;
-  std::set<TrialNumber> touched;   // trials whose rows are to be written at the end of the batch
-  bool changed = false;            // the job's row is to be written too
-  const RankShape shape;           // what each rank of its trials takes
-  Reservation reserved;            // workers that are reserved for its gang; see Dispatch
-  bool awaits_suggestion = false;  // its search model was asked and has not answered yet
-  int64_t newest_end = 0;          // sequence of its newest AttemptEnded
+  std::set<TrialNumber> touched;                // trials whose rows are to be written at the end of the batch
+  bool changed = false;                         // the job's row is to be written too
+  const std::string source_digest;              // "": the job has no source
+  const RankShape shape;                        // what each rank of its trials takes
+  Reservation reserved;                         // workers that are reserved for its gang; see Dispatch
+  bool awaits_suggestion = false;               // its search model was asked and has not answered yet
+  int64_t newest_end = 0;                       // sequence of its newest AttemptEnded
   std::map<int64_t, std::string> bracket_ends;  // why weak brackets were ended, by index
   BestTracker best;
-  std::vector<BestStep> steps;     // of its best value: to be written at the end of the batch
-  int64_t live_started_us = 0;     // sum over live ranks of when they were placed, since the job was created
+  std::vector<BestStep> steps;  // of its best value: to be written at the end of the batch
+  bool ran = false;             // a rank of it has run since the server started
+  int64_t setup_failures = 0;   // of its source, while no rank had run
+  int64_t live_started_us = 0;  // sum over live ranks of when they were placed, since the job was created
 
   bool external() const { return spec.trainer().external(); }
   // Counts the trial's live attempt in live_started_us, or (-1) takes it out.
@@ -61,9 +64,12 @@ class Jobs {
   absl::Status Load();
 
   // A known request id gives the id of the job it made. `fits`: whether its clusters could ever be placed.
+  // `add_source`, if given, is called with the key of a new job, whose row gets `source`.
   absl::StatusOr<std::string> Create(const v1::TuningJobSpec& spec, const std::string& request_id,
                                      const WarmStart& start, const std::string& owner,
-                                     const std::function<absl::Status()>& fits);
+                                     const std::function<absl::Status()>& fits,
+                                     const std::string& source = "",
+                                     const std::function<void(int64_t)>& add_source = nullptr);
   // The row of a job that may be deleted. NOT_FOUND; PERMISSION_DENIED if it is not `by`'s to delete;
   // FAILED_PRECONDITION while it runs.
   absl::StatusOr<JobRow> FindDeletable(const std::string& id, const Requester& by);

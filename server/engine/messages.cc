@@ -1,5 +1,6 @@
 #include "server/engine/messages.h"
 
+#include <google/protobuf/util/json_util.h>
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
@@ -144,6 +145,14 @@ int64_t UnstoppedResource(const SearchSpec& spec, const Configuration& configura
   return end > 0 ? std::min(end, spec.pruner.rungs.max_resource) : spec.pruner.rungs.max_resource;
 }
 
+std::string ToStoredJson(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  (void)google::protobuf::util::MessageToJsonString(message, &json, options);
+  return json;
+}
+
 v1::TuningJob ToProto(const JobView& view, int64_t now_us) {
   v1::TuningJob job =
       ToProto(JobParts{view.row, view.state, view.bracket_ends, view.plan, view.strategy_text}, now_us);
@@ -197,6 +206,8 @@ v1::TuningJob ToProto(const JobParts& view, int64_t now_us) {
   job.set_strategy_text(view.strategy_text);
   job.set_warm_start_text(row.warm_start);
   job.set_owner(row.owner);
+  if (!row.source.empty())
+    (void)google::protobuf::util::JsonStringToMessage(row.source, job.mutable_source());
   AddFailures(state, job);
   return job;
 }

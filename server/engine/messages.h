@@ -14,6 +14,9 @@
 
 namespace winnow {
 
+// A message as a column of a row: proto3 JSON.
+std::string ToStoredJson(const google::protobuf::Message& message);
+
 // Messages to clients, made from rows and facts. A job that has not ended is described as of `now_us`.
 v1::TuningJob ToProto(const JobView& view, int64_t now_us);
 // Without the spec.

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "scheduler/setup_failure.h"
 
 namespace winnow {
 
@@ -19,6 +20,7 @@ void Recorder::Stop(OpenJob& job, std::vector<TrialNumber> ended) {
 void Recorder::Record(OpenJob& job, FactBody body) { Stop(job, jobs_.Record(job, std::move(body))); }
 
 bool Recorder::RecordReport(OpenJob& job, const ReportRow& report) {
+  job.ran = true;
   std::optional<std::vector<TrialNumber>> ended = jobs_.RecordReport(job, report);
   if (ended) Stop(job, *std::move(ended));
   return ended.has_value();
@@ -36,7 +38,26 @@ void Recorder::StartAttempt(OpenJob& job, TrialNumber trial, int64_t from, int64
 void Recorder::EndRank(Rank& rank, const RankEnd& end) {
   OpenJob* job = jobs_.FindKey(rank.row.job);
   WINNOW_CHECK(job != nullptr, "a job with a live attempt is open");
+  const bool of_machines = end.cause == FailureCause::kNotStarted || end.cause == FailureCause::kRanksGone;
+  if (end.outcome == AttemptOutcome::kFinished || (end.outcome == AttemptOutcome::kFailed && !of_machines))
+    job->ran = true;
   if (std::optional<AttemptEnded> over = attempts_.EndRank(rank, end)) Record(*job, *std::move(over));
+}
+
+void Recorder::EndSetup(Rank& rank, const RankEnd& end) {
+  OpenJob* job = jobs_.FindKey(rank.row.job);
+  WINNOW_CHECK(job != nullptr, "a job with a live attempt is open");
+  const std::string worker = workers_.row(rank.row.worker).name;
+  // It has worked before, or elsewhere.
+  const bool of_worker = job->ran || job->state.any_finite_objective();
+  if (std::optional<AttemptEnded> over = attempts_.EndRank(rank, end)) Record(*job, *std::move(over));
+  if (of_worker) {
+    workers_.marks().NoteTrouble(worker, WorkerMarks::Trouble::kNotStarted, end.reason);
+    return;
+  }
+  if (++job->setup_failures < kMostSetupFailures || job->state.closing() || job->state.ended()) return;
+  Record(*job, StopRequested{fmt::format("{}, so that no trial could be started. On worker {}: {}",
+                                         kSetupFailed, worker, end.reason)});
 }
 
 void Recorder::LoseWorker(WorkerEntry& worker, const std::string& reason) {

@@ -15,8 +15,11 @@ struct Requester {
   std::string name;      // of the token, else "token ID"; "": without a token
   std::string token_id;  // "": none
   bool any = true;       // an admin, or no tokens are required: counts as the owner of every job
+  bool worker = false;   // a token of role worker
 
   bool Owns(const std::string& owner) const { return any || (!owner.empty() && owner == name); }
+  // Whether it may read the source of a job of that owner: workers run it.
+  bool MayReadSource(const std::string& owner) const { return worker || Owns(owner); }
   // PERMISSION_DENIED names the job, its owner, and who may.
   absl::Status MayChange(const std::string& job, const std::string& owner) const;
   // Hides what only the owner is shown.

@@ -108,6 +108,9 @@ FailureCause CauseOf(const v1::Outcome& outcome) {
       return FailureCause::kTimeLimit;
     case v1::Outcome::NOT_STARTED:
       return FailureCause::kNotStarted;
+    case v1::Outcome::SETUP_FAILED:
+      return FailureCause::kRanksGone;  // neither the trainer's fault nor, before others succeed, the
+                                        // worker's
     default:
       return outcome.exit_code() == kRanksGone ? FailureCause::kRanksGone : FailureCause::kTrainer;
   }
@@ -321,7 +324,12 @@ void SyncCalls::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request
     if (running.state() == v1::RunningAssignment::RUNNING) NoteRunning(*rank);
     if (running.state() != v1::RunningAssignment::ENDED) continue;
     context_.Publish(LogTopic(rank->row.key));
-    recorder_.EndRank(*rank, ToRankEnd(running.outcome(), rank->revoked()));
+    const RankEnd end = ToRankEnd(running.outcome(), rank->revoked());
+    if (running.outcome().cause() == v1::Outcome::SETUP_FAILED) {
+      recorder_.EndSetup(*rank, end);
+    } else {
+      recorder_.EndRank(*rank, end);
+    }
   }
   // A rank that is not wanted, and that the worker does not name, is gone. But the request may be older than
   // the answer that named the rank. So one that the worker has named before is not gone, and none is as long

@@ -255,10 +255,13 @@ Unary* ArtifactService::PutArtifact(CallContext* context, const v1::PutArtifactR
 
 Unary* ArtifactService::GetArtifact(CallContext* context, const v1::GetArtifactRequest* request,
                                     v1::Artifact* response) {
-  if (auto* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Requester by;
+  if (auto* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  reader_.Post([this, reactor, request, response](Reads& reads) {
-    absl::StatusOr<v1::Artifact> artifact = reads.GetArtifact(*request);
+  reader_.Post([this, reactor, request, response, by](Reads& reads) {
+    absl::StatusOr<v1::Artifact> artifact = request->kind() == v1::Artifact::SOURCE
+                                                ? reads.GetSource(request->job_id(), by)
+                                                : reads.GetArtifact(*request);
     if (artifact.ok()) *response = *std::move(artifact);
     const bool may_come =
         request->kind() == v1::Artifact::MODEL && artifact.status().GetPayload(kModelNotKept);

@@ -173,7 +173,7 @@ Requester Authority::RequesterOf(const std::string& token_id) {
   if (token_id.empty()) return {};
   Caller caller = CallerOf(token_id);
   if (caller.name.empty()) caller.name = "token " + token_id;
-  return {std::move(caller.name), token_id, caller.role == v1::ADMIN};
+  return {std::move(caller.name), token_id, caller.role == v1::ADMIN, caller.role == v1::WORKER};
 }
 
 absl::Status Authority::CheckStill(const std::string& token_id) {

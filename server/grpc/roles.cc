@@ -12,6 +12,7 @@ constexpr unsigned kAdmins = Bit(v1::ADMIN);
 constexpr unsigned kSubmitters = Bit(v1::SUBMITTER) | kAdmins;
 constexpr unsigned kReaders = Bit(v1::VIEWER) | kSubmitters;
 constexpr unsigned kWorkers = Bit(v1::WORKER) | kAdmins;
+constexpr unsigned kSubmittersAndWorkers = kSubmitters | kWorkers;
 constexpr unsigned kReadersAndWorkers = kReaders | kWorkers;
 
 constexpr std::string_view kTuning = "winnow.v1.TuningService";
@@ -57,9 +58,10 @@ const std::vector<MethodRule>& MethodRules() {
 
       {kWorker, "Sync", kWorkers, "run trials as a worker"},
 
-      // Readers of a job may read its models; only a trial's worker writes to the store.
-      {kArtifact, "FindMissingBlobs", kWorkers, "store checkpoints and models"},
-      {kArtifact, "PutBlob", kWorkers, "store checkpoints and models"},
+      // Readers of a job may read its models. Submitters store the sources of their jobs, workers the rest. A
+      // source is read by its owner and by workers: GetArtifact alone tells which blobs it has.
+      {kArtifact, "FindMissingBlobs", kSubmittersAndWorkers, "store sources, checkpoints and models"},
+      {kArtifact, "PutBlob", kSubmittersAndWorkers, "store sources, checkpoints and models"},
       {kArtifact, "GetBlob", kReadersAndWorkers, "download models"},
       {kArtifact, "PutArtifact", kWorkers, "store checkpoints and models"},
       {kArtifact, "GetArtifact", kReadersAndWorkers, "download models"},

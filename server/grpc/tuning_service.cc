@@ -152,7 +152,8 @@ Unary* TuningService::CreateTuningJob(CallContext* context, const v1::CreateTuni
           if (id.ok()) spdlog::info("{} created job {}", by.ForLog(), *id);
           Describe(reader, id, by, answer);
         },
-        *std::move(start), by.name);
+        *std::move(start), by.name,
+        kept->has_source() ? std::shared_ptr<const v1::Source>(kept, &kept->source()) : nullptr);
   };
   if (!slow_.creates->PostWithin(kMostWaiting, create)) call->Answer(TooManyWait(__func__));
   return call.get();

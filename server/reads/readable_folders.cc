@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-OwnedDescriptor OpenFolder(const std::string& folder) {
+OwnedDescriptor OpenOwnedFolder(const std::string& folder) {
   return OwnedDescriptor(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
@@ -65,7 +65,7 @@ absl::StatusOr<ForeignFile> ReadableFolders::Open(const std::string& path) const
   if (!folders_) return ForeignFile::Open(path, may_open);
   const std::optional<Beneath> beneath = Find(path);
   if (!beneath) return OutsideFolders();
-  const OwnedDescriptor folder = OpenFolder(beneath->folder);
+  const OwnedDescriptor folder = OpenOwnedFolder(beneath->folder);
   if (!folder.ok()) return OutsideFolders();
   absl::StatusOr<ForeignFile> file = ForeignFile::OpenBeneath(folder.get(), beneath->rest, may_open);
   if (absl::IsPermissionDenied(file.status())) return OutsideFolders();
@@ -76,7 +76,7 @@ bool ReadableFolders::MayTell(const std::string& path) const {
   if (!folders_) return true;
   const std::optional<Beneath> beneath = Find(path);
   if (!beneath) return false;
-  const OwnedDescriptor folder = OpenFolder(beneath->folder);
+  const OwnedDescriptor folder = OpenOwnedFolder(beneath->folder);
   return folder.ok() && StaysBeneath(folder.get(), beneath->rest);
 }
 

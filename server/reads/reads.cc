@@ -455,7 +455,7 @@ absl::StatusOr<std::string> Reads::FindRequest(const std::string& request_id) {
 
 absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& request) {
   if (request.kind() != v1::Artifact::CHECKPOINT && request.kind() != v1::Artifact::MODEL) {
-    return absl::InvalidArgumentError("kind: expected CHECKPOINT or MODEL");
+    return absl::InvalidArgumentError("kind: expected CHECKPOINT, MODEL or SOURCE");
   }
   const auto kind = request.kind() == v1::Artifact::MODEL ? ArtifactKind::kModel : ArtifactKind::kCheckpoint;
   v1::Artifact artifact;
@@ -488,6 +488,34 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
     if (artifact.mutable_manifest()->ParseFromString((*row)->manifest)) return absl::OkStatus();
     return absl::DataLossError(
         fmt::format("the manifest of the {} of trial {} cannot be read", TextOf(kind), trial));
+  });
+  if (!status.ok()) return status;
+  return artifact;
+}
+
+absl::StatusOr<v1::Artifact> Reads::GetSource(const std::string& job_id, const Requester& by) {
+  v1::Artifact artifact;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    const absl::StatusOr<std::optional<JobRow>> job = store_.jobs.Find(job_id);
+    if (!job.ok()) return job.status();
+    if (!*job) return absl::NotFoundError(fmt::format("there is no job \"{}\"", job_id));
+    if (!by.MayReadSource((*job)->owner)) return by.MayChange(job_id, (*job)->owner);
+    const auto row = store_.artifacts.Find((*job)->key, 0, ArtifactKind::kSource);
+    if (!row.ok()) return row.status();
+    if (!*row) {
+      return absl::NotFoundError(
+          (*job)->source.empty()
+              ? fmt::format("job \"{}\" has no source: it was submitted without trainer.source", job_id)
+              : fmt::format(
+                    "the source of job \"{}\" is lost: a file of it in the server's artifact store was "
+                    "damaged",
+                    job_id));
+    }
+    artifact.set_job_id(job_id);
+    artifact.set_kind(v1::Artifact::SOURCE);
+    if (artifact.mutable_manifest()->ParseFromString((*row)->manifest)) return absl::OkStatus();
+    return absl::DataLossError(
+        fmt::format("the manifest of the source of job \"{}\" cannot be read", job_id));
   });
   if (!status.ok()) return status;
   return artifact;

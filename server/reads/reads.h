@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "server/engine/context.h"
 #include "server/engine/job_view.h"
+#include "server/engine/requester.h"
 #include "server/reads/reading_thread.h"
 #include "winnow/v1/artifact.pb.h"
 #include "winnow/v1/tuning.pb.h"
@@ -57,6 +58,9 @@ class Reads {
   absl::StatusOr<LogAnswer> GetLogs(const v1::GetLogsRequest& request);
   // NOT_FOUND also if the trial's worker has stored nothing in the artifact store.
   absl::StatusOr<v1::Artifact> GetArtifact(const v1::GetArtifactRequest& request);
+  // The job's source. NOT_FOUND: no such job, or it has none; PERMISSION_DENIED: `by` is neither the job's
+  // owner nor a worker.
+  absl::StatusOr<v1::Artifact> GetSource(const std::string& job_id, const Requester& by);
   // after = -1: only future events (an empty batch with the job's last sequence).
   absl::StatusOr<WatchBatch> Watch(const std::string& id, int64_t after);
   absl::StatusOr<Record> GetRecord(const std::string& id);

@@ -59,7 +59,7 @@ test('Dashboard: a front is drawn, listed and linked; objectives and constraints
 
   // The table of trials has a column for each objective and one for the violation.
   const table = page.getByRole('table', {name: 'Trials'});
-  await table.scrollIntoViewIfNeeded();
+  await page.locator('#trials').scrollIntoViewIfNeeded();
   for (const name of ['validation:auc', 'model:leaves', 'violation']) await table.getByRole('columnheader', {name, exact: true}).waitFor();
   assert.deepEqual(await seriousFindings(page), []);
   assert.deepEqual(page.faults, []);

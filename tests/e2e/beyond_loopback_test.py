@@ -126,6 +126,32 @@ class BeyondLoopback(unittest.TestCase):
         self.submit_and_watch(job("over-the-socket"), reach)
         self.assertIn("requires a token", self.winnow("--server", address, "list").stderr)
 
+    def test_a_source_is_read_by_its_owner_and_by_workers_alone(self):
+        server = self.begin(Server(self.folder, flags=["--require-tokens", "--declare-workers", "1 x slots=2"]))
+        socket = server.database + ".d/server.sock"
+        tokens = {name: self.token(socket, "viewer" if name == "eve" else "submitter", name)
+                  for name in ("ana", "bo", "eve")}
+        self.begin(Worker(server, self.folder, "w1", slots=2, flags=["--token-file", self.token(socket, "worker", "w")]))
+        code = os.path.join(self.folder, "code")
+        os.mkdir(code)
+        with open(os.path.join(code, "train.sh"), "w", encoding="ascii") as file:
+            file.write(SCRIPT)
+        spec = job("with-source")
+        spec["trainer"].update(source="code", command=["/bin/sh", "train.sh", "{{x}}"])
+        reach = ["--server", server.address, "--token-file"]
+        self.submit_and_watch(spec, [*reach, tokens["ana"]])
+        told = json.loads(self.winnow(*reach, tokens["eve"], "describe", "latest", "-o", "json").stdout)
+        self.assertEqual(told["source"]["files"], 1)
+        for name in ("bo", "eve"):
+            refused = self.winnow(*reach, tokens[name], "source", "latest", "--download", f"{self.folder}/{name}")
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn("belongs to ana; only ana or an admin may do this", refused.stderr)
+            self.assertFalse(os.path.exists(f"{self.folder}/{name}"))
+        given = self.winnow(*reach, tokens["ana"], "source", "latest", "--download", f"{self.folder}/ana")
+        self.assertEqual(given.returncode, 0, given.stderr)
+        with open(f"{self.folder}/ana/train.sh", encoding="ascii") as file:
+            self.assertEqual(file.read(), SCRIPT)
+
     def test_secrets_reach_their_owners_trainers_and_nothing_else(self):
         server = self.begin(Server(self.folder, flags=["--require-tokens"]))
         socket = server.database + ".d/server.sock"

@@ -60,6 +60,8 @@ def metric_lines():
     printed = "\n\n[0]\ttrain-auc:0.5\tvalidation-auc:0.25\r\n[1]\ttrain-auc:nan\tvalidation-auc:1e-3,\n"
     put("metric_lines", "xgboost", b"\0\xff" + (xgboost + printed).encode())
     put("metric_lines", "counted", b"\1\3" + b"loss=([^ ]+)\nother=(.*)\n\nother=1\nloss=0.5 .\rloss=0.5\rloss=inf")
+    lines = b'{"epoch": 1, "eval": {"loss": NaN}}\n{"epoch": 2.5, "x": 1}\n{"eval": {"loss": "inf"}}\n{"a": "\\"NaN"}'
+    put("metric_lines", "json", b"\1\x20" + b"key eval.loss\nkey x\n\n" + lines)
     put("metric_lines", "long", b"\1\x40" + b"l(.)\n\n" + b"x" * 300 + b"\nl1\n")
 
 
@@ -232,12 +234,64 @@ INSERT INTO trial_params VALUES (1, 10, 'lr', 0.125, '{"name":"FloatDistribution
         put("optuna_study", "study", pathlib.Path(path).read_bytes())
 
 
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def event_files():
+    """TensorBoard's record format, written here by hand. The first byte of an input is the length of its pieces."""
+    assert crc32c(b"123456789") == 0xE3069283  # RFC 3720, B.4
+
+    def field(number, kind, content):
+        return bytes([number << 3 | kind]) + content
+
+    def text(number, content):
+        content = content.encode() if isinstance(content, str) else content
+        assert len(content) < 128
+        return field(number, 2, bytes([len(content)]) + content)
+
+    def masked(data):
+        crc = crc32c(data)
+        return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+    def record(event):
+        length = struct.pack("<Q", len(event))
+        return length + masked(length) + event + masked(event)
+
+    def scalar(tag, value):
+        return text(1, text(1, tag) + field(2, 5, struct.pack("<f", value)))
+
+    def tensor(tag, content):
+        return text(1, text(1, tag) + text(8, content))
+
+    def event(step, *values):
+        return record(field(1, 1, struct.pack("<d", 1.5)) + field(2, 0, bytes([step])) + text(5, b"".join(values)))
+
+    version = record(field(1, 1, struct.pack("<d", 1.5)) + text(3, "brain.Event:2"))
+    double = field(1, 0, b"\x02") + text(2, b"") + text(4, struct.pack("<d", 0.125))  # tensor_content
+    whole = field(1, 0, b"\x09") + text(10, b"\x07")                                  # int64_val
+    several = field(1, 0, b"\x01") + text(4, struct.pack("<2f", 1, 2))                # no scalar
+    file = (version + event(1, scalar("loss", 0.5)) + event(2, scalar("loss", 0.25), scalar("acc", 0.75)) +
+            event(3, scalar("loss", float("nan"))) +
+            event(4, tensor("loss", double), tensor("count", whole), tensor("pair", several)))
+    put("event_file", "scalars", b"\x10" + file)
+    put("event_file", "cut", b"\x02" + file[:-9])
+    long = struct.pack("<Q", 5 << 20)
+    put("event_file", "long", b"\xff" + version + long + masked(long) + b"x" * 100)
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     job_files()
     tables()
     metric_lines()
+    event_files()
     checkpoint_folders()
     manifests()
     facts()

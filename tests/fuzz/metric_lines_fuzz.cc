@@ -1,5 +1,5 @@
 // What a trainer prints, under a job's expressions: first the expressions, one a line, then after an empty
-// line what was printed.
+// line what was printed. A line "key NAME" in place of an expression stands for a key of JSON lines.
 
 #include <vector>
 
@@ -25,12 +25,14 @@ winnow::MetricRules Rules(std::string_view text, bool counted) {
   winnow::MetricRules rules;
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string rule(text.substr(at, end - at));
+    const bool by_key = rule.starts_with("key ");
     rules.metrics.push_back(
-        {"m" + std::to_string(rules.metrics.size()), std::string(text.substr(at, end - at))});
+        {"m" + std::to_string(rules.metrics.size()), by_key ? "" : rule, by_key ? rule.substr(4) : ""});
     at = end + 1;
   }
   rules.objective = "m0";
-  if (!counted && rules.metrics.size() > 1) {
+  if (!counted && rules.metrics.size() > 1 && !rules.metrics.back().regex.empty()) {
     rules.resource_regex = rules.metrics.back().regex;
     rules.metrics.pop_back();
   }

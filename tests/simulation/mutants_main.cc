@@ -41,7 +41,6 @@ constexpr std::string_view kMutants[] = {
     "one unit more than the budget is trained",
     "a trial goes on where its checkpoint is not",
     "another attempt begins at the wrong level",
-    "a waiting program goes on whatever was between",
     "no waiting program is let go",
 };
 std::string_view active_mutant;  // "": none

@@ -103,6 +103,34 @@ TEST_CASE("Malformed job files: fields and their types", "[spec]") {
   });
 }
 
+TEST_CASE("Malformed job files: code that travels, and metrics by keys", "[spec]") {
+  const auto with = [](const std::string& more) {
+    return CommandJob("\"environment\"", more + ", \"environment\"");
+  };
+  CheckCases({
+      {with(R"("exclude": ["*.pt"])"), "trainer.exclude", {"with trainer.source only"}},
+      {with(R"("setup": ["true"])"), "trainer.setup", {"with trainer.source only"}},
+      {with(R"("source": ".", "exclude": [""])"), "trainer.exclude[0]", {"empty", "as in a .gitignore"}},
+      {with(R"("source": ".", "setup": [""])"), "trainer.setup[0]", {"empty", "a program"}},
+      {with(R"("source": ".", "setup": ["x", "{{rate}}"])"),
+       "trainer.setup[1]",
+       {"placeholder", "once for all"}},
+      {BuiltinJob("\"builtin\": \"gbdt\"", "\"builtin\": \"gbdt\", \"source\": \".\""),
+       "trainer.source",
+       {"with trainer.command only"}},
+      {CommandJob("\"regex\": \"loss=([0-9.e+-]+)\"", "\"regex\": \"(.)\", \"key\": \"l\""),
+       "trainer.metrics[0]",
+       {"the key \"l\"", "expected one of them"}},
+      {with(R"("resource_key": "epoch")"), "trainer.resource_key", {"every metric has a regex"}},
+      {CommandJob("\"resource_regex\": \"epoch ([0-9]+)\"", R"("metrics_file": "m.jsonl")"),
+       "trainer.metrics[0].regex",
+       {"with trainer.metrics_file", "expected a key"}},
+  });
+  CHECK(Listed(Violations(CommandJob(", \"regex\": \"loss=([0-9.e+-]+)\"", ""))) == "");
+  CHECK(Listed(Violations(with(R"("source": ".", "exclude": ["*.pt"], "setup": ["pip", "install", "x"])"))) ==
+        "");
+}
+
 TEST_CASE("Malformed job files: names, trainers and data", "[spec]") {
   const std::string metrics = R"json("metrics": [{"name": "loss", "regex": "loss=([0-9.e+-]+)"}])json";
   CheckCases({
@@ -127,9 +155,6 @@ TEST_CASE("Malformed job files: names, trainers and data", "[spec]") {
       {CommandJob("loss=([0-9.e+-]+)", "(l)oss=(.)"),
        "trainer.metrics[0].regex",
        {"2 groups", "exactly one"}},
-      {CommandJob(", \"regex\": \"loss=([0-9.e+-]+)\"", ""),
-       "trainer.metrics[0].regex",
-       {"missing", "one group"}},
       {CommandJob("epoch ([0-9]+)", "epoch [0-9]+"),
        "trainer.resource_regex",
        {"0 groups", "resource level"}},

@@ -123,6 +123,20 @@ absl::Status ArtifactClient::Upload(const v1::PutArtifactRequest& request, const
   return absl::UnavailableError("a blob disappeared from the server");
 }
 
+absl::StatusOr<v1::Manifest> ArtifactClient::GetSource(const std::string& job_id,
+                                                       Cancellation& cancellation) {
+  grpc::ClientContext context;
+  const Cancellation::Call call(cancellation, context);
+  SetPatience(context, kCallPatience);
+  v1::GetArtifactRequest request;
+  request.set_job_id(job_id);
+  request.set_kind(v1::Artifact::SOURCE);
+  v1::Artifact artifact;
+  const grpc::Status status = stub_->GetArtifact(&context, request, &artifact);
+  if (!status.ok()) return ToAbsl(status);
+  return std::move(*artifact.mutable_manifest());
+}
+
 absl::StatusOr<std::string> ArtifactClient::GetBlob(const v1::BlobName& blob, Cancellation& cancellation) {
   grpc::ClientContext context;
   const Cancellation::Call call(cancellation, context);

@@ -26,6 +26,8 @@ class ArtifactClient {
   absl::Status Upload(const v1::PutArtifactRequest& request, const FolderName& folder,
                       Cancellation& cancellation, const std::function<void()>& progress);
 
+  // The files of the job's source.
+  absl::StatusOr<v1::Manifest> GetSource(const std::string& job_id, Cancellation& cancellation);
   absl::StatusOr<std::string> GetBlob(const v1::BlobName& blob, Cancellation& cancellation);
 
  private:

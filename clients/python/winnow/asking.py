@@ -173,8 +173,10 @@ class _Renewer:
             for trial in trials:
                 try:
                     trial.renew()
+                except errors.FailedPrecondition:
+                    self.remove(trial)  # the next call of the trainer says so
                 except errors.WinnowError:
-                    continue  # the next call of the trainer says so
+                    continue  # the server may come back in time
             del trials
 
 

@@ -135,12 +135,20 @@ class Job:
 
     def curves(self, metric: Optional[str] = None, trials: Sequence[int] = ()) -> dict[int, list[tuple[int, float]]]:
         """Learning curves by trial: (step, value), by step. `metric`: default the objective's; `trials`: default all."""
-        fields: dict[str, Any] = {"metrics": [metric or self.metric], "trials": list(trials), "page_size": _PAGE}
-        found: dict[int, list[tuple[int, float]]] = {}
+        wanted = metric or self.metric
+        return self._curves({"metrics": [wanted], "trials": list(trials)}).get(wanted, {})
+
+    def all_curves(self) -> dict[str, dict[int, list[tuple[int, float]]]]:
+        """The same for every metric, by its name."""
+        return self._curves({})
+
+    def _curves(self, wanted: Mapping[str, Any]) -> dict[str, dict[int, list[tuple[int, float]]]]:
+        fields: dict[str, Any] = {**wanted, "page_size": _PAGE}
+        found: dict[str, dict[int, list[tuple[int, float]]]] = {}
         while True:
             page = self._calls.call("GET", self._path + "/metrics", fields)
             for point in page["points"]:
-                curve = found.setdefault(int(point["trial"]), [])
+                curve = found.setdefault(point["metric"], {}).setdefault(int(point["trial"]), [])
                 curve.append((int(point["resource"]), transport.number(point["value"])))
             if not page["next_page_token"]:
                 return found

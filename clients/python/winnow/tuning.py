@@ -45,6 +45,7 @@ class Result:
     state: str  # of the job: COMPLETED, STOPPED or FAILED
     reason: str  # why it has ended
     job: Job  # usable while its server runs
+    curves: dict[str, dict[int, list[tuple[int, float]]]] = dataclasses.field(repr=False, default_factory=dict)
 
     def __repr__(self) -> str:
         return (f"<winnow.Result of {len(self.trials)} trials: best_value={self.best_value!r}, "
@@ -58,7 +59,7 @@ def tune(function: Function, space: spaces.Space, *, max_trials: Optional[int] =
          first: Sequence[Mapping[str, Any]] = (), target: Optional[float] = None,
          spec: Optional[Mapping[str, Any]] = None, server: Union[Client, embedded.Server, str, None] = None,
          directory: Union[str, "os.PathLike[str]", None] = None, name: Optional[str] = None,
-         show: Optional[bool] = None) -> Result:
+         show: Optional[bool] = None, with_curves: bool = False) -> Result:
     """Searches for the parameters with which `function` returns the smallest value.
 
     function: called as function(x=…, y=…), with what the space has; a parameter named `trial` gets the winnow.Trial,
@@ -73,7 +74,8 @@ def tune(function: Function, space: spaces.Space, *, max_trials: Optional[int] =
     first: parameters to try first. target: ends the search at this value. spec: further fields of a job file.
     server: a Client, or an address; default: an embedded server, whose database is in `directory` (default: a temporary
         one). A call with the directory and name of an earlier one that was interrupted goes on with its trials.
-    show: a progress bar; default: in terminals and notebooks.
+    show: a progress bar; default: in terminals and notebooks. with_curves: Result.curves has every reported value, by
+        metric and trial, as (step, value).
     """
     own = spaces.as_space(space)
     takes_trial = _check(function, own)
@@ -108,7 +110,7 @@ def tune(function: Function, space: spaces.Space, *, max_trials: Optional[int] =
                 if not keep:
                     _stop(job)
                 raise
-            return _result(job, own, run.newest_error)
+            return _result(job, own, run.newest_error, with_curves)
     finally:
         if started is not None:
             started.stop()
@@ -220,13 +222,13 @@ def _job(client: Client, wanted: dict[str, Any], folder: Optional[pathlib.Path])
     return job
 
 
-def _result(job: Job, space: Mapping[str, spaces.Range], cause: Optional[BaseException]) -> Result:
+def _result(job: Job, space: Mapping[str, spaces.Range], cause: Optional[BaseException], with_curves: bool) -> Result:
     described, best = job.describe(), job.best()
     if best is None:
         raise TuningFailed(described["state_reason"] or "no trial has reported a value") from cause
     trials = [dataclasses.replace(trial, params=spaces.values_of(space, trial.params)) for trial in job.trials()]
     return Result(spaces.values_of(space, best.params), best.value, best.trial, best.step, trials, described["state"],
-                  described["state_reason"], job)
+                  described["state_reason"], job, job.all_curves() if with_curves else {})
 
 
 class _Run:

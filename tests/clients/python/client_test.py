@@ -128,6 +128,45 @@ class Errors(WithFolder):
                 winnow.connect(wrong)
 
 
+def relay(listener, port):
+    """Hands what one caller after the other sends to a local port, and what comes back."""
+    while True:
+        try:
+            caller, _ = listener.accept()
+        except OSError:
+            return
+        server = socket.create_connection(("127.0.0.1", port))
+
+        def pump(source, sink):
+            try:
+                for data in iter(lambda: source.recv(65536), b""):
+                    sink.sendall(data)
+            except OSError:
+                pass
+            for end in (source, sink):
+                try:
+                    end.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+
+        for ends in ((caller, server), (server, caller)):
+            threading.Thread(target=pump, args=ends, daemon=True).start()
+
+
+class Sockets(WithFolder):
+    def test_a_socket_of_this_host_leads_to_the_server(self):
+        server = self.serve()
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(f"{self.folder}/proxy.sock")
+            listener.listen()
+            threading.Thread(target=relay, args=(listener, server.http_port), daemon=True).start()
+            with winnow.connect(f"unix:{self.folder}/proxy.sock") as client:
+                job = client.submit(EXTERNAL)
+                job.ask().complete(0.5)
+                self.assertEqual(job.best().value, 0.5)
+                self.assertEqual(job.stop()["state"], "STOPPED")
+
+
 class AskAndTell(WithFolder):
     def test_several_processes_share_a_job(self):
         server = self.serve()

@@ -27,7 +27,9 @@ const std::set<std::string> kReads = {
     "GetProgress", "GetSieve", "GetLearningCurves", "GetParallelCoordinates", "GetImportance", "GetSlice",
     "QueryTrials", "GetNeighbours", "Compare", "GetObjectives"};
 const std::set<std::string> kSubmits = {"CreateTuningJob", "StopTuningJob", "DeleteTuningJob",
-                                        "SuggestTrials",   "ReportMetrics", "CompleteTrial"};
+                                        "SuggestTrials", "ReportMetrics", "CompleteTrial",
+                                        // The blobs of a source.
+                                        "FindMissingBlobs", "PutBlob"};
 const std::string kForAll = "GetCaller";
 const std::set<std::string> kWorks = {"Sync",    "FindMissingBlobs", "PutBlob",
                                       "GetBlob", "PutArtifact",      "GetArtifact"};

@@ -1,4 +1,4 @@
-// What a built-in trainer does between two parts in one process: says that it waits, and saves beside the wait.
+// What a built-in trainer does between two parts in one process: it says that it waits, and saves meanwhile.
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -50,7 +50,8 @@ class Worker {
 
 std::vector<std::string> FilesIn(const std::filesystem::path& folder) {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -1,0 +1,226 @@
+"""A search for scikit-learn: WinnowSearchCV in the place of RandomizedSearchCV."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+import time
+from typing import Any, Mapping, Optional, Sequence, Union
+
+import numpy
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import check_cv
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.model_selection._validation import _fit_and_score
+from sklearn.utils.validation import _check_fit_params, indexable
+
+from winnow import spaces, tuning
+from winnow.asking import Trial
+
+_MASKED: Any = numpy.ma.MaskedArray
+
+__all__ = ["WinnowSearchCV"]
+
+_UNIFORM, _LOG, _INTEGERS = "uniform", ("loguniform", "reciprocal"), "randint"
+
+
+class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
+    """Searches an estimator's parameters by cross-validation; stops weak configurations after a few folds.
+
+    estimator, scoring, n_jobs, refit, cv, verbose, error_score, return_train_score: as in RandomizedSearchCV; one metric.
+    param_distributions: lists, scipy.stats' uniform, loguniform and randint, or winnow's ranges, by name.
+    n_iter: the number of configurations. random_state: an int (None: 0); the same gives the same search with n_jobs=1.
+    strategy: "BAYESIAN" or any other sampler's name as in a job file. prune: whether folds are stopped early.
+    server: as in winnow.tune; default: a server that lives as long as the search.
+
+    Attributes as of RandomizedSearchCV. In cv_results_, a configuration that was stopped early has NaN in the folds that
+    were not fitted; its mean is of the others, and it ranks behind all that were not stopped. n_fits_: folds fitted.
+    """
+
+    _required_parameters = ["estimator", "param_distributions"]
+
+    def __init__(self, estimator: Any, param_distributions: Mapping[str, Any], *, n_iter: int = 10, scoring: Any = None,
+                 n_jobs: Optional[int] = None, refit: Any = True, cv: Any = None, verbose: int = 0,
+                 random_state: Optional[int] = None, error_score: Any = math.nan, return_train_score: bool = False,
+                 strategy: str = "BAYESIAN", prune: bool = True, server: Any = None) -> None:
+        super().__init__(estimator=estimator, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv, verbose=verbose,
+                         error_score=error_score, return_train_score=return_train_score)
+        self.param_distributions = param_distributions
+        self.n_iter = n_iter
+        self.random_state = random_state
+        self.strategy = strategy
+        self.prune = prune
+        self.server = server
+
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, **fit_params: Any) -> WinnowSearchCV:
+        """Searches, and fits the best configuration to all data unless `refit` is False."""
+        estimator = self.estimator
+        if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
+            raise ValueError(f"scoring: is {self.scoring!r}; expected one metric: a name or a callable. For several, "
+                             "tune with a job that has objectives")
+        from sklearn.metrics import check_scoring  # noqa: PLC0415
+
+        scorer = check_scoring(estimator, self.scoring)
+        space = _space(self.param_distributions)
+        X, y, groups = indexable(X, y, groups)
+        fit_params = _check_fit_params(X, fit_params)
+        folds = list(check_cv(self.cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
+        base = clone(estimator)
+
+        def evaluate(trial: Trial) -> None:
+            for step, (train, test) in enumerate(folds, 1):
+                found = _fit_and_score(clone(base), X, y, scorer, train, test, self.verbose, clone_values(trial.params),
+                                       fit_params=fit_params, return_train_score=self.return_train_score,
+                                       return_times=True, split_progress=(step - 1, len(folds)),
+                                       error_score=self.error_score)
+                score = float(found["test_scores"])
+                values: dict[str, Any] = {"fit_time": float(found["fit_time"]), "score_time": float(found["score_time"])}
+                if self.return_train_score:
+                    values["train_score"] = float(found["train_scores"])
+                if not math.isfinite(score):
+                    why = str(found.get("fit_error") or "").strip().rpartition("\n")[2]
+                    raise ValueError(f"the score of fold {step} is {score}" + (f": {why}" if why else ""))
+                trial.report(step, score, **values)
+
+        jobs = self._jobs()
+        # A fold is a level: the mean so far is compared with that of others at the same fold.
+        pruner: dict[str, Any] = {"kind": "MEDIAN", "warm_up_trials": min(4, self.n_iter)} if self.prune else {
+            "kind": "NONE"}
+        sampler = {"BAYESIAN": "GP"}.get(self.strategy.upper(), self.strategy)
+        try:
+            result = tuning.tune(_Evaluate(evaluate), space, name="search-cv", max_trials=self.n_iter,
+                                 direction="maximize", n_jobs=jobs, seed=_seed(self.random_state), sampler=sampler,
+                                 pruner=pruner, max_steps=len(folds), value="mean", server=self.server,
+                                 show=self.verbose > 0, with_curves=True)
+        except tuning.TuningFailed as failed:
+            raise ValueError(f"no configuration could be fitted and scored: {failed}") from failed
+        self._take(result, folds, space)
+        self.scorer_ = scorer
+        self.multimetric_ = False
+        self.n_splits_ = len(folds)
+        if self.refit:
+            if callable(self.refit):
+                self.best_index_ = self.refit(self.cv_results_)
+                self.best_params_ = self.cv_results_["params"][self.best_index_]
+            self.best_estimator_ = clone(base).set_params(**clone_values(self.best_params_))
+            start = time.time()
+            if y is None:
+                self.best_estimator_.fit(X, **fit_params)
+            else:
+                self.best_estimator_.fit(X, y, **fit_params)
+            self.refit_time_ = time.time() - start
+            if hasattr(self.best_estimator_, "feature_names_in_"):
+                self.feature_names_in_ = self.best_estimator_.feature_names_in_
+        return self
+
+    def _run_search(self, evaluate_candidates: Any) -> None:
+        raise NotImplementedError("fit searches by itself")
+
+    def _jobs(self) -> int:
+        if self.n_jobs is None:
+            return 1
+        if self.n_jobs < 0:
+            return max(1, (os.cpu_count() or 1) + 1 + int(self.n_jobs))
+        return int(self.n_jobs)
+
+    def _take(self, result: tuning.Result, folds: Sequence[Any], space: Mapping[str, spaces.Range]) -> None:
+        """Makes cv_results_ and what belongs to it."""
+        trials = result.trials
+        count, n_folds = len(trials), len(folds)
+        table: dict[str, Any] = {}
+
+        def column(metric: str) -> Any:
+            cells = numpy.full((count, n_folds), numpy.nan)
+            for place, trial in enumerate(trials):
+                for step, value in result.curves.get(metric, {}).get(trial.number, []):
+                    cells[place, step - 1] = value
+            return cells
+
+        def mean_and_std(cells: Any) -> tuple[Any, Any]:
+            known = numpy.isfinite(cells)
+            number = known.sum(axis=1)
+            filled = numpy.where(known, cells, 0.0)
+            with numpy.errstate(invalid="ignore", divide="ignore"):
+                mean = filled.sum(axis=1) / number
+                spread = numpy.sqrt((numpy.where(known, cells - mean[:, None], 0.0) ** 2).sum(axis=1) / number)
+            return mean, spread
+
+        for name in ("fit_time", "score_time"):
+            table[f"mean_{name}"], table[f"std_{name}"] = mean_and_std(column(name))
+        for name in space:
+            cells: Any = _MASKED(numpy.empty(count, dtype=object), mask=True)
+            for place, trial in enumerate(trials):
+                if name in trial.params:
+                    cells[place] = trial.params[name]
+            table[f"param_{name}"] = cells
+        table["params"] = [trial.params for trial in trials]
+        for kind, metric in (("test", "value"), ("train", "train_score")):
+            if kind == "train" and not self.return_train_score:
+                continue
+            scores = column(metric)
+            for fold in range(n_folds):
+                table[f"split{fold}_{kind}_score"] = scores[:, fold]
+            table[f"mean_{kind}_score"], table[f"std_{kind}_score"] = mean_and_std(scores)
+        means = table["mean_test_score"]
+        complete = numpy.array([trial.state == "COMPLETED" for trial in trials])
+        order = sorted(range(count), key=lambda i: (not complete[i], -means[i] if math.isfinite(means[i]) else math.inf))
+        ranks = numpy.empty(count, dtype=numpy.int32)
+        for position, place in enumerate(order):
+            before = order[position - 1] if position else place
+            same = position and complete[before] == complete[place] and means[before] == means[place]
+            ranks[place] = ranks[before] if same else position + 1
+        table["rank_test_score"] = ranks
+        self.cv_results_ = table
+        self.best_index_ = order[0]
+        self.best_params_ = table["params"][order[0]]
+        self.best_score_ = float(means[order[0]])
+        self.n_fits_ = int(numpy.isfinite(column("fit_time")).sum())
+
+
+class _Evaluate:
+    """A function of any parameters that takes the trial."""
+
+    def __init__(self, evaluate: Any) -> None:
+        self._evaluate = evaluate
+
+    def __call__(self, trial: Trial, **_: Any) -> None:
+        self._evaluate(trial)
+
+
+def clone_values(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters whose values are estimators are cloned, as set_params needs it."""
+    return {name: clone(value, safe=False) for name, value in params.items()}
+
+
+def _seed(random_state: Any) -> int:
+    if random_state is None:
+        return 0
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state)
+    if isinstance(random_state, numpy.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    raise ValueError(f"random_state: is {random_state!r}; expected None, an integer or a RandomState")
+
+
+def _space(distributions: Any) -> dict[str, spaces.Range]:
+    if not isinstance(distributions, Mapping):
+        raise TypeError(f"param_distributions: is {type(distributions).__name__}; expected one dictionary")
+    return {name: _range(name, found) for name, found in distributions.items()}
+
+
+def _range(name: str, found: Any) -> spaces.Range:
+    if isinstance(found, spaces.Range):
+        return found
+    if isinstance(found, (list, tuple, numpy.ndarray)):
+        return spaces.choice([value.item() if isinstance(value, numpy.generic) else value for value in found])
+    kind = getattr(getattr(found, "dist", None), "name", "")
+    low_high: Union[tuple[float, float], None] = found.support() if kind else None
+    if kind == _UNIFORM and low_high:
+        return spaces.uniform(*map(float, low_high))
+    if kind in _LOG and low_high:
+        return spaces.log_uniform(*map(float, low_high))
+    if kind == _INTEGERS and low_high:
+        return spaces.integers(int(low_high[0]), int(low_high[1]))
+    raise ValueError(f"param_distributions: {name!r} is {found!r}; expected a list, scipy.stats.uniform, loguniform or "
+                     "randint, or one of winnow's ranges")

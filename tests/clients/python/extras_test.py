@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Figures, notebooks' view, Optuna's studies and types. What is not installed is skipped."""
+
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+import unittest
+
+from servers import PACKAGE, PATIENCE, WithFolder, main
+import winnow
+
+
+def needs(module):
+    return unittest.skipIf(importlib.util.find_spec(module) is None, f"{module} is not installed")
+
+
+def f(x, kind, trial):
+    for step in range(1, 5):
+        trial.report(step, x / step + (kind == "b"))
+
+
+SPACE = {"x": winnow.uniform(0, 1), "kind": ["a", "b"]}
+
+
+class Shown(WithFolder):
+    @needs("matplotlib")
+    def test_figures(self):
+        os.environ["MPLBACKEND"] = "agg"
+        with winnow.serve(self.folder) as client:
+            result = winnow.tune(f, SPACE, max_trials=30, server=client, max_steps=4)
+            plot = result.job.plot
+            for name in ("history", "curves", "parallel", "importance", "sieve"):
+                with self.subTest(name):
+                    path = pathlib.Path(self.folder, name + ".png")
+                    getattr(plot, name)().figure.savefig(path)
+                    self.assertEqual(path.read_bytes()[:4], b"\x89PNG")
+            self.assertEqual({text.get_text() for text in plot.importance().get_yticklabels()}, {"x", "kind"})
+            scattered = sum(len(found.get_offsets()) for found in plot.history().collections)
+            self.assertEqual(scattered, 30)
+            self.assertEqual([text.get_text() for text in plot.parallel().get_xticklabels()], ["x", "kind", "value"])
+
+    def test_the_view_of_a_job(self):
+        with winnow.serve(self.folder) as client:
+            job = winnow.tune(f, SPACE, max_trials=5, server=client, name="shown").job
+            view = job._repr_html_()
+        self.assertIn("COMPLETED", view)
+        self.assertIn("polyline", view)
+        self.assertRegex(view, r"value = [0-9.e-]+ in trial \d")
+        gone = winnow.connect(job._calls.address.text, patience=0).job
+        with self.assertRaises(winnow.Unavailable):
+            gone(job.id)
+
+
+class Studies(WithFolder):
+    @needs("optuna")
+    def test_a_study_is_read_as_earlier_results(self):
+        import optuna
+        from winnow import importing
+
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        study = optuna.create_study(direction="minimize")
+
+        def objective(trial):
+            kind = trial.suggest_categorical("kind", ["a", "b"])
+            x = trial.suggest_float("x", 0, 1)
+            return x + (kind == "b") + 0 * trial.suggest_int("n", 1, 4)
+
+        study.optimize(objective, n_trials=12)
+        found = importing.optuna(study)
+        self.assertEqual((found.direction, len(found.rows), list(found.space)), ("minimize", 12, ["kind", "x", "n"]))
+        result = winnow.tune(lambda kind, x, n: x + (kind == "b"), found.space, max_trials=3, directory=self.folder,
+                             spec={"warm_start": found.warm_start(pathlib.Path(self.folder, "earlier.csv"))})
+        self.assertEqual(len(result.trials), 3)
+        with winnow.serve(self.folder) as client:
+            self.assertIn("12 ", client.job(result.job.id).describe()["warm_start_text"])
+
+    @needs("optuna")
+    def test_a_job_is_written_as_a_study(self):
+        import optuna
+        from winnow import importing
+
+        storage = f"sqlite:///{self.folder}/study.db"
+        with winnow.serve(pathlib.Path(self.folder, "tuning")) as client:
+            result = winnow.tune(f, SPACE, max_trials=20, server=client, name="written")
+            importing.export(result.job, storage=storage)
+        study = optuna.load_study(study_name="written", storage=storage)
+        self.assertEqual(len(study.trials), 20)
+        self.assertEqual(study.best_value, min(t.value for t in result.trials if t.state == "COMPLETED"))
+        self.assertEqual({trial.state.name for trial in study.trials}, {"COMPLETE", "PRUNED"})
+        self.assertEqual(study.trials[0].params, result.trials[0].params)
+        self.assertEqual(set(study.trials[0].intermediate_values), {1, 2, 3, 4})
+
+
+class Types(unittest.TestCase):
+    @unittest.skipIf(shutil.which("mypy", path="/usr/bin") is None, "mypy is not installed")
+    def test_mypy_strict(self):
+        cache = os.environ.get("TMPDIR", "/tmp") + "/winnow-mypy-cache"
+        done = subprocess.run(["/usr/bin/mypy", "--strict", "--cache-dir", cache, "winnow"], cwd=PACKAGE, text=True,
+                              capture_output=True, timeout=PATIENCE, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_only_the_standard_library_is_imported(self):
+        names = ("winnow", "winnow.importing", "winnow.plotting")
+        script = f"import sys; import {', '.join(names)}; print(' '.join(sorted(sys.modules)))"
+        done = subprocess.run(["/usr/bin/python3", "-I", "-c", f"import sys; sys.path.insert(0, {str(PACKAGE)!r}); " + script],
+                              text=True, capture_output=True, timeout=PATIENCE, check=True)
+        self.assertEqual(set(done.stdout.split()) & {"numpy", "pandas", "tqdm", "matplotlib", "optuna", "sklearn"}, set())
+
+
+if __name__ == "__main__":
+    main()

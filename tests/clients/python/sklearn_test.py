@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""WinnowSearchCV in the place of RandomizedSearchCV, with scikit-learn itself. Skipped where that is not installed."""
+
+import importlib.util
+import sys
+import unittest
+import warnings
+
+from servers import WithFolder, main, processes
+import winnow
+
+if importlib.util.find_spec("sklearn") is None:
+    print("skipped: scikit-learn is not installed")
+    sys.exit(processes.SKIPPED)
+
+import numpy  # noqa: E402
+from scipy.stats import loguniform, norm, randint, uniform  # noqa: E402
+from sklearn.base import clone  # noqa: E402
+from sklearn.datasets import make_classification  # noqa: E402
+from sklearn.linear_model import LogisticRegression  # noqa: E402
+from sklearn.model_selection import GroupKFold, RandomizedSearchCV  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+from sklearn.tree import DecisionTreeClassifier  # noqa: E402
+from sklearn.utils import estimator_checks  # noqa: E402
+from winnow.sklearn import WinnowSearchCV  # noqa: E402
+
+X, Y = make_classification(240, 8, n_informative=4, flip_y=0.1, random_state=1)
+TREE = {"max_depth": randint(1, 9), "min_samples_leaf": [1, 5, 20, 80], "criterion": ["gini", "entropy"]}
+
+
+class Search(WithFolder):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = winnow.serve()
+        cls.addClassCleanup(cls.server.stop)
+
+    def search(self, estimator, space, **options):
+        return WinnowSearchCV(estimator, space, **{"n_iter": 8, "random_state": 1, "server": self.server.address, **options})
+
+    def test_without_pruning_it_has_what_randomized_search_has(self):
+        ours = self.search(DecisionTreeClassifier(random_state=0), TREE, prune=False, return_train_score=True).fit(X, Y)
+        theirs = RandomizedSearchCV(DecisionTreeClassifier(random_state=0), TREE, n_iter=8, random_state=1,
+                                    return_train_score=True).fit(X, Y)
+        self.assertEqual(set(ours.cv_results_), set(theirs.cv_results_))
+        self.assertEqual((ours.n_splits_, ours.n_fits_, ours.multimetric_), (5, 40, False))
+        lacking = {name for name in vars(theirs) if name.endswith("_")} - set(vars(ours))
+        self.assertEqual(lacking, set())
+        best = ours.best_index_
+        self.assertEqual(ours.cv_results_["rank_test_score"][best], 1)
+        self.assertEqual(ours.best_score_, max(ours.cv_results_["mean_test_score"]))
+        # Its scores are those of scikit-learn for the same parameters.
+        again = RandomizedSearchCV(DecisionTreeClassifier(random_state=0),
+                                   {name: [value] for name, value in ours.best_params_.items()}, n_iter=1).fit(X, Y)
+        self.assertAlmostEqual(again.best_score_, ours.best_score_)
+        self.assertTrue((again.predict(X) == ours.predict(X)).all())
+        self.assertEqual(list(ours.classes_), [0, 1])
+
+    def test_weak_configurations_stop_after_a_few_folds(self):
+        space = {"max_depth": winnow.integers(1, 9), "min_samples_leaf": [1, 120]}
+        search = self.search(DecisionTreeClassifier(random_state=0), space, n_iter=24, cv=8).fit(X, Y)
+        results = search.cv_results_
+        fitted = sum(numpy.isfinite(results[f"split{fold}_test_score"]).astype(int) for fold in range(8))
+        self.assertEqual(fitted.sum(), search.n_fits_)
+        self.assertLess(search.n_fits_, 24 * 8)
+        self.assertEqual(fitted[search.best_index_], 8)
+        self.assertTrue((results["rank_test_score"][fitted < 8] > results["rank_test_score"][fitted == 8].max()).all())
+
+    def test_a_pipeline_with_distributions_groups_and_processes(self):
+        groups = numpy.arange(len(Y)) % 6
+        search = self.search(make_pipeline(StandardScaler(), LogisticRegression()),
+                             {"logisticregression__C": loguniform(1e-3, 1e3), "standardscaler__with_mean": [True, False],
+                              "logisticregression__tol": uniform(1e-5, 1e-3)},
+                             cv=GroupKFold(3), n_jobs=2, scoring="roc_auc").fit(X, Y, groups=groups)
+        self.assertEqual(search.n_splits_, 3)
+        self.assertGreater(search.score(X, Y), 0.6)
+        self.assertEqual(search.best_estimator_[1].C, search.best_params_["logisticregression__C"])
+
+    def test_refit_can_be_off(self):
+        search = self.search(DecisionTreeClassifier(), TREE, refit=False, n_iter=2).fit(X, Y)
+        self.assertFalse(hasattr(search, "best_estimator_"))
+        self.assertEqual(set(search.best_params_), set(TREE))
+
+    def test_what_it_cannot_do_is_refused(self):
+        for why, call in (
+                ("one metric", lambda: self.search(DecisionTreeClassifier(), TREE, scoring=["accuracy", "f1"]).fit(X, Y)),
+                ("expected a list", lambda: self.search(DecisionTreeClassifier(), {"max_depth": norm(1, 2)}).fit(X, Y)),
+                ("random_state", lambda: self.search(DecisionTreeClassifier(), TREE, random_state="x").fit(X, Y))):
+            with self.subTest(why), self.assertRaisesRegex(ValueError, why):
+                call()
+
+    def test_a_fold_that_cannot_be_scored_fails_its_configuration(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            search = self.search(LogisticRegression(), {"C": [1.0, -1.0]}, strategy="grid", cv=3).fit(X, Y)
+        self.assertEqual(search.best_params_, {"C": 1.0})
+
+    def test_checks_of_scikit_learn(self):
+        search = self.search(LogisticRegression(), {"C": [0.1, 1.0]}, n_iter=2, cv=2)
+        for name in ("check_get_params_invariance", "check_set_params", "check_no_attributes_set_in_init",
+                     "check_dict_unchanged", "check_estimators_pickle",
+                     "check_fit_score_takes_y", "check_estimators_fit_returns_self", "check_estimators_unfitted",
+                     "check_n_features_in", "check_fit2d_predict1d", "check_methods_sample_order_invariance",
+                     "check_methods_subset_invariance", "check_estimators_overwrite_params",
+                     "check_fit_idempotent", "check_supervised_y_2d"):
+            with self.subTest(name), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                getattr(estimator_checks, name)("WinnowSearchCV", clone(search))
+
+
+if __name__ == "__main__":
+    main()

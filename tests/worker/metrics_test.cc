@@ -1,0 +1,178 @@
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "checkout.h"
+#include "fmt/format.h"
+#include "tests/catch.h"
+#include "tests/support/temp_folder.h"
+#include "worker/host/event_loop.h"
+#include "worker/metric_parser.h"
+#include "worker/metrics/event_reader.h"
+#include "worker/metrics/metrics_follower.h"
+#include "worker/metrics/text_records.h"
+
+namespace winnow {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Text(const MetricRecord& record) {
+  std::string text;
+  for (const auto& [name, value] : record.values)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  return text;
+}
+
+// What lines give: "1 loss=0.5; 2 loss=0.4".
+std::string GiveAll(const MetricRules& rules, const std::vector<std::string>& lines) {
+  auto parser = MetricParser::Create(rules);
+  REQUIRE(parser.ok());
+  std::string all;
+  for (const std::string& line : lines) {
+    const auto reading = parser->Parse(line);
+    if (!reading) continue;
+    all += fmt::format("{}{}", all.empty() ? "" : "; ", reading->resource);
+    for (const auto& [name, value] : reading->metrics) all += fmt::format(" {}={}", name, value);
+  }
+  return all;
+}
+
+MetricRules ByKey() {
+  MetricRules rules;
+  rules.metrics = {{"loss", "", "eval.loss"}, {"acc", ""}};
+  rules.objective = "loss";
+  return rules;
+}
+
+// The same event file in the tests and in the fuzzer's corpus; tests/fuzz/make_corpus.py writes it.
+std::string EventFile() {
+  std::ifstream file(fs::path(WINNOW_SOURCE_DIR) / "tests/fuzz/corpus/event_file/scalars", std::ios::binary);
+  REQUIRE(file.good());
+  file.get();  // the fuzzer's own byte
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+TEST_CASE("a line of JSON gives its numbers, those of inner objects with dots") {
+  const auto record =
+      ReadJsonRecord(R"( {"epoch": 3, "eval": {"loss": 0.5, "by": {"a": 1}}, "name": "x", "ok": true})");
+  REQUIRE(record.has_value());
+  CHECK(Text(*record) == "epoch=3 eval.by.a=1 eval.loss=0.5");
+  for (const char* other : {"epoch 3", "[1, 2]", "{'loss': 1}", "{\"loss\": 1", "", "{\"a\": 1} tail"})
+    CHECK_FALSE(ReadJsonRecord(other).has_value());
+}
+
+TEST_CASE("numbers that are not finite are numbers, in Python's words and as strings") {
+  const auto record = ReadJsonRecord(
+      R"({"a": NaN, "b": -Infinity, "c": "nan", "d": "inf", "e": "a NaN \" NaN", "NaN": Infinity})");
+  REQUIRE(record.has_value());
+  CHECK(std::isnan(*record->Find("a")));
+  CHECK(*record->Find("b") == -std::numeric_limits<double>::infinity());
+  CHECK(std::isnan(*record->Find("c")));
+  CHECK(*record->Find("d") == std::numeric_limits<double>::infinity());
+  CHECK_FALSE(record->Find("e").has_value());
+  CHECK(*record->Find("NaN") == std::numeric_limits<double>::infinity());
+}
+
+TEST_CASE("metrics without an expression are read by their keys, with the level that the line names") {
+  CHECK(GiveAll(ByKey(),
+                {R"({"epoch": 1, "eval": {"loss": 0.5}, "acc": 0.9})", "noise", R"({"lr": 0.1, "epoch": 2})",
+                 R"({"eval": {"loss": 0.4}})", R"({"epoch": 2, "eval": {"loss": 0.3}})",
+                 R"({"epoch": 2.5, "eval": {"loss": 0.2}})"}) == "1 loss=0.5 acc=0.9; 2 loss=0.4");
+}
+
+TEST_CASE("lines that name no level are counted") {
+  MetricRules rules = ByKey();
+  rules.counted_from = 3;
+  CHECK(GiveAll(rules, {R"({"eval": {"loss": 0.5}})", R"({"eval": {"loss": NaN}})"}) ==
+        "4 loss=0.5; 5 loss=nan");
+}
+
+TEST_CASE("a job names the key of the level, and then nothing is counted") {
+  MetricRules rules = ByKey();
+  rules.resource_key = "trainer.epoch";
+  rules.resource_offset = 1;
+  CHECK(GiveAll(rules, {R"({"step": 100, "eval": {"loss": 0.9}})",
+                        R"({"step": 200, "trainer": {"epoch": 0}, "eval": {"loss": 0.5}})"}) == "1 loss=0.5");
+}
+
+TEST_CASE("a line of CSV gives the numbers under its header") {
+  const std::vector<std::string> header = ReadCsvCells("epoch, \"val \"\"loss\"\"\" ,note");
+  CHECK(header == std::vector<std::string>{"epoch", "val \"loss\"", "note"});
+  CHECK(Text(ReadCsvRecord(header, "2, 0.25,\"a, b\",7")) == "epoch=2 val \"loss\"=0.25");
+  CHECK(Text(ReadCsvRecord(header, "3,nan")) == "epoch=3 val \"loss\"=nan");
+}
+
+TEST_CASE("an event file gives its scalars, however it is cut") {
+  const std::string file = EventFile();
+  for (const size_t piece : {size_t{1}, size_t{7}, file.size()}) {
+    EventReader reader;
+    std::string all;
+    for (size_t at = 0; at < file.size(); at += piece) {
+      const auto status =
+          reader.Add(std::string_view(file).substr(at, piece),
+                     [&](const MetricRecord& record) { all += (all.empty() ? "" : "; ") + Text(record); });
+      REQUIRE(status.ok());
+    }
+    CHECK(all == "step=1 loss=0.5; step=2 loss=0.25 acc=0.75; step=3 loss=nan; step=4 loss=0.125 count=7");
+  }
+}
+
+TEST_CASE("a damaged event file ends with an error, and a text file is none") {
+  std::string file = EventFile();
+  file[file.size() / 2] = static_cast<char>(file[file.size() / 2] ^ 1);
+  EventReader damaged;
+  CHECK(damaged.Add(file, [](const MetricRecord&) {}).code() == absl::StatusCode::kDataLoss);
+  EventReader text;
+  CHECK(text.Add("epoch,loss\n1,2\n", [](const MetricRecord&) {}).code() == absl::StatusCode::kDataLoss);
+}
+
+TEST_CASE(
+    "a metrics file is followed: lines once, not those of an earlier attempt, unless it is written anew") {
+  TempFolder folder;
+  const fs::path path = folder.path() / "m.jsonl";
+  std::ofstream(path) << "{\"step\": 1}\n";
+  EventLoop loop;
+  std::vector<std::string> seen;
+  const auto take = [&](const MetricRecord& record) { seen.push_back(Text(record)); };
+  {
+    MetricsFollower follower(&loop, {folder.path(), ""}, "m.jsonl", take);
+    std::ofstream(path, std::ios::app) << "{\"step\": 2}\n{\"step\"";
+    loop.After(std::chrono::milliseconds(450), [&] { loop.Quit(); });
+    loop.Run();
+    CHECK(seen == std::vector<std::string>{"step=2"});  // the other line is not complete
+    std::ofstream(path, std::ios::app) << ": 3}\n{\"step\": 4}";
+    follower.End();
+    CHECK(seen == std::vector<std::string>{"step=2", "step=3", "step=4"});
+    CHECK(follower.problem().empty());
+  }
+  seen.clear();
+  MetricsFollower next(&loop, {folder.path(), ""}, "m.jsonl", take);
+  std::ofstream(path) << "{\"step\": 7}\n{\"step\": 8, \"a\": 1}\n{\"step\": 9, \"a\": 1}\n{\"step\": 10}\n";
+  next.End();
+  CHECK(seen == std::vector<std::string>{"step=7", "a=1 step=8", "a=1 step=9", "step=10"});
+}
+
+TEST_CASE("CSV is read under its header by a later attempt too, and event files in folders of folders") {
+  TempFolder folder;
+  EventLoop loop;
+  std::vector<std::string> seen;
+  const auto take = [&](const MetricRecord& record) { seen.push_back(Text(record)); };
+  std::ofstream(folder.path() / "m.csv") << "epoch,loss\n1,0.5\n";
+  MetricsFollower csv(&loop, {folder.path(), ""}, "m.csv", take);
+  std::ofstream(folder.path() / "m.csv", std::ios::app) << "2,0.25\n";
+  csv.End();
+  CHECK(seen == std::vector<std::string>{"epoch=2 loss=0.25"});
+  seen.clear();
+  MetricsFollower events(&loop, {folder.path(), ""}, "runs", take);
+  CHECK(events.problem() == "the folder runs has no TensorBoard event file");
+  fs::create_directories(folder.path() / "runs/a/b");
+  std::ofstream(folder.path() / "runs/a/b/events.out.tfevents.1.host", std::ios::binary) << EventFile();
+  events.End();
+  CHECK(seen.size() == 4);
+}
+
+}  // namespace winnow

@@ -1,0 +1,178 @@
+#include "worker/metrics/metrics_follower.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/status_text.h"
+#include "fmt/format.h"
+#include "worker/metrics/text_records.h"
+
+namespace winnow {
+namespace {
+
+constexpr std::chrono::milliseconds kPollEvery(200);
+constexpr int64_t kPieceBytes = 1 << 20;
+constexpr int kPiecesOfPoll = 4;
+constexpr size_t kMaxMetricsLine = 64 << 10;
+constexpr size_t kKnownBytes = 256;
+constexpr size_t kMostEventFiles = 100;
+constexpr int kMostFolderDepth = 4;
+
+bool HasEnding(const std::string& name, std::initializer_list<std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view end) { return name.ends_with(end); });
+}
+
+}  // namespace
+
+MetricsFollower::File::File() : lines(kMaxMetricsLine) {}
+
+MetricsFollower::MetricsFollower(EventLoop* loop, FolderName folder, std::string file,
+                                 std::function<void(const MetricRecord&)> take)
+    : loop_(loop),
+      folder_(std::move(folder)),
+      file_(std::move(file)),
+      kind_(HasEnding(file_, {".jsonl", ".json", ".ndjson"}) ? Kind::kJson
+            : HasEnding(file_, {".csv"})                     ? Kind::kCsv
+                                                             : Kind::kEvents),
+      take_(std::move(take)) {
+  SkipExisting();
+  timer_ = loop_->After(kPollEvery, [this] { Poll(); });
+}
+
+MetricsFollower::~MetricsFollower() { loop_->Cancel(timer_); }
+
+void MetricsFollower::List(const OpenFolder& folder, const std::string& inner, int depth,
+                           std::vector<std::string>& names) const {
+  (void)folder.ForEach([&](const std::string& name, const struct stat& about) {
+    const std::string path = inner.empty() ? name : inner + "/" + name;
+    if (S_ISREG(about.st_mode) && name.find("tfevents") != std::string::npos) names.push_back(path);
+    if (S_ISDIR(about.st_mode) && depth < kMostFolderDepth) {
+      const absl::StatusOr<OpenFolder> below = folder.Inner(name);
+      if (below.ok()) List(*below, path, depth + 1, names);
+    }
+    return absl::OkStatus();
+  });
+}
+
+// The files to read, relative to folder_, in a fixed order.
+std::vector<std::string> MetricsFollower::Names() const {
+  if (kind_ != Kind::kEvents) return {file_};
+  std::vector<std::string> names;
+  const absl::StatusOr<OpenFolder> folder = OpenFolder::Open({folder_.base, folder_.below / file_});
+  if (folder.ok()) List(*folder, "", 0, names);
+  std::sort(names.begin(), names.end());
+  if (names.size() > kMostEventFiles) names.erase(names.begin(), names.end() - kMostEventFiles);
+  for (std::string& name : names) name = file_ + "/" + name;
+  return names;
+}
+
+void MetricsFollower::SkipExisting() {
+  const absl::StatusOr<OpenFolder> folder = OpenFolder::Open(folder_);
+  if (!folder.ok()) return;
+  for (const std::string& name : Names()) {
+    const absl::StatusOr<OpenFile> open = folder->OpenRegular(name);
+    struct stat about {};
+    if (!open.ok() || fstat(open->descriptor(), &about) != 0) continue;
+    File& file = files_[name];
+    file.inode = about.st_ino;
+    file.offset = about.st_size;
+    const int64_t known = std::min<int64_t>(kKnownBytes, about.st_size);
+    absl::StatusOr<std::string> before = open->ReadAt(about.st_size - known, known);
+    if (before.ok()) file.before = *std::move(before);
+  }
+}
+
+void MetricsFollower::Poll() {
+  timer_ = 0;
+  for (const std::string& name : Names()) {
+    for (int piece = 0; piece < kPiecesOfPoll && ReadSome(name, false);) ++piece;
+  }
+  timer_ = loop_->After(kPollEvery, [this] { Poll(); });
+}
+
+void MetricsFollower::End() {
+  loop_->Cancel(std::exchange(timer_, 0));
+  for (const std::string& name : Names()) {
+    while (ReadSome(name, true)) {
+    }
+    const auto found = files_.find(name);
+    if (found != files_.end() && kind_ != Kind::kEvents)
+      found->second.lines.End([&](std::string_view line) { Line(found->second, line); });
+  }
+}
+
+bool MetricsFollower::ReadSome(const std::string& name, bool last) {
+  const absl::StatusOr<OpenFolder> folder = OpenFolder::Open(folder_);
+  if (!folder.ok()) return false;
+  const absl::StatusOr<OpenFile> open = folder->OpenRegular(name);
+  struct stat about {};
+  if (!open.ok() || fstat(open->descriptor(), &about) != 0) return false;
+  File* file = &files_[name];
+  if (file->inode == about.st_ino && file->offset == about.st_size && !last) return false;
+  const int64_t known = static_cast<int64_t>(file->before.size());
+  absl::StatusOr<std::string> bytes = open->ReadAt(file->offset - known, known + kPieceBytes);
+  if (!bytes.ok()) {
+    error_ = MessageOf(bytes.status());
+    return false;
+  }
+  const bool anew = (file->inode != 0 && file->inode != about.st_ino) || about.st_size < file->offset ||
+                    !bytes->starts_with(file->before);
+  if (anew) {
+    files_.erase(name);
+    files_[name].inode = about.st_ino;
+    return true;
+  }
+  file->inode = about.st_ino;
+  if (kind_ == Kind::kCsv && file->header.empty() && file->offset > 0) {
+    const absl::StatusOr<std::string> first = open->ReadAt(0, kMaxMetricsLine);
+    if (first.ok())
+      file->header = ReadCsvCells(std::string_view(*first).substr(0, first->find_first_of("\r\n")));
+  }
+  const std::string_view added = std::string_view(*bytes).substr(known);
+  if (added.empty()) return false;
+  file->offset += static_cast<int64_t>(added.size());
+  file->before = bytes->substr(bytes->size() - std::min(bytes->size(), kKnownBytes));
+  Take(*file, added);
+  return static_cast<int64_t>(added.size()) == kPieceBytes;
+}
+
+void MetricsFollower::Take(File& file, std::string_view bytes) {
+  if (kind_ == Kind::kEvents) {
+    const absl::Status status = file.events.Add(bytes, [this](const MetricRecord& record) { Give(record); });
+    if (!status.ok()) error_ = MessageOf(status);
+  } else {
+    file.lines.Add(bytes, [&](std::string_view line) { Line(file, line); });
+  }
+}
+
+void MetricsFollower::Line(File& file, std::string_view line) {
+  if (line.find_first_not_of(" \t") == std::string_view::npos) return;
+  if (kind_ == Kind::kJson) {
+    if (const auto record = ReadJsonRecord(line)) Give(*record);
+  } else if (file.header.empty()) {
+    file.header = ReadCsvCells(line);
+  } else {
+    Give(ReadCsvRecord(file.header, line));
+  }
+}
+
+void MetricsFollower::Give(const MetricRecord& record) {
+  ++records_;
+  take_(record);
+}
+
+std::string MetricsFollower::problem() const {
+  if (records_ > 0) return "";
+  if (!error_.empty()) return fmt::format("{} cannot be read: {}", file_, error_);
+  if (kind_ != Kind::kEvents)
+    return files_.empty() ? fmt::format("{} was not written", file_)
+                          : fmt::format("{} got no line with numbers", file_);
+  return files_.empty() ? fmt::format("the folder {} has no TensorBoard event file", file_)
+                        : fmt::format("the event files in {} got no scalar", file_);
+}
+
+}  // namespace winnow

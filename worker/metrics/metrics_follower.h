@@ -1,0 +1,71 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "artifact/folder.h"
+#include "worker/host/event_loop.h"
+#include "worker/host/line_splitter.h"
+#include "worker/metrics/event_reader.h"
+#include "worker/metrics/metric_record.h"
+
+namespace winnow {
+
+// Follows `trainer.metrics_file` while a program writes it: JSON lines (*.jsonl, *.json), CSV with a header
+// (*.csv), or a folder with TensorBoard event files, at any depth up to 4. Each line and record is given
+// once; what was there at the start is an earlier attempt's and is left out, unless the program writes the
+// file anew. Memory is bounded whatever the files hold. Lives on the loop's thread.
+class MetricsFollower {
+ public:
+  // `folder`: SM_OUTPUT_DATA_DIR. Links are not followed.
+  MetricsFollower(EventLoop* loop, FolderName folder, std::string file,
+                  std::function<void(const MetricRecord&)> take);
+  ~MetricsFollower();
+
+  // The program has ended: gives everything that is left.
+  void End();
+  // Why nothing was read, for a sentence: "metrics.jsonl was not written"; "": something was.
+  std::string problem() const;
+  int64_t records() const { return records_; }
+
+ private:
+  struct File {
+    File();
+    ino_t inode = 0;
+    int64_t offset = 0;  // read up to here
+    std::string before;  // the last bytes before `offset`, by which a file that was written anew is noticed
+    LineSplitter lines;
+    EventReader events;
+    std::vector<std::string> header;  // of CSV; empty: not read yet
+  };
+  enum class Kind { kJson, kCsv, kEvents };
+
+  std::vector<std::string> Names() const;
+  void List(const OpenFolder& folder, const std::string& inner, int depth,
+            std::vector<std::string>& names) const;
+  void SkipExisting();
+  // Whether there may be more.
+  bool ReadSome(const std::string& name, bool last);
+  void Take(File& file, std::string_view bytes);
+  void Line(File& file, std::string_view line);
+  void Give(const MetricRecord& record);
+  void Poll();
+
+  EventLoop* const loop_;
+  const FolderName folder_;
+  const std::string file_;
+  const Kind kind_;
+  const std::function<void(const MetricRecord&)> take_;
+  std::map<std::string, File> files_;
+  int64_t records_ = 0;
+  std::string error_;  // of a file that cannot be read
+  EventLoop::Id timer_ = 0;
+};
+
+}  // namespace winnow
