@@ -34,6 +34,12 @@ void LeaveOutFaulty(const WorkerRow& worker, WorkerRoom* room) {
 
 }  // namespace
 
+WorkerRoom HealthyRoom(const WorkerRow& worker) {
+  WorkerRoom room = WholeRoom(worker);
+  LeaveOutFaulty(worker, &room);
+  return room;
+}
+
 WorkerRoom WorkerEntry::Room(bool with_faulty) const {
   WorkerRoom room = WholeRoom(row);
   const RankShape used = Used();
@@ -152,7 +158,7 @@ std::vector<WorkerRoom> Workers::WholeRooms() const {
   std::vector<WorkerRoom> rooms;
   for (const auto& [id, worker] : all_) {
     if (!worker.live() || marks_.Find(worker.row.name) != nullptr) continue;
-    LeaveOutFaulty(worker.row, &rooms.emplace_back(WholeRoom(worker.row)));
+    rooms.push_back(HealthyRoom(worker.row));
   }
   return rooms;
 }

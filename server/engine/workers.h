@@ -92,5 +92,7 @@ class Workers {
 
 // The room of a worker that holds nothing, with those of its GPUs that have a fault now.
 WorkerRoom WholeRoom(const WorkerRow& worker);
+// The same without them.
+WorkerRoom HealthyRoom(const WorkerRow& worker);
 
 }  // namespace winnow

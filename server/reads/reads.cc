@@ -30,7 +30,7 @@ absl::StatusOr<std::string> WaitReason(Store& store, const JobView& job) {
   for (const WorkerRow& worker : *present) {
     const bool marked = std::any_of(marks->begin(), marks->end(),
                                     [&worker](const WorkerMark& mark) { return mark.name == worker.name; });
-    if (worker.state == WorkerState::kLive && !marked) open.push_back(WholeRoom(worker));
+    if (worker.state == WorkerState::kLive && !marked) open.push_back(HealthyRoom(worker));
   }
   const std::optional<Admission> next = Admit(job.state);
   const RankShape shape = ShapeOf(job.spec);

@@ -168,8 +168,9 @@ TEST_CASE("Completion: scripts name every command and parse", "[cli]") {
       CHECK(result.out.find(command) != std::string::npos);
     }
     CHECK(result.out.find('@') == std::string::npos);
-    CHECK(result.out.find("describe|trials|best|analytics|metrics|watch|logs|stop|delete|replay|compare|ask|"
-                          "tell|complete)") != std::string::npos);
+    CHECK(result.out.find(
+              "describe|trials|best|analytics|source|metrics|watch|logs|stop|delete|replay|compare|ask|"
+              "tell|complete)") != std::string::npos);
     CHECK(result.out.find("submit|plan|simulate|backup)") != std::string::npos);
   }
 }

@@ -79,7 +79,7 @@ class Gpus(unittest.TestCase):
             self.assertEqual({trial for _, _, trial, _ in notes(cluster.folder, "end")}, {str(n) for n in range(1, 9)})
             self.assertEqual({(host, gpu) for host, gpu, *_ in notes(cluster.folder, "start")},
                              {(host, str(gpu)) for host in ("w1", "w2") for gpu in range(4)})
-            described = cluster.client.json("describe-trial", job, "1")
+            described = cluster.client.json("describe", job, "1")
             self.assertTrue(all(len(rank["gpus"]) == 1 for attempt in described["attempts"] for rank in attempt["ranks"]))
 
             # Parts of devices: two trials on each at most, and whole devices beside them.

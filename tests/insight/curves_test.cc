@@ -11,15 +11,15 @@
 namespace winnow {
 namespace {
 
-double Draw(int64_t trial, uint64_t index) { return RandomUnit(5, trial, Purpose::kSimulation, index); }
+double UnitOf(int64_t trial, uint64_t index) { return RandomUnit(5, trial, Purpose::kSimulation, index); }
 
 // 300 curves that end at a level of their own, with holes and values that are none.
 std::vector<MetricCurve> SampleCurves() {
   std::vector<MetricCurve> curves(300);
   for (int64_t trial = 0; trial < 300; ++trial) {
-    const auto last = static_cast<int64_t>(1 + Draw(trial, 0) * 60);
+    const auto last = static_cast<int64_t>(1 + UnitOf(trial, 0) * 60);
     for (int64_t level = 1; level <= last; ++level) {
-      const double draw = Draw(trial, static_cast<uint64_t>(level) + 10);
+      const double draw = UnitOf(trial, static_cast<uint64_t>(level) + 10);
       if (draw < 0.2) continue;
       curves[trial].push_back(
           {level, draw < 0.25 ? std::numeric_limits<double>::quiet_NaN() : draw + 1.0 / level});
@@ -84,7 +84,7 @@ TEST_CASE("Envelope: levels beyond any table, infinities, and nothing at all", "
 TEST_CASE("Quantile: is that of the sorted values for every size", "[insight]") {
   for (int size = 1; size < 30; ++size) {
     std::vector<double> values;
-    for (int i = 0; i < size; ++i) values.push_back(Draw(size, static_cast<uint64_t>(i)));
+    for (int i = 0; i < size; ++i) values.push_back(UnitOf(size, static_cast<uint64_t>(i)));
     for (const double part : {0.0, 0.1, 0.25, 0.5, 0.75, 1.0}) {
       std::vector<double> copy = values;
       CHECK(QuantileOf(copy, part) == Approx(Direct(values, part)).epsilon(1e-12));

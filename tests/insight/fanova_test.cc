@@ -8,7 +8,7 @@
 namespace winnow {
 namespace {
 
-double Draw(int64_t point, uint64_t dimension) {
+double CoordinateOf(int64_t point, uint64_t dimension) {
   return RandomUnit(11, point, Purpose::kSimulation, dimension);
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("Fanova: finds the variance of a function whose shares are known", "[i
   ForestData data;
   data.x.resize(4);
   for (int64_t i = 0; i < 2000; ++i) {
-    for (uint64_t d = 0; d < 4; ++d) data.x[d].push_back(Draw(i, d));
+    for (uint64_t d = 0; d < 4; ++d) data.x[d].push_back(CoordinateOf(i, d));
     const double a = data.x[0].back(), b = data.x[1].back();
     data.y.push_back(a + b / 2 + 3 * (a - 0.5) * (b - 0.5));
   }
@@ -110,7 +110,7 @@ TEST_CASE("Forest: the same seed gives the same forest, another one another", "[
   ForestData data;
   data.x.resize(2);
   for (int64_t i = 0; i < 200; ++i) {
-    for (uint64_t d = 0; d < 2; ++d) data.x[d].push_back(Draw(i, d));
+    for (uint64_t d = 0; d < 2; ++d) data.x[d].push_back(CoordinateOf(i, d));
     data.y.push_back(data.x[0].back());
   }
   const auto shares = [&](uint64_t seed) {

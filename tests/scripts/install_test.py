@@ -6,7 +6,7 @@ import tempfile
 import unittest
 
 BUILD = os.environ["WINNOW_BUILD_DIR"]
-PROGRAMS = ["winnow", "winnow-gbdt", "winnow-mlp", "winnow-server", "winnow-worker"]
+PROGRAMS = ["winnow", "winnow-gbdt", "winnow-mlp", "winnow-mpirun", "winnow-server", "winnow-worker"]
 
 
 class InstallTest(unittest.TestCase):

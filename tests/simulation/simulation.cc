@@ -18,7 +18,8 @@ namespace {
 constexpr int64_t kSecond = 1'000'000;
 // Virtual time without any fault: every job must end within it.
 constexpr int64_t kPatienceUs = 6 * 3600 * kSecond;
-constexpr int64_t kLeasesToLetGo = 4;
+// A worker waits up to 20 s for an answer that was lost, and is told by the next what to let go.
+constexpr int64_t kLetGoUs = 60 * kSecond;
 constexpr int64_t kResendUs = 3 * kSecond;
 constexpr int64_t kMostDownUs = 40 * kSecond;
 constexpr int64_t kMostClockJumpUs = 3600 * kSecond;
@@ -209,8 +210,7 @@ class World {
   // Soon after the last job and the last fault, no program waits for a trial.
   void AwaitLetGo() {
     const Profile& profile = setting_.profile;
-    const int64_t latest_us =
-        std::max(setting_.time.now_us(), profile.faults_until_us) + kLeasesToLetGo * profile.lease_us;
+    const int64_t latest_us = std::max(setting_.time.now_us(), profile.faults_until_us) + kLetGoUs;
     const auto waits = [](const SimHost& host) { return host.Waits(); };
     while (setting_.ledger.violation().empty() && std::any_of(hosts_.begin(), hosts_.end(), waits)) {
       if (!setting_.time.Step() || setting_.time.now_us() > latest_us)

@@ -62,7 +62,7 @@ class Host {
   explicit Host(WarmLimits limits)
       : trainers_(&loop_,
                   {folder_ / "work", folder_ / "shared", WINNOW_BIN_DIR, "127.0.0.1", {"PATH=/usr/bin:/bin"}},
-                  {29500, 100}, nullptr, limits) {}
+                  {29500, 100}, nullptr, nullptr, limits) {}
 
   Part Run(const v1::Assignment& assignment) {
     Part part;

@@ -11,7 +11,7 @@
 namespace winnow {
 namespace {
 
-using Curve = std::vector<std::pair<int64_t, double>>;
+using CurvePoints = std::vector<std::pair<int64_t, double>>;
 
 double Normal(uint64_t seed, int64_t who, uint64_t index) {
   const double u = 1 - RandomUnit(seed, who, Purpose::kSimulation, 2 * index);
@@ -42,7 +42,7 @@ TEST_CASE("Curve ensemble: nine tenths of the ends lie in the intervals that sho
   for (int64_t number = 0; number < 400; ++number) {
     const double noise = number % 3 == 0 ? 0.0 : number % 3 == 1 ? 0.005 : 0.02;
     for (int64_t seen : {6, 12, 27, 50}) {
-      Curve curve;
+      CurvePoints curve;
       for (int64_t level = 1; level <= seen; ++level) {
         curve.emplace_back(level, TrueValue(number, level) + noise * Normal(12, number, level));
       }
@@ -57,7 +57,7 @@ TEST_CASE("Curve ensemble: nine tenths of the ends lie in the intervals that sho
 }
 
 TEST_CASE("Curve ensemble: is surer the more it has seen, and never of the far end", "[scheduler]") {
-  Curve curve;
+  CurvePoints curve;
   double deviation = 1e9;
   for (int64_t level = 1; level <= 64; ++level) {
     curve.emplace_back(level, 1 - std::pow(static_cast<double>(level), -0.5));
@@ -73,12 +73,12 @@ TEST_CASE("Curve ensemble: is surer the more it has seen, and never of the far e
 TEST_CASE("Curve ensemble: a flat curve, a huge and a tiny one are answered with finite numbers",
           "[scheduler]") {
   for (double scale : {0.0, 1.0, 1e300, 1e-300}) {
-    Curve flat, rising;
+    CurvePoints flat, rising;
     for (int64_t level = 1; level <= 9; ++level) {
       flat.emplace_back(level, scale);
       rising.emplace_back(level, scale * static_cast<double>(level) / 10);
     }
-    for (const Curve& curve : {flat, rising}) {
+    for (const CurvePoints& curve : {flat, rising}) {
       const CurvePrediction at = PredictCurve(curve, 81, 0.5);
       CHECK(std::isfinite(at.mean));
       CHECK(at.chance_above >= 0);

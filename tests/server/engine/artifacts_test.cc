@@ -22,7 +22,7 @@ v1::Manifest ManifestOf(const std::string& bytes) {
   return manifest;
 }
 
-struct Scene {
+struct ArtifactScene {
   FakeBlobs blobs;
   Play play{15'000'000, &blobs};
 
@@ -60,7 +60,7 @@ const v1::Assignment& OnlyAssignment(const FakeWorker& worker) {
 }
 
 // Two workers that share no folder, and a job of one trial, which is placed on the first.
-struct TwoDisks : Scene {
+struct TwoDisks : ArtifactScene {
   TwoDisks() {
     REQUIRE(lost.Tell().ok());
     play.Create(RandomJob(1));
@@ -82,7 +82,7 @@ void LoseAtFive(TwoDisks& scene) {
 }
 
 TEST_CASE("Artifacts: checkpoints are asked for only where workers do not share their folder", "[server]") {
-  Scene scene;
+  ArtifactScene scene;
   scene.play.Create(RandomJob(1));
   FakeWorker one(scene.play, "one", 1, "disk-1");
   SECTION("one folder") {
@@ -130,7 +130,7 @@ TEST_CASE("Artifacts: without its checkpoint in the store a trial begins anew el
 }
 
 TEST_CASE("Artifacts: paused trials of a rung go on anywhere, and nothing is trained twice", "[server]") {
-  Scene scene;
+  ArtifactScene scene;
   FakeWorker here(scene.play, "here", 1, "disk-1");
   FakeWorker there(scene.play, "there", 1, "disk-2");
   there.leaving = true;
@@ -175,7 +175,7 @@ TEST_CASE("Artifacts: paused trials of a rung go on anywhere, and nothing is tra
 }
 
 TEST_CASE("Artifacts: a level that no trial may have is refused by name", "[server]") {
-  Scene scene;
+  ArtifactScene scene;
   FakeWorker worker(scene.play, "worker", 1, "disk-1");
   scene.play.Create(RandomJob(1));
   REQUIRE(worker.Tell().ok());
@@ -188,7 +188,7 @@ TEST_CASE("Artifacts: a level that no trial may have is refused by name", "[serv
 }
 
 TEST_CASE("Artifacts: the error for a missing blob says that it is missing", "[server]") {
-  Scene scene;
+  ArtifactScene scene;
   FakeWorker worker(scene.play, "worker", 1, "disk-1");
   const std::string id = scene.play.Create(RandomJob(1));
   REQUIRE(worker.Tell().ok());
@@ -209,7 +209,7 @@ TEST_CASE("Artifacts: the error for a missing blob says that it is missing", "[s
 
 TEST_CASE("Artifacts: the best trial's model is asked of its worker until it comes, and is what stays",
           "[server]") {
-  Scene scene;
+  ArtifactScene scene;
   FakeWorker worker(scene.play, "worker", 1, "disk-1");
   worker.objective = [](TrialNumber trial, int64_t) { return trial == 2 ? 0.5 : 1.0; };
   const std::string id = scene.play.Create(RandomJob(3, 2));
@@ -252,7 +252,7 @@ TEST_CASE("Artifacts: the best trial's model is asked of its worker until it com
 }
 
 // A job of three trials whose second is the best, all trained by `worker`; the best's model is there.
-struct ThreeModels : Scene {
+struct ThreeModels : ArtifactScene {
   FakeWorker worker{play, "worker", 1, "disk-1"};
   std::string id;
 

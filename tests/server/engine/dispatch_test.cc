@@ -92,7 +92,8 @@ std::vector<std::string> GpusOf(const FakeWorker& worker) {
 
 std::vector<double> UsedGpus(Play& play) {
   std::vector<double> used;
-  for (const v1::Gpu& gpu : play.Workers(false).front().gpus()) used.push_back(gpu.used());
+  const v1::Worker worker = play.Workers(false).front();
+  for (const v1::Gpu& gpu : worker.gpus()) used.push_back(gpu.used());
   return used;
 }
 

@@ -154,7 +154,7 @@ TEST_CASE("Declared workers: what is wrong is named", "[server]") {
            {"slots=1,", "\"\"; expected slots, cpus"},
            {"cpus=-1", "\"cpus=-1\"; expected a number above 0"},
            {"label=", "expected label=NAME"},
-           {"gpus=1", "\"gpus=1\"; expected slots, cpus, memory_gib or label"}}) {
+           {"gpu=1", "\"gpu=1\"; expected slots, cpus, memory_gib, gpus or label"}}) {
     INFO(text);
     const auto read = ReadDeclaredWorkers(text);
     REQUIRE_FALSE(read.ok());

@@ -17,7 +17,7 @@ namespace winnow {
 namespace {
 
 // Runs winnow-server to its end.
-Ran Run(const std::string& flags) { return RunCommand(WINNOW_BIN_DIR "/winnow-server " + flags); }
+Ran RunServer(const std::string& flags) { return RunCommand(WINNOW_BIN_DIR "/winnow-server " + flags); }
 
 v1::CreateTuningJobRequest SomeJob() {
   v1::CreateTuningJobRequest request;
@@ -49,12 +49,12 @@ TEST_CASE("Server: --check beside a running server, and after it", "[server]") {
   auto client = server.Client();
   REQUIRE(Create(*client).ok());
   const std::string check = "--check --db " + server.database();
-  const Ran beside = Run(check);
+  const Ran beside = RunServer(check);
   CHECK(beside.exit_code == 0);
   CHECK_THAT(beside.output,
              Catch::StartsWith(server.database() + " is sound: version ") && Catch::Contains("1 jobs"));
   server.Kill();
-  CHECK(Run(check).exit_code == 0);
+  CHECK(RunServer(check).exit_code == 0);
   server.Restart();
   CHECK(Create(*server.Client()).ok());  // nothing of its log was taken away
 }
@@ -65,7 +65,7 @@ TEST_CASE("Server: damage that is met while it runs stops it with a message, and
   REQUIRE(Create(*server.Client()).ok());
   REQUIRE(server.Stop() == 0);
   DamagePage(server.database(), RootPage(server.database(), "taken_ids"));
-  const Ran check = Run("--check --db " + server.database());
+  const Ran check = RunServer("--check --db " + server.database());
   CHECK(check.exit_code == 1);
   CHECK_THAT(check.output, Catch::Contains("SQLite: ") && Catch::Contains("is not sound"));
   server.Restart();
@@ -80,7 +80,7 @@ TEST_CASE("Server: a damaged file is refused before it listens", "[server]") {
   REQUIRE(Create(*server.Client()).ok());
   REQUIRE(server.Stop() == 0);
   DamagePage(server.database(), RootPage(server.database(), "events"));
-  const Ran ran = Run("--local-workers 0 --listen 127.0.0.1:0 --db " + server.database());
+  const Ran ran = RunServer("--local-workers 0 --listen 127.0.0.1:0 --db " + server.database());
   CHECK(ran.exit_code == 1);
   CHECK_THAT(ran.output, Catch::Contains(server.database()) && Catch::Contains("restore it from a backup"));
   CHECK_THAT(ran.output, !Catch::Contains("listens on"));
@@ -152,7 +152,7 @@ TEST_CASE("Server: whatever bit of its log is flipped after kill -9, it is refus
     file.put(flipped);
     file.close();
     INFO("byte " << byte << " of " << bytes);
-    const Ran check = Run("--check --db " + server.database());
+    const Ran check = RunServer("--check --db " + server.database());
     if (check.exit_code == 0) {
       server.Restart();
       CHECK(Reports(*server.Client()) == kReports);
@@ -161,7 +161,8 @@ TEST_CASE("Server: whatever bit of its log is flipped after kill -9, it is refus
     }
     ++refused;
     CHECK_THAT(check.output, Catch::Contains("the log is damaged"));
-    const Ran start = Run("--local-workers 0 --http off --listen 127.0.0.1:0 --db " + server.database());
+    const Ran start =
+        RunServer("--local-workers 0 --http off --listen 127.0.0.1:0 --db " + server.database());
     CHECK(start.exit_code == 1);
     CHECK_THAT(start.output, Catch::Contains("the log is damaged") && Catch::Contains("--accept-log-damage"));
   }
@@ -189,15 +190,15 @@ TEST_CASE("Server: the error for a file of another program says what the file is
   TempFolder folder;
   std::ofstream(folder.file("text.db")) << std::string(9000, 't');
   for (const std::string flags : {"--local-workers 0 --listen 127.0.0.1:0 --db ", "--check --db "}) {
-    const Ran text = Run(flags + folder.file("text.db"));
+    const Ran text = RunServer(flags + folder.file("text.db"));
     CHECK(text.exit_code == 1);
     CHECK_THAT(text.output, Catch::Contains("not a Winnow database"));
-    const Ran folder_itself = Run(flags + folder.path().string());
+    const Ran folder_itself = RunServer(flags + folder.path().string());
     CHECK(folder_itself.exit_code == 1);
     CHECK_THAT(folder_itself.output,
                Catch::StartsWith("winnow-server: ") && Catch::Contains(folder.path().string()));
   }
-  const Ran missing = Run("--check --db " + folder.file("no.db"));
+  const Ran missing = RunServer("--check --db " + folder.file("no.db"));
   CHECK(missing.exit_code == 1);
   CHECK_THAT(missing.output, Catch::Contains("no such file; name the database with --db"));
 }

@@ -12,9 +12,9 @@ namespace {
 
 // A folder with a model and three rows for it. The first tree asks for the size only; of the second, whose
 // weight is 0.1, the first two rows reach leaf 4 and leaf 3 by their shapes, the third leaf 2 by its size.
-class Desk {
+class CommandDesk {
  public:
-  Desk() {
+  CommandDesk() {
     Model model = DartModel();
     model.feature_names = {"shape", "size", "c"};
     model.schema.columns[1].name = "size";
@@ -41,16 +41,16 @@ class Desk {
 };
 
 TEST_CASE("ModelCommands: the leaf of each row in each tree", "[gbdt]") {
-  CHECK(Desk().Predict({"--leaf"}).out == "tree_0,tree_1\n1,4\n1,3\n2,2\n");
-  CHECK(Desk().Predict({"--leaf", "--rounds", "1", "--threads", "2"}).out == "tree_0\n1\n1\n2\n");
+  CHECK(CommandDesk().Predict({"--leaf"}).out == "tree_0,tree_1\n1,4\n1,3\n2,2\n");
+  CHECK(CommandDesk().Predict({"--leaf", "--rounds", "1", "--threads", "2"}).out == "tree_0\n1\n1\n2\n");
 }
 
 TEST_CASE("ModelCommands: margins are the weighted sums of the leaves", "[gbdt]") {
-  CHECK(Desk().Predict({"--margin"}).out == "prediction\n0.35000002\n0.25\n8.5e-31\n");
+  CHECK(CommandDesk().Predict({"--margin"}).out == "prediction\n0.35000002\n0.25\n8.5e-31\n");
 }
 
 TEST_CASE("ModelCommands: contributions have a column for each feature and one for the start", "[gbdt]") {
-  const Ended ended = Desk().Predict({"--contribs", "--rounds", "1"});
+  const Ended ended = CommandDesk().Predict({"--contribs", "--rounds", "1"});
   // 4 of the first tree's 7 rows have -1/3 and 3 have nothing; its weight is 3/4.
   CHECK(ended.out ==
         "\"shape\",\"size\",\"c\",\"bias\"\n0,-0.10714285,0,-0.14285713\n0,-0.10714285,0,-0.14285713\n"
@@ -58,7 +58,7 @@ TEST_CASE("ModelCommands: contributions have a column for each feature and one f
 }
 
 TEST_CASE("ModelCommands: importances as CSV and JSON", "[gbdt]") {
-  const Desk desk;
+  const CommandDesk desk;
   CHECK(desk.Run({"importance", "--model", desk.Path("model.json"), "--type", "weight"}).out ==
         "feature,score\n\"size\",2\n\"shape\",1\n");
   CHECK(desk.Run({"importance", "--model", desk.Path("model.json"), "--output", "json"}).out ==
@@ -69,7 +69,7 @@ TEST_CASE("ModelCommands: importances as CSV and JSON", "[gbdt]") {
 }
 
 TEST_CASE("ModelCommands: a model converted to UBJSON and back is the same file", "[gbdt]") {
-  const Desk desk;
+  const CommandDesk desk;
   REQUIRE(desk.Run({"convert", "--model", desk.Path("model.json"), "--output", desk.Path("m.ubj")}).code ==
           0);
   REQUIRE(desk.Run({"convert", "--model", desk.Path("m.ubj"), "--output", desk.Path("m.json")}).code == 0);
@@ -78,7 +78,7 @@ TEST_CASE("ModelCommands: a model converted to UBJSON and back is the same file"
 }
 
 TEST_CASE("ModelCommands: what cannot be done is said", "[gbdt]") {
-  const Desk desk;
+  const CommandDesk desk;
   CHECK(desk.Predict({"--margin", "--leaf"}).code == 2);
   std::ofstream(desk.Path("bad.ubj")) << "{L";
   const Ended bad = desk.Run({"convert", "--model", desk.Path("bad.ubj"), "--output", desk.Path("m.json")});

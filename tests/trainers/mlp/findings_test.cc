@@ -8,7 +8,7 @@
 namespace winnow::mlp {
 namespace {
 
-using Kind = Finding::Kind;
+using FindingKind = Finding::Kind;
 
 constexpr int kSteps = 100;
 
@@ -35,7 +35,7 @@ TrainingNumbers Healthy() {
 }
 
 // The text of the only finding, which is of that kind.
-std::string OnlyFinding(const TrainingNumbers& numbers, Kind kind) {
+std::string OnlyFinding(const TrainingNumbers& numbers, FindingKind kind) {
   const std::vector<Finding> findings = Findings(numbers);
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].kind == kind);
@@ -52,13 +52,14 @@ TEST_CASE("Findings: a healthy run has none, and neither has one without numbers
 TEST_CASE("Findings: data-bound", "[mlp]") {
   TrainingNumbers numbers = Healthy();
   for (RankProfile& rank : numbers.ranks) rank.seconds[static_cast<int>(Phase::kLoad)] = 8;
-  CHECK(Says(OnlyFinding(numbers, Kind::kDataBound), "data-bound: rank 0 spends 40 % of its steps loading"));
+  CHECK(Says(OnlyFinding(numbers, FindingKind::kDataBound),
+             "data-bound: rank 0 spends 40 % of its steps loading"));
 }
 
 TEST_CASE("Findings: communication-bound where every rank is, not where some wait", "[mlp]") {
   TrainingNumbers numbers = Healthy();
   for (RankProfile& rank : numbers.ranks) rank.seconds[static_cast<int>(Phase::kCommunicate)] = 12;
-  CHECK(Says(OnlyFinding(numbers, Kind::kCommunicationBound), "every rank spends 53 % or more"));
+  CHECK(Says(OnlyFinding(numbers, FindingKind::kCommunicationBound), "every rank spends 53 % or more"));
   numbers.ranks[1].seconds[static_cast<int>(Phase::kCommunicate)] = 1;
   CHECK(Findings(numbers).empty());
 }
@@ -67,7 +68,7 @@ TEST_CASE("Findings: straggler, however long the others wait for it", "[mlp]") {
   TrainingNumbers numbers = Healthy();
   numbers.ranks[2] = RankWith(2, 0.5, 20.5, 0.1);
   for (const int r : {0, 1, 3}) numbers.ranks[r].seconds[static_cast<int>(Phase::kCommunicate)] = 12;
-  const std::string text = OnlyFinding(numbers, Kind::kStraggler);
+  const std::string text = OnlyFinding(numbers, FindingKind::kStraggler);
   CHECK(Says(text,
              "straggler rank 2: its steps take 2.0 times the others' median (210.000 ms against 106.000 ms"));
   CHECK(Says(text, "most of it in backward"));
@@ -85,7 +86,7 @@ TEST_CASE("Findings: a rank that took fewer steps of the same length is no strag
 TEST_CASE("Findings: dead units in the last epoch, not in an earlier one", "[mlp]") {
   TrainingNumbers numbers = Healthy();
   numbers.ranks[0].values.push_back({"dead_units", 2 * kSteps, 0.62});
-  CHECK(Says(OnlyFinding(numbers, Kind::kDeadUnits), "dead units: 62 % of the hidden units"));
+  CHECK(Says(OnlyFinding(numbers, FindingKind::kDeadUnits), "dead units: 62 % of the hidden units"));
   numbers.ranks[0].values.push_back({"dead_units", 3 * kSteps, 0.1});
   CHECK(Findings(numbers).empty());
 }
@@ -95,7 +96,8 @@ TEST_CASE("Findings: loss not falling, after three epochs", "[mlp]") {
   numbers.losses = {2.303, 2.31};
   CHECK(Findings(numbers).empty());
   numbers.losses = {2.303, 2.31, 2.302};
-  CHECK(Says(OnlyFinding(numbers, Kind::kLossNotFalling), "2.303 after the first epoch, 2.302 after 3"));
+  CHECK(
+      Says(OnlyFinding(numbers, FindingKind::kLossNotFalling), "2.303 after the first epoch, 2.302 after 3"));
 }
 
 TEST_CASE("Findings: gradients exploding", "[mlp]") {
@@ -103,10 +105,10 @@ TEST_CASE("Findings: gradients exploding", "[mlp]") {
   numbers.ranks[0].values.clear();
   for (int64_t step = 0; step < 40; ++step)
     numbers.ranks[0].values.push_back({"gradient_norm", step, step < 35 ? 2.0 : 500.0});
-  CHECK(Says(OnlyFinding(numbers, Kind::kGradientsExploding),
+  CHECK(Says(OnlyFinding(numbers, FindingKind::kGradientsExploding),
              "reached 500 in the last quarter of the steps, 250 times"));
   numbers.ranks[0].values[3].value = std::numeric_limits<double>::infinity();
-  CHECK(Says(OnlyFinding(numbers, Kind::kGradientsExploding), "their norm is inf at the 4. step"));
+  CHECK(Says(OnlyFinding(numbers, FindingKind::kGradientsExploding), "their norm is inf at the 4. step"));
 }
 
 TEST_CASE("Findings: several come in order", "[mlp]") {
@@ -115,8 +117,8 @@ TEST_CASE("Findings: several come in order", "[mlp]") {
   for (RankProfile& rank : numbers.ranks) rank.seconds[static_cast<int>(Phase::kLoad)] = 8;
   const std::vector<Finding> findings = Findings(numbers);
   REQUIRE(findings.size() == 2);
-  CHECK(findings[0].kind == Kind::kDataBound);
-  CHECK(findings[1].kind == Kind::kLossNotFalling);
+  CHECK(findings[0].kind == FindingKind::kDataBound);
+  CHECK(findings[1].kind == FindingKind::kLossNotFalling);
 }
 
 }  // namespace

@@ -21,8 +21,9 @@ INSERT INTO studies VALUES (1, 'one');
 INSERT INTO study_directions VALUES (1, 'MAXIMIZE', 1, 0);
 )sql";
 
-absl::StatusOr<OptunaStudy> Read(const std::string& file, const std::string& study = "",
-                                 const GoOn& go_on = [] { return absl::OkStatus(); }) {
+absl::StatusOr<OptunaStudy> ReadStudyFile(
+    const std::string& file, const std::string& study = "",
+    const GoOn& go_on = [] { return absl::OkStatus(); }) {
   const absl::StatusOr<ForeignFile> opened = ForeignFile::Open(file);
   if (!opened.ok()) return opened.status();
   return ReadOptunaStudy(*opened, study, go_on);
@@ -41,7 +42,7 @@ struct File {
 
 std::string Problem(const std::string& more, const std::string& study = "") {
   File file(more);
-  auto read = Read(file.name(), study);
+  auto read = ReadStudyFile(file.name(), study);
   CHECK(read.status().code() == absl::StatusCode::kInvalidArgument);
   return std::string(read.status().message());
 }
@@ -57,7 +58,7 @@ TEST_CASE("Optuna study: trials with their parameters, values and levels", "[sto
       (3, 10, 'kind', 1.0, '{"name":"CategoricalDistribution","attributes":{"choices":["a",true,null,3]}}'),
       (4, 11, 'kind', 3.0, '{"name":"CategoricalDistribution","attributes":{"choices":["a",true,null,3]}}');
   )sql");
-  auto study = Read(file.name());
+  auto study = ReadStudyFile(file.name());
   INFO(study.status().ToString());
   REQUIRE(study.ok());
   CHECK(study->name == "one");
@@ -80,7 +81,7 @@ TEST_CASE("Optuna study: steps that begin at 1 are levels as they are", "[store]
     INSERT INTO trials VALUES (10, 0, 1, 'COMPLETE');
     INSERT INTO trial_intermediate_values VALUES (1, 10, 1, 0.1), (2, 10, 27, 0.75);
   )sql");
-  CHECK(Read(file.name(), "one")->trials[0].resource == 27);
+  CHECK(ReadStudyFile(file.name(), "one")->trials[0].resource == 27);
 }
 
 TEST_CASE("Optuna study: a file with several wants a name", "[store]") {
@@ -89,7 +90,7 @@ TEST_CASE("Optuna study: a file with several wants a name", "[store]") {
   CHECK_THAT(Problem(second), Catch::Contains("2 studies") && !Catch::Contains("two"));
   CHECK_THAT(Problem(second, "three"), Catch::Contains("\"three\"") && !Catch::Contains("two"));
   File file(second);
-  CHECK(Read(file.name(), "two")->goal == Goal::kMinimize);
+  CHECK(ReadStudyFile(file.name(), "two")->goal == Goal::kMinimize);
 }
 
 TEST_CASE("Optuna study: what cannot be used is said", "[store]") {
@@ -122,9 +123,10 @@ TEST_CASE("Optuna study: who asks can end the reading, also inside of a statemen
   File file(
       "INSERT INTO trials WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 90000)"
       " SELECT x, x, 1, 'COMPLETE' FROM c");
-  const auto ended = Read(file.name(), "", [] { return absl::DeadlineExceededError("takes too long"); });
+  const auto ended =
+      ReadStudyFile(file.name(), "", [] { return absl::DeadlineExceededError("takes too long"); });
   CHECK(ended.status().code() == absl::StatusCode::kDeadlineExceeded);
-  CHECK(Read(file.name())->trials.size() == 90'000);
+  CHECK(ReadStudyFile(file.name())->trials.size() == 90'000);
 }
 
 TEST_CASE("Optuna study: what is read is what was opened, whatever its name leads to by then", "[store]") {
@@ -142,14 +144,15 @@ TEST_CASE("Optuna study: one that is being changed is refused", "[store]") {
   File file("");
   auto writer = Database::Open(file.name(), OpenMode::kReadWrite);
   REQUIRE((*writer)->Execute("INSERT INTO trials VALUES (10, 0, 1, 'COMPLETE')").ok());
-  CHECK_THAT(std::string(Read(file.name()).status().message()), Catch::Contains("is being changed"));
+  CHECK_THAT(std::string(ReadStudyFile(file.name()).status().message()), Catch::Contains("is being changed"));
 }
 
 TEST_CASE("Optuna study: other files are refused and left as they are", "[store]") {
   TempFolder folder;
-  CHECK_THAT(std::string(Read(folder.file("none.db")).status().message()), Catch::Contains("does not exist"));
+  CHECK_THAT(std::string(ReadStudyFile(folder.file("none.db")).status().message()),
+             Catch::Contains("does not exist"));
   std::ofstream(folder.file("text.db")) << std::string(4096, 'x');
-  CHECK_THAT(std::string(Read(folder.file("text.db")).status().message()),
+  CHECK_THAT(std::string(ReadStudyFile(folder.file("text.db")).status().message()),
              Catch::Contains("not a SQLite file"));
   CHECK_FALSE(std::ifstream(folder.file("none.db")).good());
 }
