@@ -197,6 +197,12 @@ class IncludeRule(unittest.TestCase):
                 if count > 60 and not re.match("proto|docs", folder)]
         self.assertEqual(full, [], "give these rooms")
 
+    def test_images_are_built_from_every_folder_of_the_programs(self):
+        folders = re.findall(r"^add_subdirectory\((\w+)\)", (ROOT / "CMakeLists.txt").read_text(), re.M)
+        self.assertIn("trainers", folders)
+        kept = (ROOT / ".dockerignore").read_text().split()
+        self.assertEqual([folder for folder in folders if "!" + folder not in kept], [], "name these in .dockerignore")
+
     def test_a_kind_of_pruner_is_named_in_few_files(self):
         listed = subprocess.run(["git", "ls-files", "*.h", "*.cc"], cwd=ROOT, capture_output=True, text=True,
                                 check=True).stdout.split()
