@@ -190,23 +190,29 @@ def draw_sums(service, data, folder):
           f"{min(fixed):.4f} to {max(fixed):.4f}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def read_options(description):
+    """The flags of a program that draws a job over the direct-marketing data. Exits if programs or data are missing."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin")
     parser.add_argument("--data", type=pathlib.Path, default=ROOT / "examples/data/direct-marketing-85-5-10")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs/images")
     options = parser.parse_args()
     require_programs(options.bin)
-    data = options.data.resolve()
-    if not (data / "train.csv").is_file():
-        sys.exit(f"--data {data}: no train.csv there; scripts/get-data.sh makes it")
+    options.data = options.data.resolve()
+    if not (options.data / "train.csv").is_file():
+        sys.exit(f"--data {options.data}: no train.csv there; scripts/get-data.sh makes it")
+    return options
+
+
+def main():
+    options = read_options(__doc__)
     with tempfile.TemporaryDirectory(prefix="winnow-concepts-") as work, \
             Service(options.bin, work, WORKERS, SLOTS) as service:
         for draw in (draw_hyperband, draw_freeze_thaw):
-            job = draw(service, data, options.out)
+            job = draw(service, options.data, options.out)
             print(f"  {job['state']}, {job['spend']['resource']} units, best {job['best']['objective']:.4f}; "
                   f"ended early: {[bracket['index'] for bracket in job['brackets'] if bracket.get('end_reason')]}")
-        draw_sums(service, data, options.out)
+        draw_sums(service, options.data, options.out)
 
 
 if __name__ == "__main__":

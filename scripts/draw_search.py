@@ -9,7 +9,6 @@ recorded suggestions. The data are made by scripts/get-data.sh. Python package: 
 python3-matplotlib has it.
 """
 
-import argparse
 import collections
 import json
 import pathlib
@@ -23,7 +22,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import draw_concepts as concepts  # noqa: E402  (sets up matplotlib)
 import matplotlib.pyplot as plt  # noqa: E402
 
-from service import Service, require_programs  # noqa: E402
+from service import Service  # noqa: E402
 
 # SuggestionRule of scheduler/state/facts.h: name and colour.
 RULES = {1: ("start", "#9a9a9a"), 0: ("model", "#1f5fa8"), 2: ("breadth", "#2e8b57"), 5: ("density", "#d9822b"),
@@ -84,18 +83,10 @@ def draw(job, parts, curves, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin")
-    parser.add_argument("--data", type=pathlib.Path, default=ROOT / "examples/data/direct-marketing-85-5-10")
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs/images")
-    options = parser.parse_args()
-    require_programs(options.bin)
-    data = options.data.resolve()
-    if not (data / "train.csv").is_file():
-        sys.exit(f"--data {data}: no train.csv there; scripts/get-data.sh makes it")
+    options = concepts.read_options(__doc__)
     limits = {"max_total_resource": MULTIPLE * FURTHEST, "max_trial_resource": FURTHEST, "max_parallel_trials": 1}
     with tempfile.TemporaryDirectory(prefix="winnow-search-") as work, Service(options.bin, work, 1, 1) as service:
-        job = service.run(concepts.job_file("search", data, limits=limits))
+        job = service.run(concepts.job_file("search", options.data, limits=limits))
         curves = service.curves(job["id"])
         draw(job, parts_of(service.folder / "winnow.db"), curves, options.out)
 

@@ -10,6 +10,7 @@ import types
 import unittest
 
 import processes
+from certificates import make_certificates
 from processes import BIN, PATIENCE, Program, Server, Worker, wait_until
 
 # Fails if a token or the name of its file came along with the environment.
@@ -22,18 +23,6 @@ def job(name):
                         "metrics": [{"name": "loss", "regex": "loss=([-+0-9.e]+)"}]},
             "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}}],
             "objective": {"metric": "loss", "goal": "MINIMIZE"}}
-
-
-def make_certificates(folder):
-    """An authority and a server's certificate, as docs/operations.md says."""
-    key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes".split()
-    for arguments in (
-            ["req", "-x509", *key, "-days", "2", "-subj", "/CN=test authority", "-keyout", "ca.key", "-out", "ca.pem"],
-            ["req", "-new", *key, "-subj", "/CN=server", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
-             "-keyout", "server.key", "-out", "server.csr"],
-            ["x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
-             "-copy_extensions", "copy", "-out", "server.pem"]):
-        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
 
 
 class BeyondLoopback(unittest.TestCase):

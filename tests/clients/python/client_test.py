@@ -11,19 +11,8 @@ import threading
 import unittest
 
 from servers import BIN, EXTERNAL, PATIENCE, SHELL, WithFolder, main, wait_until
+from certificates import make_certificates
 import winnow
-
-
-def make_certificates(folder):
-    """An authority and a server's certificate."""
-    key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes".split()
-    for arguments in (
-            ["req", "-x509", *key, "-days", "2", "-subj", "/CN=test authority", "-keyout", "ca.key", "-out", "ca.pem"],
-            ["req", "-new", *key, "-subj", "/CN=server", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
-             "-keyout", "server.key", "-out", "server.csr"],
-            ["x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
-             "-copy_extensions", "copy", "-out", "server.pem"]):
-        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
 
 
 def train(job_id, address, values):
