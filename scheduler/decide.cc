@@ -8,7 +8,6 @@
 #include "scheduler/completion.h"
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/samplers/sampler.h"
-#include "scheduler/setup_failure.h"
 #include "scheduler/space/grid.h"
 #include "scheduler/space/space.h"
 #include "scheduler/state/budget.h"
@@ -45,7 +44,7 @@ std::string StopReason(const JobState& state) {
     return *state.time_limit() == TimeLimit::kWall ? "max_wall_time was reached."
                                                    : "max_node_seconds was reached.";
   }
-  if (state.stop_reason().starts_with(kSetupFailed)) return state.stop_reason();
+  if (state.stopped_as_failed()) return state.stop_reason();
   return state.stop_reason().empty() ? "The job was stopped." : "The job was stopped: " + state.stop_reason();
 }
 
@@ -179,8 +178,7 @@ std::string NoValue(const JobState& state) {
 }
 
 JobEnded EndOfJob(const JobState& state, const std::string& why) {
-  if (state.stop_requested())
-    return {state.stop_reason().starts_with(kSetupFailed) ? JobEnd::kFailed : JobEnd::kStopped, why};
+  if (state.stop_requested()) return {state.stopped_as_failed() ? JobEnd::kFailed : JobEnd::kStopped, why};
   if (state.any_finite_objective()) return {JobEnd::kCompleted, why};
   // A rule that was met by failures alone has said what follows here.
   const bool said =

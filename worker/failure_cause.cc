@@ -85,6 +85,7 @@ std::string_view FindException(const std::vector<std::string_view>& lines) {
 
 // EX_TEMPFAIL of docs/trainer-contract.md: lost the connection to other ranks
 constexpr int kTemporaryFailure = 75;
+constexpr std::string_view kCausePayload = "winnow/cause";
 
 }  // namespace
 
@@ -112,10 +113,18 @@ v1::Outcome FailedOutcome(std::string reason) {
   return outcome;
 }
 
+absl::Status NotPreparedError(v1::Outcome::Cause cause, std::string_view reason) {
+  absl::Status status = absl::FailedPreconditionError(reason);
+  status.SetPayload(kCausePayload, absl::Cord(v1::Outcome::Cause_Name(cause)));
+  return status;
+}
+
 v1::Outcome NotStartedOutcome(const absl::Status& status) {
   v1::Outcome outcome = FailedOutcome(MessageOf(status));
-  if (absl::IsAborted(status)) {
-    outcome.set_cause(v1::Outcome::SETUP_FAILED);
+  if (const std::optional<absl::Cord> name = status.GetPayload(kCausePayload)) {
+    v1::Outcome::Cause cause = v1::Outcome::NOT_STARTED;
+    v1::Outcome::Cause_Parse(std::string(*name), &cause);
+    outcome.set_cause(cause);
   } else if (absl::IsUnavailable(status)) {
     outcome.set_exit_code(kTemporaryFailure);
   } else {

@@ -15,8 +15,13 @@ std::string FindCause(std::string_view words);
 
 // Returns an outcome with the current time for a failure before the start, caused by the trainer.
 v1::Outcome FailedOutcome(std::string reason);
-// FailedOutcome for a failure without the trainer's fault. UNAVAILABLE: something from the server or the
-// network is missing, no fault of this machine; any other error is the machine's own.
+// A failure to prepare what the job asked for: SETUP_FAILED, DATA_FAILED or IMAGE_FAILED.
+// FAILED_PRECONDITION.
+absl::Status NotPreparedError(v1::Outcome::Cause cause, std::string_view reason);
+
+// FailedOutcome for a failure without the trainer's fault. A NotPreparedError has its cause. UNAVAILABLE:
+// something from the server or the network is missing, no fault of this machine; any other error is the
+// machine's own.
 v1::Outcome NotStartedOutcome(const absl::Status& status);
 
 }  // namespace winnow

@@ -77,9 +77,11 @@ struct CheckpointLost {
 
 struct StopRequested {
   static constexpr const char* kKind = "stop_requested";
-  static constexpr Field kFields[] = {"reason"};
+  static constexpr Field kFields[] = {"reason", {"failed", Kept::kUnlessDefault}};
   static constexpr bool kObserved = true;
   std::string reason;
+  // The server has stopped it, because no trial can be started; the reason is then a whole sentence.
+  bool failed = false;
 };
 
 enum class TimeLimit { kWall, kNode };

@@ -474,13 +474,16 @@ void JobState::NoteStartup(const TrialState& trial, int64_t started_us, int64_t 
 }
 
 template <>
-void JobState::On(const CheckpointLost& fact, int64_t) { At(fact.trial).checkpoint = 0; }
+void JobState::On(const CheckpointLost& fact, int64_t) {
+  At(fact.trial).checkpoint = 0;
+}
 
 template <>
 void JobState::On(const StopRequested& fact, int64_t) {
   if (ended_ || stop_requested_) return;
   stop_requested_ = true;
   stop_reason_ = fact.reason;
+  stopped_as_failed_ = fact.failed;
 }
 
 template <>
@@ -499,7 +502,9 @@ bool JobState::noticed(NoticeKind kind) const {
 }
 
 template <>
-void JobState::On(const Noticed& fact, int64_t time_us) { notices_.emplace_back(fact, time_us); }
+void JobState::On(const Noticed& fact, int64_t time_us) {
+  notices_.emplace_back(fact, time_us);
+}
 
 template <>
 void JobState::On(const Suggested& fact, int64_t) {
@@ -608,7 +613,7 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   trial.reason = fact.reason;
   trial.ended_us = time_us;
   const bool has_value = spec().objective_value == ObjectiveValue::kBest ? fact.end != TrialEnd::kFailed
-                                                                       : fact.end == TrialEnd::kCompleted;
+                                                                         : fact.end == TrialEnd::kCompleted;
   std::optional<double> key;
   if (spec().has_several_objectives()) {
     const double volume = spec().completion.no_improvement_trials > 0 ? front_hypervolume() : 0;
@@ -637,13 +642,19 @@ void JobState::On(const RungCut& fact, int64_t) {
 }
 
 template <>
-void JobState::On(const BracketEnded& fact, int64_t) { brackets_[fact.bracket].ended = true; }
+void JobState::On(const BracketEnded& fact, int64_t) {
+  brackets_[fact.bracket].ended = true;
+}
 
 template <>
-void JobState::On(const CompletionMet& fact, int64_t) { completion_met_ = fact; }
+void JobState::On(const CompletionMet& fact, int64_t) {
+  completion_met_ = fact;
+}
 
 template <>
-void JobState::On(const JobEnded& fact, int64_t) { ended_ = fact; }
+void JobState::On(const JobEnded& fact, int64_t) {
+  ended_ = fact;
+}
 
 std::string JobState::Contradiction(const Fact& fact) const {
   if (fact.sequence != last_sequence_ + 1) {

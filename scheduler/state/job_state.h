@@ -54,10 +54,10 @@ struct TrialState {
   SuggestionRule created_by = SuggestionRule::kModel, chosen_by = SuggestionRule::kModel;
   bool at_own_end = false;  // the trainer ended by itself below its budget: it cannot be trained further
 
-  Curve curve;                // of the objective, or of the first one
+  Curve curve;                 // of the objective, or of the first one
   std::vector<Curve> further;  // of the further metrics that rank trials (SearchSpec::RankingMetrics)
-  int64_t best_resource = 0;  // level of the curve's best finite value, the lowest of equal ones; 0: none
-  double best_objective = 0;  // that value
+  int64_t best_resource = 0;   // level of the curve's best finite value, the lowest of equal ones; 0: none
+  double best_objective = 0;   // that value
 
   // The value by which the trial is ranked (SearchSpec::objective_value) and the level of that value; for a
   // mean, the highest level. Level 0: there is no finite value to rank by. With several objectives the value
@@ -269,6 +269,7 @@ class JobState {
   bool closing() const { return stop_requested_ || time_limit_ || completion_met_; }
   bool stop_requested() const { return stop_requested_; }
   const std::string& stop_reason() const { return stop_reason_; }
+  bool stopped_as_failed() const { return stopped_as_failed_; }  // StopRequested::failed
   const std::optional<TimeLimit>& time_limit() const { return time_limit_; }
   const std::optional<CompletionMet>& completion_met() const { return completion_met_; }
   const std::optional<JobEnded>& ended() const { return ended_; }
@@ -304,6 +305,7 @@ class JobState {
   JobTotals totals_;
   bool stop_requested_ = false;
   std::string stop_reason_;
+  bool stopped_as_failed_ = false;
   std::optional<TimeLimit> time_limit_;
   std::optional<CompletionMet> completion_met_;
   std::vector<EarlierResult> earlier_results_;

@@ -42,7 +42,7 @@ struct OpenJob {
   BestTracker best;
   std::vector<BestStep> steps;  // of its best value: to be written at the end of the batch
   bool ran = false;             // a rank of it has run since the server started
-  int64_t setup_failures = 0;   // of its source, while no rank had run
+  int64_t unprepared = 0;       // failures to prepare a rank of it, while none had run
   int64_t live_started_us = 0;  // sum over live ranks of when they were placed, since the job was created
 
   bool external() const { return spec.trainer().external(); }

@@ -4,7 +4,6 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
-#include "scheduler/setup_failure.h"
 
 namespace winnow {
 
@@ -44,7 +43,7 @@ void Recorder::EndRank(Rank& rank, const RankEnd& end) {
   if (std::optional<AttemptEnded> over = attempts_.EndRank(rank, end)) Record(*job, *std::move(over));
 }
 
-void Recorder::EndSetup(Rank& rank, const RankEnd& end) {
+void Recorder::EndUnprepared(Rank& rank, const RankEnd& end, std::string_view what) {
   OpenJob* job = jobs_.FindKey(rank.row.job);
   WINNOW_CHECK(job != nullptr, "a job with a live attempt is open");
   const std::string worker = workers_.row(rank.row.worker).name;
@@ -55,9 +54,10 @@ void Recorder::EndSetup(Rank& rank, const RankEnd& end) {
     workers_.marks().NoteTrouble(worker, WorkerMarks::Trouble::kNotStarted, end.reason);
     return;
   }
-  if (++job->setup_failures < kMostSetupFailures || job->state.closing() || job->state.ended()) return;
-  Record(*job, StopRequested{fmt::format("{}, so that no trial could be started. On worker {}: {}",
-                                         kSetupFailed, worker, end.reason)});
+  if (++job->unprepared < kMostUnprepared || job->state.closing() || job->state.ended()) return;
+  Record(*job, StopRequested{.reason = fmt::format("{}, so that no trial could be started. On worker {}: {}",
+                                                   what, worker, end.reason),
+                             .failed = true});
 }
 
 void Recorder::LoseWorker(WorkerEntry& worker, const std::string& reason) {

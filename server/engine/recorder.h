@@ -14,7 +14,7 @@ namespace winnow {
 // batch's transaction.
 class Recorder {
  public:
-  static constexpr int64_t kMostSetupFailures = 3;
+  static constexpr int64_t kMostUnprepared = 3;
 
   Recorder(Jobs& jobs, Workers& workers, Attempts& attempts)
       : jobs_(jobs), workers_(workers), attempts_(attempts) {}
@@ -31,9 +31,10 @@ class Recorder {
                     const std::vector<RankPlace>& ranks);
   // See Attempts::EndRank. `rank` may not exist any more afterwards.
   void EndRank(Rank& rank, const RankEnd& end);
-  // The setup of the job's source failed on the rank's worker. If that happens kMostSetupFailures times
-  // before any rank has run, the job ends as failed for that reason. Later failures are the workers' own.
-  void EndSetup(Rank& rank, const RankEnd& end);
+  // What the job asked for could not be prepared on the rank's worker: `what`, such as "The setup of the
+  // job's source failed". If that happens kMostUnprepared times before any rank has run, the job ends as
+  // failed for that reason. Later failures are the workers' own.
+  void EndUnprepared(Rank& rank, const RankEnd& end, std::string_view what);
   // The worker is presumed dead: its ranks are lost.
   void LoseWorker(WorkerEntry& worker, const std::string& reason);
   // Hands back the ranks that no answer has named to the worker, which leaves.

@@ -109,10 +109,26 @@ FailureCause CauseOf(const v1::Outcome& outcome) {
     case v1::Outcome::NOT_STARTED:
       return FailureCause::kNotStarted;
     case v1::Outcome::SETUP_FAILED:
+    case v1::Outcome::DATA_FAILED:
+    case v1::Outcome::IMAGE_FAILED:
       return FailureCause::kRanksGone;  // neither the trainer's fault nor, before others succeed, the
                                         // worker's
     default:
       return outcome.exit_code() == kRanksGone ? FailureCause::kRanksGone : FailureCause::kTrainer;
+  }
+}
+
+// What could not be prepared, as the beginning of a sentence; empty: it was something else.
+std::string_view Unprepared(v1::Outcome::Cause cause) {
+  switch (cause) {
+    case v1::Outcome::SETUP_FAILED:
+      return "The setup of the job's source failed";
+    case v1::Outcome::DATA_FAILED:
+      return "The job's data could not be had";
+    case v1::Outcome::IMAGE_FAILED:
+      return "The job's container could not be had";
+    default:
+      return "";
   }
 }
 
@@ -325,8 +341,8 @@ void SyncCalls::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request
     if (running.state() != v1::RunningAssignment::ENDED) continue;
     context_.Publish(LogTopic(rank->row.key));
     const RankEnd end = ToRankEnd(running.outcome(), rank->revoked());
-    if (running.outcome().cause() == v1::Outcome::SETUP_FAILED) {
-      recorder_.EndSetup(*rank, end);
+    if (const std::string_view what = Unprepared(running.outcome().cause()); !what.empty()) {
+      recorder_.EndUnprepared(*rank, end, what);
     } else {
       recorder_.EndRank(*rank, end);
     }
