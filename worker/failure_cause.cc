@@ -85,7 +85,7 @@ std::string_view FindException(const std::vector<std::string_view>& lines) {
 
 // EX_TEMPFAIL of docs/trainer-contract.md: lost the connection to other ranks
 constexpr int kTemporaryFailure = 75;
-constexpr std::string_view kCausePayload = "winnow/cause";
+constexpr char kCausePayload[] = "winnow/cause";
 
 }  // namespace
 
@@ -114,14 +114,14 @@ v1::Outcome FailedOutcome(std::string reason) {
 }
 
 absl::Status NotPreparedError(v1::Outcome::Cause cause, std::string_view reason) {
-  absl::Status status = absl::FailedPreconditionError(reason);
+  absl::Status status = absl::FailedPreconditionError(std::string(reason));
   status.SetPayload(kCausePayload, absl::Cord(v1::Outcome::Cause_Name(cause)));
   return status;
 }
 
 v1::Outcome NotStartedOutcome(const absl::Status& status) {
   v1::Outcome outcome = FailedOutcome(MessageOf(status));
-  if (const std::optional<absl::Cord> name = status.GetPayload(kCausePayload)) {
+  if (const auto name = status.GetPayload(kCausePayload)) {
     v1::Outcome::Cause cause = v1::Outcome::NOT_STARTED;
     v1::Outcome::Cause_Parse(std::string(*name), &cause);
     outcome.set_cause(cause);
