@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -34,6 +35,18 @@ std::vector<std::string> Fields(std::string_view text, char separator) {
     from = end + 1;
   }
   return fields;
+}
+
+// Absent: it is no number.
+std::optional<double> NumberIn(const std::string& field) {
+  char* end = nullptr;
+  const double value = std::strtod(field.c_str(), &end);
+  return end != field.c_str() && *end == '\0' && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+std::optional<double> PartOf(std::optional<double> value, std::optional<double> whole) {
+  if (!value || !whole || *whole <= 0) return std::nullopt;
+  return std::clamp(*value / *whole, 0.0, 1.0);
 }
 
 // The standard output of a shell command; "" if it fails.
@@ -83,6 +96,42 @@ std::vector<GpuDevice> ReadRocmSmi(std::string_view output) {
     gpus.push_back({fields[0].substr(kPrefix.size()), "", fields.size() > 1 ? fields[1] : ""});
   }
   return gpus;
+}
+
+std::vector<GpuUse> ReadNvidiaSmiUse(std::string_view output) {
+  std::vector<GpuUse> uses;
+  for (const std::string& line : Fields(output, '\n')) {
+    const std::vector<std::string> fields = Fields(line, ',');
+    if (fields.size() < 5 || !IsGpuIndex(fields[0])) continue;
+    uses.push_back({fields[0], fields[1], PartOf(NumberIn(fields[2]), 100),
+                    PartOf(NumberIn(fields[3]), NumberIn(fields[4]))});
+  }
+  return uses;
+}
+
+std::vector<GpuUse> ReadRocmSmiUse(std::string_view output) {
+  constexpr std::string_view kPrefix = "card";
+  std::vector<GpuUse> uses;
+  size_t utilization = 0, memory = 0;  // columns; 0: none
+  for (const std::string& line : Fields(output, '\n')) {
+    const std::vector<std::string> fields = Fields(line, ',');
+    if (fields[0] == "device") {
+      // "GPU use (%)"; "GPU memory use (%)" or "GPU Memory Allocated (VRAM%)".
+      for (size_t i = fields.size(); i-- > 1;) {
+        if (fields[i] == "GPU use (%)") utilization = i;
+        if (fields[i].starts_with("GPU") && fields[i].find("emory") != std::string::npos &&
+            fields[i].find('%') != std::string::npos && fields[i].find("Activity") == std::string::npos)
+          memory = i;
+      }
+      continue;
+    }
+    if (!fields[0].starts_with(kPrefix) || !IsGpuIndex(fields[0].substr(kPrefix.size()))) continue;
+    const auto percent = [&fields](size_t column) -> std::optional<double> {
+      return column > 0 && column < fields.size() ? PartOf(NumberIn(fields[column]), 100) : std::nullopt;
+    };
+    uses.push_back({fields[0].substr(kPrefix.size()), "", percent(utilization), percent(memory)});
+  }
+  return uses;
 }
 
 std::vector<GpuDevice> FindGpus(const std::string& devices) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,22 @@ struct GpuDevice {
 std::vector<GpuDevice> ReadNvidiaSmi(std::string_view output);
 // The lines of `rocm-smi --showproductname --csv`; others are left out.
 std::vector<GpuDevice> ReadRocmSmi(std::string_view output);
+
+// How much of a GPU all processes of the host use, 0 to 1. Absent: not known.
+struct GpuUse {
+  std::string id;    // an index
+  std::string uuid;  // "": unknown
+  std::optional<double> utilization;
+  std::optional<double> memory;
+
+  bool operator==(const GpuUse&) const = default;
+};
+
+// The lines of `nvidia-smi --query-gpu=index,uuid,utilization.gpu,memory.used,memory.total
+// --format=csv,noheader,nounits`; others are left out.
+std::vector<GpuUse> ReadNvidiaSmiUse(std::string_view output);
+// The lines of `rocm-smi --showuse --showmemuse --csv`; others are left out.
+std::vector<GpuUse> ReadRocmSmiUse(std::string_view output);
 
 // The devices that nvidia-smi lists; else the nvidia0, nvidia1, … in `devices`, which is /dev; else those
 // that rocm-smi lists. A program that hangs is ended after 10 s.

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """The cost of a part: what a search pays each time it leaves one trial for another.
 
-    python3 bench/parts.py --bin build/bin [--units 1200] [--repeats 3] [--only gbdt]
+    python3 bench/parts.py --bin build/bin [--units 1200] [--repeats 3] [--only gbdt] [--slots 1]
 
-On a generated table of 11,400 x 10, one worker with one slot and one thread a trainer. A job under ASHA, which trains in
-many short parts, beside RANDOM, which trains the same number of units in few long ones: with waiting trainers (warm) and
-with --warm-trainers 0 (cold), in turns in the same run, so that a busy machine slows all of them alike.
+On a generated table of 11,400 x 10, one worker with one slot (--slots) and one thread a trainer. A job under ASHA, which
+trains in many short parts, beside RANDOM, which trains the same number of units in few long ones: with waiting trainers
+and parents that fork (warm) and with --warm-trainers 0 (cold), in turns in the same run, so that a busy machine slows all
+of them alike.
 
-A part's cost is the time from the last report of the part before to its first report, less the mean time of a unit. A
-part that a waiting trainer took on is told from one that started a process by the worker's log.
+A part's cost is the time from the last report of the part before to its first report, less the mean time of a unit; with
+several slots, of the part whose slot was free last. The worker's log tells parts that started a process, were
+forked, or were continued in a waiting trainer.
 """
 
 import argparse
@@ -26,6 +28,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import service  # noqa: E402  (the path must be set first)
 
 ROWS, FEATURES = 11_400, 10
+KINDS = ("started", "forked", "continued")
 METRICS = {"gbdt": ("validation:auc", "MAXIMIZE"), "mlp": ("validation:loss", "MINIMIZE")}
 SEARCH = {
     "gbdt": [{"name": "eta", "continuous": {"min": 0.02, "max": 0.5, "scaling": "LOG"}},
@@ -52,17 +55,17 @@ def write_table(path):
 
 
 class OneWorker(service.Service):
-    """A server, and one worker of one slot whose log says what it started."""
+    """A server, and one worker whose log says what it started."""
 
-    def __init__(self, binaries, folder, flags):
+    def __init__(self, binaries, folder, flags, slots):
         super().__init__(binaries, folder, workers=0)
-        self.flags = flags
+        self.flags, self.slots = flags, slots
 
     def __enter__(self):
         super().__enter__()
         with open(self.folder / "worker.log", "wb") as log:
             self.worker = subprocess.Popen(
-                [self.binaries / "winnow-worker", "--server", self.address, "--slots", "1", "--name", "bench",
+                [self.binaries / "winnow-worker", "--server", self.address, "--slots", str(self.slots), "--name", "bench",
                  "--work-dir", self.folder / "worker", *self.flags],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env={**service.os.environ, "WINNOW_CACHE_DIR": str(self.folder / "cache")})
@@ -73,14 +76,14 @@ class OneWorker(service.Service):
         self.worker.wait()
         super().__exit__()
 
-    def continued(self):
-        """(job, trial, attempt) of the parts that a waiting trainer went on with."""
+    def starts(self):
+        """(job, trial, attempt) -> "started", "forked" or "continued", of all parts."""
         log = (self.folder / "worker.log").read_text(errors="replace")
-        return {(job, int(trial), int(attempt)) for job, trial, attempt in
-                re.findall(r"continued \S+: (\S+) trial (\d+) attempt (\d+)", log)}
+        return {(job, int(trial), int(attempt)): how for how, job, trial, attempt in
+                re.findall(r"\b(started|forked|continued) \S+: (\S+) trial (\d+) attempt (\d+)", log)}
 
 
-def spec_of(trainer, strategy, units, table):
+def spec_of(trainer, strategy, units, table, slots):
     metric, goal = METRICS[trainer]
     top = 100
     spec = {
@@ -92,7 +95,7 @@ def spec_of(trainer, strategy, units, table):
         "objective": {"metric": metric, "goal": goal},
         "channels": {"train": {"path": str(table), "label": "label", "validation_fraction": 0.25}},
         "strategy": strategy,
-        "limits": {"max_total_resource": units, "max_trials": 100_000, "max_parallel_trials": 1},
+        "limits": {"max_total_resource": units, "max_trials": 100_000, "max_parallel_trials": slots},
         "seed": 5,
     }
     if strategy == "ASHA":
@@ -104,8 +107,8 @@ def seconds(text):
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
-def costs_of(points, continued, job):
-    """(elapsed, units, {"cold": [...], "warm": [...]}) in seconds, from the reports in their order."""
+def costs_of(points, starts, job, slots):
+    """(elapsed, seconds of a unit, {"started": [...], "forked": [...], "continued": [...]}) in seconds."""
     times = {}
     for point in points:
         times.setdefault((int(point["trial"]), int(point["attempt"])), {})[int(point["resource"])] = \
@@ -113,11 +116,13 @@ def costs_of(points, continued, job):
     parts = sorted((sorted(levels.values()), key) for key, levels in times.items())
     # a worker that reads several lines at once gives them one time, so the mean is taken
     unit = sum(levels[-1] - levels[0] for levels, _ in parts) / max(1, sum(len(levels) - 1 for levels, _ in parts))
-    costs = {"cold": [], "warm": []}
-    for (before, _), (levels, (trial, attempt)) in zip(parts, parts[1:]):
-        kind = "warm" if (job, trial, attempt) in continued else "cold"
-        costs[kind].append(max(0.0, levels[0] - before[-1] - unit))
-    return parts[-1][0][-1] - parts[0][0][0], unit, costs
+    costs = {kind: [] for kind in KINDS}
+    free = [levels[-1] for levels, _ in parts[:slots]]  # when each slot's part has ended
+    for levels, (trial, attempt) in parts[slots:]:
+        before = min(free, key=lambda end: (end > levels[0], -end))  # the slot that was free last
+        free[free.index(before)] = levels[-1]
+        costs[starts.get((job, trial, attempt), "started")].append(max(0.0, levels[0] - before - unit))
+    return max(levels[-1] for levels, _ in parts) - parts[0][0][0], unit, costs
 
 
 def spread(values):
@@ -133,6 +138,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of the programs")
     parser.add_argument("--units", type=int, default=1200, help="units of each job")
     parser.add_argument("--repeats", type=int, default=3, help="of every job; the medians are printed")
+    parser.add_argument("--slots", type=int, default=1, help="of the worker, and trials at once")
     parser.add_argument("--only", choices=list(METRICS), help="one trainer")
     parser.add_argument("--cold-flags", nargs="*", default=["--warm-trainers=0"], help="of the cold worker")
     arguments = parser.parse_args()
@@ -146,7 +152,7 @@ def main():
         services = {}
         for kind, flags in kinds.items():
             (folder / kind).mkdir()
-            services[kind] = OneWorker(arguments.bin, folder / kind, flags).__enter__()
+            services[kind] = OneWorker(arguments.bin, folder / kind, flags, arguments.slots).__enter__()
         try:
             for trainer in trainers:
                 measure(trainer, services, arguments, table)
@@ -158,23 +164,24 @@ def main():
 def measure(trainer, services, arguments, table):
     taken = {}
     for kind, one in services.items():  # the cache of the table is made, and is not measured
-        one.run(spec_of(trainer, "RANDOM", 100, table))
+        one.run(spec_of(trainer, "RANDOM", 100, table, 1))
     for _ in range(arguments.repeats):
         for kind, one in services.items():
             for strategy in ("RANDOM", "ASHA"):
                 begun = time.monotonic()
-                job = one.run(spec_of(trainer, strategy, arguments.units, table))
+                job = one.run(spec_of(trainer, strategy, arguments.units, table, arguments.slots))
                 wall = time.monotonic() - begun
                 points = one.json("metrics", job["id"])["points"]
                 metric = METRICS[trainer][0]
-                result = costs_of([p for p in points if p["metric"] == metric], one.continued(), job["id"])
+                result = costs_of([p for p in points if p["metric"] == metric], one.starts(), job["id"],
+                                  arguments.slots)
                 taken.setdefault((kind, strategy), []).append((wall, *result))
     for (kind, strategy), runs in taken.items():
         elapsed = statistics.median(run[1] for run in runs)
         unit = statistics.median(run[2] for run in runs)
-        costs = {k: [c for run in runs for c in run[3][k]] for k in ("cold", "warm")}
-        print(f"{trainer:4} {kind:4} {strategy:6} {elapsed:6.2f} s, a unit {unit * 1e3:4.1f} ms; parts started "
-              f"{spread(costs['cold'])}; continued {spread(costs['warm'])}", flush=True)
+        costs = {k: [c for run in runs for c in run[3][k]] for k in KINDS}
+        print(f"{trainer:4} {kind:4} {strategy:6} {elapsed:6.2f} s, a unit {unit * 1e3:4.1f} ms; parts "
+              + "; ".join(f"{k} {spread(costs[k])}" for k in KINDS), flush=True)
     for kind in services:
         ratio = statistics.median(a[1] / r[1] for a, r in zip(taken[kind, "ASHA"], taken[kind, "RANDOM"]))
         print(f"{trainer:4} {kind:4} ASHA beside run-through: {ratio:.2f} of its time", flush=True)

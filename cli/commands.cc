@@ -13,7 +13,8 @@ namespace {
 // Returns the heading of the command in the help text.
 std::string GroupOf(const std::string& command) {
   static const std::map<std::string, std::vector<std::string>> kGroups = {
-      {"Jobs", {"plan", "simulate", "submit", "list", "describe", "watch", "stop", "delete"}},
+      {"Jobs",
+       {"plan", "simulate", "submit", "run", "list", "describe", "annotate", "watch", "stop", "delete"}},
       {"Results", {"trials", "best", "source", "analytics", "metrics", "compare", "logs", "replay"}},
       {"Ask and tell", {"ask", "tell", "complete"}},
       {"Workers", {"workers", "cordon", "drain", "uncordon"}}};
@@ -29,9 +30,26 @@ const std::vector<std::string>& TrialStates() {
   return states;
 }
 
+const std::vector<std::string>& JobStates() {
+  static const std::vector<std::string> states = {"running", "stopping", "completed", "stopped", "failed"};
+  return states;
+}
+
 std::string Upper(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;
+}
+
+// The states of a message's enum State by their names in lower case. REQUIRES: they are names of it.
+template <typename Message>
+std::vector<typename Message::State> StatesOf(const std::vector<std::string>& names) {
+  std::vector<typename Message::State> states;
+  for (const std::string& name : names) {
+    typename Message::State state = Message::STATE_UNSPECIFIED;
+    Message::State_Parse(Upper(name), &state);
+    states.push_back(state);
+  }
+  return states;
 }
 
 constexpr int64_t kMostWorkers = 10000;
@@ -51,10 +69,12 @@ constexpr size_t kLongestId = 64;
 
 Commands::Commands(CLI::App& app, Flags& flags) : app_(app), flags_(flags) {
   DefineJobs();
+  DefineRun();
   DefineSearch();
   DefineAsks();
   DefineBackup();
   DefineTokens();
+  DefineContexts();
   DefineCompletion();
 }
 
@@ -75,6 +95,7 @@ std::vector<CommandWords> Commands::words() const {
     CommandWords entry;
     entry.name = command->get_name();
     entry.help = command->get_description();
+    for (const CLI::App* below : command->get_subcommands(nullptr)) entry.words.push_back(below->get_name());
     for (const CLI::App* owner : {command, static_cast<const CLI::App*>(&app_)}) {
       for (const CLI::Option* option : owner->get_options()) {
         if (option->get_positional()) {
@@ -115,6 +136,15 @@ CLI::Option* Commands::Trial(CLI::App* command, int64_t* trial) {
   return command->add_option("TRIAL", *trial, "trial number")->check(Whole(1, INT64_MAX))->option_text(" ");
 }
 
+void Commands::Tags(CLI::App* command, const std::string& flag, std::vector<std::string>* tags,
+                    const std::string& help) {
+  command->add_option(flag, *tags, help)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(NotEmpty(64))
+      ->option_text("TAG,...");
+}
+
 void Commands::File(CLI::App* command, std::string* file, std::string* name) {
   command->add_option("FILE", *file, "job file (JSON); - reads standard input")
       ->required()
@@ -136,10 +166,11 @@ void Commands::DefineCompletion() {
       ->check(WordOf({"bash", "zsh", "fish"}))
       ->option_text(" ");
   CLI::App* complete = Add("__complete", "", Formats::kNone, [this](Session& session) {
+    if (flags_.shell == "contexts") return CompleteContexts(session);
     return flags_.shell == "jobs" ? CompleteJobs(session) : CompleteColumns(session, flags_.job);
   });
   complete->group("");
-  complete->add_option("WHAT", flags_.shell)->required()->check(WordOf({"jobs", "columns"}));
+  complete->add_option("WHAT", flags_.shell)->required()->check(WordOf({"jobs", "columns", "contexts"}));
   complete->add_option("JOB", flags_.job);
 }
 
@@ -158,11 +189,36 @@ void Commands::DefineJobs() {
       ->check(NotEmpty(128))
       ->option_text("ID");
 
-  Add("list", "List jobs, newest first", Formats::kList,
-      [&f](Session& session) { return ListJobs(session, f.list_limit); })
-      ->add_option("--limit", f.list_limit, "at most this many (default 50)")
+  CLI::App* list = Add("list", "List jobs, newest first", Formats::kList, [&f](Session& session) {
+    f.list.states = StatesOf<v1::TuningJob>(f.job_states);
+    return ListJobs(session, f.list);
+  });
+  list->add_option("--limit", f.list.limit, "at most this many (default 50)")
       ->check(Whole(1, 100000))
       ->option_text("N");
+  Tags(list, "--tag", &f.list.tags, "only jobs that have all of these tags");
+  list->add_option("--state", f.job_states, "only jobs that are " + OneOf(JobStates()))
+      ->delimiter(',')
+      ->transform([](std::string text) { return CLI::detail::to_lower(text); })
+      ->check(WordOf(JobStates()))
+      ->option_text("STATE,...");
+  list->add_option("--search", f.list.search,
+                   "only jobs whose id, tags, note, owner, metrics or parameters have this text")
+      ->check(NotEmpty(256))
+      ->option_text("TEXT");
+
+  CLI::App* annotate =
+      Add("annotate", "Change the tags and the note of a job or of one of its trials", Formats::kTextJson,
+          [&f](Session& session) { return Annotate(session, f.annotate); });
+  Job(annotate, &f.annotate.job);
+  Trial(annotate, &f.annotate.trial);
+  Tags(annotate, "--tag", &f.annotate.tags, "add these tags");
+  Tags(annotate, "--untag", &f.annotate.untags, "remove these tags");
+  annotate
+      ->add_option_function<std::string>(
+          "--note", [&f](const std::string& note) { f.annotate.note = note; },
+          "replace the note; \"\" removes it")
+      ->option_text("TEXT");
 
   CLI::App* describe =
       Add("describe",
@@ -174,11 +230,7 @@ void Commands::DefineJobs() {
   Trial(describe, &f.trial);
 
   CLI::App* trials = Add("trials", "List a job's trials", Formats::kTable, [&f](Session& session) {
-    for (const std::string& state : f.states) {
-      v1::Trial::State value = v1::Trial::STATE_UNSPECIFIED;
-      v1::Trial::State_Parse(Upper(state), &value);
-      f.trials.states.push_back(value);
-    }
+    f.trials.states = StatesOf<v1::Trial>(f.states);
     return ListTrials(session, f.trials);
   });
   Job(trials, &f.trials.job);
@@ -193,6 +245,7 @@ void Commands::DefineJobs() {
       ->transform([](std::string text) { return CLI::detail::to_lower(text); })
       ->check(WordOf(TrialStates()))
       ->option_text("STATE,...");
+  Tags(trials, "--tag", &f.trials.tags, "only trials that have all of these tags");
   trials->add_option("--limit", f.trials.limit, "at most this many (default all)")
       ->check(Whole(1, INT64_MAX))
       ->option_text("N");
@@ -327,6 +380,12 @@ void Commands::DefineSearch() {
       ->check(Seconds(0, kLongestUnit))
       ->option_text("SECONDS")
       ->needs("--unit-seconds");
+  plan->add_option(
+          "--like", f.plan.like,
+          "an earlier job on the server: take the duration of a unit, and the start-up time of a part as "
+          "its parts had it, warm and cold, from what it has trained")
+      ->excludes("--unit-seconds")
+      ->option_text("JOB");
   auto* suggest =
       plan->add_flag("--suggest-ranges", f.plan.suggest_ranges,
                      "propose ranges from the results of earlier jobs on the server, and print parameters "

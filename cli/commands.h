@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "cli/commands/actions.h"
+#include "cli/commands/contexts.h"
+#include "cli/commands/run.h"
 #include "cli/completion.h"
 #include "cli/session/session.h"
 #include "rpc/endpoint.h"
@@ -19,6 +21,7 @@ using Run = std::function<Exit(Session&)>;
 // The values of all commands' flags.
 struct Flags {
   EndpointFlags endpoint;
+  std::string context;  // "": the current one
   double timeout = 10;
   bool no_color = false;
   std::string output = "text";
@@ -27,7 +30,9 @@ struct Flags {
   double patience = 600;
   bool front = false;
   bool verbose = false;
-  int64_t list_limit = 50;
+  ListOptions list{50, {}, {}, ""};
+  std::vector<std::string> job_states;
+  AnnotateOptions annotate;
   bool all_workers = false;
   std::string shell;
   SubmitOptions submit;
@@ -48,6 +53,12 @@ struct Flags {
   CreateTokenOptions create_token;
   std::string token;
   Run token_run;  // the action of the word after `token`
+  RunOptions run;
+  AddContextOptions add_context;
+  std::string context_name;
+  Run context_run;  // the action of the word after `context`
+  std::string config_program;
+  std::string config_file;
 };
 
 // All commands by name, with their functions.
@@ -70,6 +81,8 @@ class Commands {
   CLI::App* Add(const std::string& name, const std::string& help, Formats formats, Run run);
   void Job(CLI::App* command, std::string* job);
   CLI::Option* Trial(CLI::App* command, int64_t* trial);
+  void Tags(CLI::App* command, const std::string& flag, std::vector<std::string>* tags,
+            const std::string& help);
   CLI::App* AddTell(const std::string& name, const std::string& help,
                     Run run);  // JOB TRIAL ATTEMPT, and metrics
   void File(CLI::App* command, std::string* file, std::string* name);
@@ -80,6 +93,8 @@ class Commands {
   void DefineBackup();
   void DefineTokens();
   void DefineCompletion();
+  void DefineRun();
+  void DefineContexts();
 
   CLI::App& app_;
   Flags& flags_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/commands/actions.h"
+#include "cli/session/contexts.h"
 
 namespace winnow::cli {
 namespace {
@@ -56,6 +57,7 @@ _winnow() {
   -o|--output) COMPREPLY=($(compgen -W "text json jsonl csv" -- "$word")); return ;;
   --state) COMPREPLY=($(compgen -W "@STATES@" -- "$word")); return ;;
   --role) COMPREPLY=($(compgen -W "@ROLES@" -- "$word")); return ;;
+  --context) COMPREPLY=($(compgen -W "$(winnow __complete contexts 2>/dev/null)" -- "$word")); return ;;
   --sort) COMPREPLY=($(compgen -W "$(winnow __complete columns "${COMP_WORDS[i+1]}" 2>/dev/null)" -- "$word")); return ;;
   esac
   case $command in
@@ -72,7 +74,7 @@ _winnow() {
     ;;
   @FILE@) COMPREPLY=($(compgen -f -- "$word")) ;;
   completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$word")) ;;
-  esac
+@WORDS@  esac
 }
 complete -o filenames -F _winnow winnow
 )script";
@@ -91,6 +93,7 @@ _winnow() {
   -o|--output) compadd text json jsonl csv; return ;;
   --state) compadd @STATES@; return ;;
   --role) compadd @ROLES@; return ;;
+  --context) compadd -- ${(f)"$(winnow __complete contexts 2>/dev/null)"}; return ;;
   --sort) compadd -- ${(f)"$(winnow __complete columns "$words[3]" 2>/dev/null)"}; return ;;
   esac
   case $words[2] in
@@ -108,13 +111,14 @@ _winnow() {
     ;;
   @FILE@) _files ;;
   completion) compadd bash zsh fish ;;
-  esac
+@WORDS@  esac
 }
 compdef _winnow winnow
 )script";
 
 // One rule per line: each command's name, its flags and its arguments.
-constexpr char kFishHead[] = R"script(# Completion of winnow for fish. Use it with: winnow completion fish | source
+constexpr char kFishHead[] =
+    R"script(# Completion of winnow for fish. Use it with: winnow completion fish | source
 complete -c winnow -f
 )script";
 
@@ -130,6 +134,7 @@ std::string FishScript(const std::vector<CommandWords>& commands) {
       {"--output", "text json jsonl csv"},
       {"--state", kStates},
       {"--role", kRoles},
+      {"--context", "(winnow __complete contexts 2>/dev/null)"},
       {"--sort", "(winnow __complete columns (commandline -opc)[3] 2>/dev/null)"}};
   std::string script = kFishHead;
   for (const CommandWords& command : commands) {
@@ -145,6 +150,7 @@ std::string FishScript(const std::vector<CommandWords>& commands) {
     }
     if (command.takes_job) rule("-a 'latest (winnow __complete jobs 2>/dev/null)'");
     if (command.takes_file) rule("-F");
+    if (!command.words.empty()) rule("-a " + FishQuoted(Join(command.words, " ")));
     if (command.name == "completion") rule("-a 'bash zsh fish'");
   }
   return script;
@@ -157,9 +163,16 @@ std::string CompletionScript(std::string_view shell, const std::vector<CommandWo
   const bool bash = shell == "bash";
   std::string flags;
   std::string described;
+  std::string words;
   for (const CommandWords& command : commands) {
     flags += bash ? fmt::format("  {}) flags=\"{}\" ;;\n", command.name, Join(command.flags, " "))
                   : fmt::format("  {}) flags=({}) ;;\n", command.name, Join(command.flags, " "));
+    const std::string below = Join(command.words, " ");
+    if (!below.empty()) {
+      words +=
+          bash ? fmt::format("  {}) COMPREPLY=($(compgen -W \"{}\" -- \"$word\")) ;;\n", command.name, below)
+               : fmt::format("  {}) compadd {} ;;\n", command.name, below);
+    }
     std::string help;
     for (const char c : command.help) help += c == '\'' ? "'\\''" : c == ':' ? "\\:" : std::string(1, c);
     described += fmt::format("    '{}:{}'\n", command.name, help);
@@ -169,6 +182,7 @@ std::string CompletionScript(std::string_view shell, const std::vector<CommandWo
                                     {"@ALL@", Names(commands, nullptr, "|")},
                                     {"@NAMES@", Names(commands, nullptr, " ")},
                                     {"@FLAGS@", flags},
+                                    {"@WORDS@", words},
                                     {"@DESCRIBED@", described},
                                     {"@JOB@", Names(commands, &CommandWords::takes_job, "|")},
                                     {"@FILE@", Names(commands, &CommandWords::takes_file, "|")}});
@@ -178,6 +192,13 @@ Exit CompleteJobs(Session& session) {
   const auto list = session.client().List(100);
   if (!list.ok()) return list.status();
   for (const auto& job : list->jobs()) session.out.Print(job.id() + "\n");
+  return kSuccess;
+}
+
+Exit CompleteContexts(Session& session) {
+  const auto contexts = Contexts::Load(Contexts::DefaultPath());
+  if (!contexts.ok()) return contexts.status();
+  for (const auto& [name, context] : contexts->all) session.out.Print(name + "\n");
   return kSuccess;
 }
 

@@ -13,6 +13,7 @@ struct CommandWords {
   std::string name;
   std::string help;
   std::vector<std::string> flags;  // "--output"
+  std::vector<std::string> words;  // the commands below it: "create", "list", "revoke"
   bool takes_job = false;          // its first argument is a job's id
   bool takes_file = false;
 };
@@ -23,6 +24,8 @@ std::string CompletionScript(std::string_view shell, const std::vector<CommandWo
 
 // Prints the ids of jobs, one per line, for such scripts.
 Exit CompleteJobs(Session& session);
+// Prints the names of the user's contexts, one per line.
+Exit CompleteContexts(Session& session);
 // Prints a job's sort columns, one per line; without hyperparameters if there is no such job.
 Exit CompleteColumns(Session& session, const std::string& job);
 

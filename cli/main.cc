@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/output/text.h"
+#include "cli/session/contexts.h"
 #include "cli/session/session.h"
 #include "cli/validators.h"
 #include "flags/help_formatter.h"
@@ -28,13 +29,14 @@ constexpr char kFooter[] =
     "Exit codes: 0 success, 1 an error or a job that failed, 2 wrong usage, 3 (ask, tell) nothing more to "
     "train, "
     "130 Ctrl-C.\n"
-    "Environment: WINNOW_SERVER, WINNOW_TLS_CA, WINNOW_TLS_CERT, WINNOW_TLS_KEY and WINNOW_TOKEN_FILE (as "
-    "the flags), "
-    "WINNOW_TOKEN (the token itself), NO_COLOR (as --no-color).";
+    "Environment: WINNOW_SERVER, WINNOW_CONTEXT, WINNOW_TLS_CA, WINNOW_TLS_CERT, WINNOW_TLS_KEY and "
+    "WINNOW_TOKEN_FILE (as the flags), WINNOW_TOKEN (the token itself), NO_COLOR (as --no-color).\n"
+    "The server is that of the flags, else of the environment, else of the current context: see winnow "
+    "config.";
 
 // Flags allowed before the command that take the next word.
-constexpr const char* kTakeValue[] = {"--server",     "--tls-ca",  "--tls-cert", "--tls-key",
-                                      "--token-file", "--timeout", "--output",   "-o"};
+constexpr const char* kTakeValue[] = {"--server",  "--tls-ca",  "--tls-cert", "--tls-key", "--token-file",
+                                      "--timeout", "--context", "--output",   "-o"};
 
 // Returns the word in the command's position if it is not a command; otherwise "".
 std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
@@ -50,6 +52,37 @@ std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
     }
   }
   return "";
+}
+
+// Returns the context of --context, of WINNOW_CONTEXT, or the current one; one without a name if there is
+// none.
+absl::StatusOr<EndpointContext> ChosenContext(const std::string& flag) {
+  const absl::StatusOr<Contexts> contexts = Contexts::Load(Contexts::DefaultPath());
+  if (!contexts.ok()) return contexts.status();
+  const char* variable = std::getenv("WINNOW_CONTEXT");
+  absl::StatusOr<EndpointContext> found = contexts->Find(!flag.empty()         ? flag
+                                                         : variable == nullptr ? ""
+                                                                               : variable);
+  if (found.ok()) found->chosen = !flag.empty();
+  return found;
+}
+
+// Sets the session's server from the flags, the environment and the user's contexts. What cannot be read does
+// not matter to commands that ask no server.
+absl::Status TakeEndpoint(const Flags& flags, const std::string& command, Session& session) {
+  const bool asks_none = command == "context" || command == "completion";
+  const absl::StatusOr<EndpointContext> context = ChosenContext(flags.context);
+  if (!context.ok()) return asks_none ? absl::OkStatus() : context.status();
+  session.endpoint_settings = EndpointSettings(flags.endpoint, *context);
+  const std::string from = context->name.empty()                      ? "default"
+                           : context->chosen                          ? "--context"
+                           : std::getenv("WINNOW_CONTEXT") != nullptr ? "WINNOW_CONTEXT"
+                                                                      : "winnow context use";
+  session.endpoint_settings.insert(session.endpoint_settings.begin(), {"context", context->name, from});
+  absl::StatusOr<Endpoint> endpoint = MakeEndpoint(flags.endpoint, *context);
+  if (!endpoint.ok()) return asks_none || command == "config" ? absl::OkStatus() : endpoint.status();
+  session.endpoint = *std::move(endpoint);
+  return absl::OkStatus();
 }
 
 int WrongUsage(const CLI::App& app, const std::string& message) {
@@ -81,7 +114,11 @@ int Main(int argc, char** argv) {
           ->option_text("FILE"),
       app.add_option("--token-file", flags.endpoint.token_file, "file with the access token")
           ->option_text("FILE"),
+      app.add_option("--context", flags.context,
+                     "server and credentials kept under this name, see winnow context")
+          ->option_text("NAME"),
   };
+  app.get_option("--context")->excludes(app.get_option("--server"));
   app.add_option("--timeout", flags.timeout, "longest wait for each answer (default 10)")
       ->check(Seconds(0.001, 86400))
       ->option_text("SECONDS");
@@ -124,14 +161,14 @@ int Main(int argc, char** argv) {
                    : flags.output == "jsonl" ? Output::kJsonLines
                    : flags.output == "csv"   ? Output::kCsv
                                              : Output::kText;
-  absl::StatusOr<Endpoint> endpoint = MakeEndpoint(flags.endpoint);
-  if (!endpoint.ok()) return WrongUsage(app, MessageOf(endpoint.status()));
-  session.endpoint = *std::move(endpoint);
+  if (absl::Status status = TakeEndpoint(flags, app.get_subcommands().front()->get_name(), session);
+      !status.ok())
+    return WrongUsage(app, MessageOf(status));
 
   const Exit result = commands.chosen()(session);
   if (!result.ok()) {
-    session.err.Print(fmt::format("{} {}\n", session.err.Paint(Style::kBad, "winnow:"),
-                                  MessageOf(result.status())));
+    session.err.Print(
+        fmt::format("{} {}\n", session.err.Paint(Style::kBad, "winnow:"), MessageOf(result.status())));
     return IsUsageError(result.status()) ? kUsage : kFailure;
   }
   if (const int error = session.out.write_error(); error != 0) {

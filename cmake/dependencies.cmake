@@ -14,6 +14,7 @@ find_package(spdlog 1.10 REQUIRED CONFIG)
 find_package(CLI11 2.1 REQUIRED CONFIG)
 find_package(ZLIB 1.2.13 REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
+find_package(CURL 7.88 REQUIRED)  # SigV4 with headers of its own
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)  # its config package asks for more
@@ -23,6 +24,16 @@ find_library(CSV_LIBRARY csv REQUIRED)  # ships neither a config package nor a p
 find_path(CSV_INCLUDE csv.h REQUIRED)
 add_library(CSV::CSV UNKNOWN IMPORTED)
 set_target_properties(CSV::CSV PROPERTIES IMPORTED_LOCATION ${CSV_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${CSV_INCLUDE})
+
+# Its config package links the shared library; the headers alone need none.
+find_path(TOML_INCLUDE toml++/toml.h REQUIRED)
+file(STRINGS ${TOML_INCLUDE}/toml++/impl/version.h TOML_VERSION REGEX "TOML_LIB_(MAJOR|MINOR) +[0-9]+")
+string(REGEX REPLACE "[^0-9]*([0-9]+)[^0-9]*([0-9]+).*" "\\1.\\2" TOML_VERSION "${TOML_VERSION}")
+if(TOML_VERSION VERSION_LESS 3.3)
+  message(FATAL_ERROR "toml++ ${TOML_VERSION} is too old; expected 3.3 or newer (libtomlplusplus-dev)")
+endif()
+add_library(TOML::TOML INTERFACE IMPORTED)
+set_target_properties(TOML::TOML PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${TOML_INCLUDE})
 
 if(WINNOW_TESTS)
   find_package(Catch2 2.13 REQUIRED CONFIG)

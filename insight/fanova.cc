@@ -59,6 +59,10 @@ struct Segments {
   std::vector<size_t> first, last;
 
   size_t count() const { return edges.size() - 1; }
+  size_t At(double place) const {
+    const auto above = std::upper_bound(edges.begin() + 1, edges.end() - 1, place);
+    return static_cast<size_t>(above - edges.begin()) - 1;
+  }
   double width(size_t i) const { return edges[i + 1] - edges[i]; }
 };
 
@@ -104,9 +108,10 @@ double VarianceOfOne(const Boxes& boxes, const Segments& segments, size_t dimens
   return variance;
 }
 
-// The marginal over two dimensions: rectangles of segments, filled by differences at the leaves' corners.
-double VarianceOfTwo(const Boxes& boxes, const Segments& a, const Segments& b, size_t first, size_t second,
-                     const std::vector<double>& value, std::vector<double>& cells) {
+// The marginal over two dimensions: rectangles of segments, a row of b.count() + 1 cells for each segment of
+// `a`, filled by differences at the leaves' corners.
+void MarginalOfTwo(const Boxes& boxes, const Segments& a, const Segments& b, size_t first, size_t second,
+                   const std::vector<double>& value, std::vector<double>& cells) {
   const size_t wide = b.count() + 1;
   cells.assign((a.count() + 1) * wide, 0.0);
   for (size_t leaf = 0; leaf < value.size(); ++leaf) {
@@ -118,13 +123,23 @@ double VarianceOfTwo(const Boxes& boxes, const Segments& a, const Segments& b, s
     cells[a.last[leaf] * wide + b.first[leaf]] -= part;
     cells[a.last[leaf] * wide + b.last[leaf]] += part;
   }
-  double variance = 0;
   for (size_t i = 0; i < a.count(); ++i) {
-    double row = 0, of_row = 0;
+    double row = 0;
     for (size_t j = 0; j < b.count(); ++j) {
       row += cells[i * wide + j];
-      const double marginal = row + (i > 0 ? cells[(i - 1) * wide + j] : 0);
-      cells[i * wide + j] = marginal;
+      cells[i * wide + j] = row + (i > 0 ? cells[(i - 1) * wide + j] : 0);
+    }
+  }
+}
+
+double VarianceOfTwo(const Boxes& boxes, const Segments& a, const Segments& b, size_t first, size_t second,
+                     const std::vector<double>& value, std::vector<double>& cells) {
+  MarginalOfTwo(boxes, a, b, first, second, value, cells);
+  double variance = 0;
+  for (size_t i = 0; i < a.count(); ++i) {
+    double of_row = 0;
+    for (size_t j = 0; j < b.count(); ++j) {
+      const double marginal = cells[i * (b.count() + 1) + j];
       of_row += b.width(j) * marginal * marginal;
     }
     variance += a.width(i) * of_row;
@@ -145,6 +160,13 @@ struct Moments {
     return {mean, std::sqrt(std::max(0.0, squares / count - mean * mean))};
   }
 };
+
+std::vector<Share> SharesOf(const std::vector<Moments>& moments, const Forest& forest) {
+  std::vector<Share> shares;
+  for (const Moments& of_place : moments)
+    shares.push_back(of_place.Of(static_cast<int>(forest.trees().size())));
+  return shares;
+}
 
 }  // namespace
 
@@ -194,14 +216,28 @@ std::vector<Share> Marginal(const Forest& forest, size_t dimension, const std::v
     const Segments segments = MakeSegments(boxes.low[dimension], boxes.high[dimension]);
     const std::vector<double> marginal = MarginalOf(boxes, segments, dimension, boxes.value);
     for (size_t i = 0; i < places.size(); ++i) {
-      const auto above = std::upper_bound(segments.edges.begin() + 1, segments.edges.end() - 1, places[i]);
-      moments[i].Add(marginal[static_cast<size_t>(above - segments.edges.begin()) - 1]);
+      moments[i].Add(marginal[segments.At(places[i])]);
     }
   }
-  std::vector<Share> shares;
-  for (const Moments& of_place : moments)
-    shares.push_back(of_place.Of(static_cast<int>(forest.trees().size())));
-  return shares;
+  return SharesOf(moments, forest);
+}
+
+std::vector<Share> JointMarginal(const Forest& forest, size_t first, const std::vector<double>& first_places,
+                                 size_t second, const std::vector<double>& second_places) {
+  std::vector<Moments> moments(first_places.size() * second_places.size());
+  std::vector<double> cells;
+  for (const Forest::Tree& tree : forest.trees()) {
+    const Boxes boxes = BoxMaker(tree, forest.dimensions()).Take();
+    const Segments a = MakeSegments(boxes.low[first], boxes.high[first]);
+    const Segments b = MakeSegments(boxes.low[second], boxes.high[second]);
+    MarginalOfTwo(boxes, a, b, first, second, boxes.value, cells);
+    size_t next = 0;
+    for (const double place : first_places) {
+      const size_t row = a.At(place) * (b.count() + 1);
+      for (const double other : second_places) moments[next++].Add(cells[row + b.At(other)]);
+    }
+  }
+  return SharesOf(moments, forest);
 }
 
 }  // namespace winnow

@@ -32,4 +32,8 @@ Fanova Analyse(const Forest& forest, const std::function<bool()>& gone = {});
 // standard deviation over trees.
 std::vector<Share> Marginal(const Forest& forest, size_t dimension, const std::vector<double>& places);
 
+// Likewise over two different dimensions: at each of `second_places` for each of `first_places`, row by row.
+std::vector<Share> JointMarginal(const Forest& forest, size_t first, const std::vector<double>& first_places,
+                                 size_t second, const std::vector<double>& second_places);
+
 }  // namespace winnow

@@ -74,6 +74,41 @@ double IntegerAt(const AxisScale& axis, double unit) {
   return low;
 }
 
+// Places along a hyperparameter's axis: rising positions as drawn, and the same in the forest's cube.
+struct Places {
+  std::vector<double> positions, units;
+};
+
+Places PlacesOf(const ForestTask& task, size_t dimension, size_t most) {
+  const AxisScale& axis = task.axes[dimension];
+  Places places;
+  const auto add = [&](double number, double unit) {
+    places.positions.push_back(axis.PositionOf(number));
+    places.units.push_back(unit);
+  };
+  if (axis.categorical()) {
+    for (size_t i = 0; i < axis.values().size(); ++i)
+      add(static_cast<double>(i), task.category_places[dimension][i]);
+  } else if (axis.discrete()) {
+    for (const double number : axis.numbers()) add(number, axis.UnitOf(number));
+  } else if (axis.integer() && axis.max() - axis.min() < static_cast<double>(most)) {
+    for (double number = axis.min(); number <= axis.max(); ++number) add(number, axis.UnitOf(number));
+  } else {
+    double last = axis.min() - 1;
+    for (size_t i = 0; i < most; ++i) {
+      const double place = (static_cast<double>(i) + 0.5) / static_cast<double>(most);
+      if (!axis.integer()) {
+        places.positions.push_back(place);
+        places.units.push_back(place);
+      } else if (const double number = IntegerAt(axis, place); number > last) {
+        add(number, axis.UnitOf(number));
+        last = number;
+      }
+    }
+  }
+  return places;
+}
+
 void Say(std::string& note, const std::string& sentence) { note += (note.empty() ? "" : " ") + sentence; }
 
 }  // namespace
@@ -176,36 +211,16 @@ ForestAnswer Solve(const ForestTask& task, const std::function<bool()>& gone) {
 }
 
 MarginalCurve MarginalAlong(const ForestTask& task, const Forest& forest, size_t dimension, size_t most) {
-  MarginalCurve curve;
-  if (forest.trees().empty()) return curve;
-  const AxisScale& axis = task.axes[dimension];
-  std::vector<double> units;
-  const auto add = [&](double number, double unit) {
-    curve.position.push_back(axis.PositionOf(number));
-    units.push_back(unit);
-  };
-  if (axis.categorical()) {
-    for (size_t i = 0; i < axis.values().size(); ++i)
-      add(static_cast<double>(i), task.category_places[dimension][i]);
-  } else if (axis.discrete()) {
-    for (const double number : axis.numbers()) add(number, axis.UnitOf(number));
-  } else if (axis.integer() && axis.max() - axis.min() < static_cast<double>(most)) {
-    for (double number = axis.min(); number <= axis.max(); ++number) add(number, axis.UnitOf(number));
-  } else {
-    double last = axis.min() - 1;
-    for (size_t i = 0; i < most; ++i) {
-      const double place = (static_cast<double>(i) + 0.5) / static_cast<double>(most);
-      if (!axis.integer()) {
-        curve.position.push_back(place);
-        units.push_back(place);
-      } else if (const double number = IntegerAt(axis, place); number > last) {
-        add(number, axis.UnitOf(number));
-        last = number;
-      }
-    }
-  }
-  curve.objective = Marginal(forest, dimension, units);
-  return curve;
+  if (forest.trees().empty()) return {};
+  Places places = PlacesOf(task, dimension, most);
+  return {std::move(places.positions), Marginal(forest, dimension, places.units)};
+}
+
+MarginalSurface MarginalOver(const ForestTask& task, const Forest& forest, size_t x, size_t y, size_t most) {
+  if (forest.trees().empty()) return {};
+  Places of_x = PlacesOf(task, x, most), of_y = PlacesOf(task, y, most);
+  return {std::move(of_x.positions), std::move(of_y.positions),
+          JointMarginal(forest, y, of_y.units, x, of_x.units)};
 }
 
 }  // namespace winnow

@@ -54,4 +54,11 @@ struct MarginalCurve {
 };
 MarginalCurve MarginalAlong(const ForestTask& task, const Forest& forest, size_t dimension, size_t most);
 
+// The forest's prediction over the axes of two different hyperparameters, at places as of MarginalAlong.
+struct MarginalSurface {
+  std::vector<double> x, y;      // positions
+  std::vector<Share> objective;  // y.size() rows of x.size()
+};
+MarginalSurface MarginalOver(const ForestTask& task, const Forest& forest, size_t x, size_t y, size_t most);
+
 }  // namespace winnow

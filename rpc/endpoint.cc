@@ -17,19 +17,20 @@ namespace {
 constexpr char kTokenStart[] = "wnw_";
 constexpr size_t kLongestToken = 256;
 
-// The value of a flag or variable, and which of them it came from.
-struct Setting {
-  std::string value;
-  const char* where;
-};
+constexpr char kServer[] = "server";
+constexpr char kTlsCa[] = "tls-ca";
+constexpr char kTlsCert[] = "tls-cert";
+constexpr char kTlsKey[] = "tls-key";
+constexpr char kTokenFile[] = "token-file";
+constexpr char kToken[] = "token";
 
-Setting Find(const std::string& flag, const char* flag_name, const char* variable) {
-  if (!flag.empty()) return {flag, flag_name};
-  const char* value = std::getenv(variable);
-  return {value == nullptr ? "" : value, variable};
+// Returns the value of a variable; "" if it is not set.
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
-absl::Status Wrong(const char* where, std::string_view what) {
+absl::Status Wrong(const std::string& where, std::string_view what) {
   return absl::InvalidArgumentError(fmt::format("{}: {}", where, what));
 }
 
@@ -42,22 +43,19 @@ bool LooksLikeToken(const std::string& token) {
          });
 }
 
-absl::StatusOr<std::string> ReadToken(const EndpointFlags& flags) {
-  Setting direct = Find("", "", "WINNOW_TOKEN");
-  if (flags.token_file.empty() && !direct.value.empty()) {
+absl::StatusOr<std::string> ReadToken(const EndpointSetting& file, const EndpointSetting& direct) {
+  constexpr char kExpected[] = "expected what `winnow token create` printed: \"wnw_…\"";
+  if (!direct.value.empty()) {
     if (LooksLikeToken(direct.value)) return direct.value;
-    return Wrong(direct.where, "not a token; expected what `winnow token create` printed: \"wnw_…\"");
+    return Wrong(direct.from, fmt::format("not a token; {}", kExpected));
   }
-  const Setting file = Find(flags.token_file, "--token-file", "WINNOW_TOKEN_FILE");
   if (file.value.empty()) return std::string();
   std::ifstream in(file.value);
   std::string token;
   in >> token;
-  if (!in.is_open()) return Wrong(file.where, fmt::format("{}: {}", file.value, std::strerror(errno)));
+  if (!in.is_open()) return Wrong(file.from, fmt::format("{}: {}", file.value, std::strerror(errno)));
   if (LooksLikeToken(token)) return token;
-  return Wrong(file.where,
-               fmt::format("{} contains no token; expected what `winnow token create` printed: \"wnw_…\"",
-                           file.value));
+  return Wrong(file.from, fmt::format("{} contains no token; {}", file.value, kExpected));
 }
 
 }  // namespace
@@ -68,21 +66,52 @@ bool Endpoint::UsesTls() const {
   return parsed->kind == Address::Kind::kRemote || !ca_file.empty() || !cert_file.empty();
 }
 
-absl::StatusOr<Endpoint> MakeEndpoint(const EndpointFlags& flags) {
-  Setting server = Find(flags.server, "--server", "WINNOW_SERVER");
-  if (server.value.empty()) server.value = kDefaultServer;
-  const absl::StatusOr<Address> address = ParseAddress(server.value);
-  if (!address.ok()) return Wrong(server.where, MessageOf(address.status()));
-  const Setting cert = Find(flags.tls_cert, "--tls-cert", "WINNOW_TLS_CERT");
-  const Setting key = Find(flags.tls_key, "--tls-key", "WINNOW_TLS_KEY");
-  if (cert.value.empty() != key.value.empty()) {
-    return cert.value.empty() ? Wrong(key.where, "a key needs its certificate: --tls-cert FILE")
-                              : Wrong(cert.where, "a certificate needs its key: --tls-key FILE");
+std::vector<EndpointSetting> EndpointSettings(const EndpointFlags& flags, const EndpointContext& context) {
+  const bool environment = !context.chosen;
+  const bool other_server = !flags.server.empty() || (environment && !Variable("WINNOW_SERVER").empty());
+  const EndpointFlags none;
+  const bool counts = !context.name.empty() && !other_server;
+  const EndpointFlags& kept = counts ? context.values : none;
+  std::vector<EndpointSetting> settings;
+  const auto add = [&](const char* name, const std::string& flag, const char* variable,
+                       const std::string& own) {
+    EndpointSetting& setting = settings.emplace_back(EndpointSetting{name, flag, fmt::format("--{}", name)});
+    if (setting.value.empty() && environment) setting = {name, Variable(variable), variable};
+    if (setting.value.empty()) setting = {name, own, "context " + context.name};
+    if (setting.value.empty()) setting = {name, "", "default"};
+  };
+  add(kServer, flags.server, "WINNOW_SERVER", kept.server);
+  if (settings.back().value.empty()) settings.back().value = kDefaultServer;
+  add(kTlsCa, flags.tls_ca, "WINNOW_TLS_CA", kept.tls_ca);
+  add(kTlsCert, flags.tls_cert, "WINNOW_TLS_CERT", kept.tls_cert);
+  add(kTlsKey, flags.tls_key, "WINNOW_TLS_KEY", kept.tls_key);
+  const bool direct = flags.token_file.empty() && environment && !Variable("WINNOW_TOKEN").empty();
+  if (direct) {
+    settings.push_back({kTokenFile, "", "default"});
+    settings.push_back({kToken, Variable("WINNOW_TOKEN"), "WINNOW_TOKEN"});
+    return settings;
   }
-  absl::StatusOr<std::string> token = ReadToken(flags);
+  add(kTokenFile, flags.token_file, "WINNOW_TOKEN_FILE", kept.token_file);
+  const bool own_token = settings.back().value.empty() && counts && !context.token.empty();
+  settings.push_back(
+      {kToken, own_token ? context.token : "", own_token ? "context " + context.name : "default"});
+  return settings;
+}
+
+absl::StatusOr<Endpoint> MakeEndpoint(const EndpointFlags& flags, const EndpointContext& context) {
+  const std::vector<EndpointSetting> settings = EndpointSettings(flags, context);
+  const EndpointSetting& server = settings[0];
+  const EndpointSetting& cert = settings[2];
+  const EndpointSetting& key = settings[3];
+  const absl::StatusOr<Address> address = ParseAddress(server.value);
+  if (!address.ok()) return Wrong(server.from, MessageOf(address.status()));
+  if (cert.value.empty() != key.value.empty()) {
+    return cert.value.empty() ? Wrong(key.from, "a key needs its certificate: --tls-cert FILE")
+                              : Wrong(cert.from, "a certificate needs its key: --tls-key FILE");
+  }
+  absl::StatusOr<std::string> token = ReadToken(settings[4], settings[5]);
   if (!token.ok()) return token.status();
-  return Endpoint{server.value, Find(flags.tls_ca, "--tls-ca", "WINNOW_TLS_CA").value, cert.value, key.value,
-                  *std::move(token)};
+  return Endpoint{server.value, settings[1].value, cert.value, key.value, *std::move(token)};
 }
 
 }  // namespace winnow

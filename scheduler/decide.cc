@@ -248,32 +248,39 @@ std::vector<Fact> Advance(JobState& state, int64_t time_us, FactBody body) {
   return recorded;
 }
 
-std::optional<Admission> Admit(const JobState& state) {
+std::optional<Admission> Admit(const JobState& state, const std::set<TrialNumber>& passed) {
   const Limits& limits = state.spec().limits;
   if (state.ended() || state.closing()) return std::nullopt;
   const int64_t extra = WINNOW_MUTANT("one trial more than may run at once") ? 1 : 0;
   if (limits.max_parallel_trials > 0 && state.totals().live_attempts >= limits.max_parallel_trials + extra) {
     return std::nullopt;
   }
+  int64_t left = 0;  // units for those that were passed
+  size_t waiting = 0;
   for (const auto& [bracket, number] : state.pending()) {
     const TrialState& trial = state.trial(number);
     const int64_t from = trial.checkpoint;
     const int64_t units = trial.to > 0 ? trial.to - from : 0;
-    if (PaysNow(state, units)) return Admission{std::nullopt, number, from, trial.to};
+    if (passed.count(number) > 0) {
+      left += units;
+      continue;
+    }
+    ++waiting;
+    if (PaysNow(state, left + units)) return Admission{std::nullopt, number, from, trial.to};
     if (!PaysEver(state, units)) {
       return Admission{TrialEnded{number, TrialEnd::kStopped, SpentReason(state)}, 0, 0, 0};
     }
   }
   // A trial that waits for others to give back what they do not need goes before a new one.
-  if (!state.pending().empty()) return std::nullopt;
+  if (waiting > 0) return std::nullopt;
   if (auto promotion = PromotionOf(state)) {
     const int64_t from = state.trial(promotion->trial).checkpoint;
-    if (PaysNow(state, UnitsOf(state, *promotion))) {
+    if (PaysNow(state, left + UnitsOf(state, *promotion))) {
       return Admission{*promotion, promotion->trial, from, promotion->to};
     }
   }
   auto next = Next(state);
-  if (!next || !PaysNow(state, next->opening.to)) return std::nullopt;
+  if (!next || !PaysNow(state, left + next->opening.to)) return std::nullopt;
   const TrialNumber number = state.next_trial();
   const Opening& at = next->opening;
   return Admission{TrialCreated{number, std::move(next->suggestion.configuration), at.bracket, at.rung, at.to,

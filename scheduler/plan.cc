@@ -45,7 +45,7 @@ Plan HyperbandPlan(const SearchSpec& spec) {
   }
   plan.trials = table.trial_count();
   plan.full_resource = plan.trials * level(spec.pruner.rungs.max_resource);
-  plan.resource = spec.resumes ? plan.resource_with_resume : plan.resource_without_resume;
+  plan.resource = spec.goes_on() ? plan.resource_with_resume : plan.resource_without_resume;
   if (own_end > 0 && own_end < spec.pruner.rungs.max_resource) {
     AddNote(plan, "The trainer ends by itself at resource " + std::to_string(own_end) +
                       ", below max_resource = " + std::to_string(spec.pruner.rungs.max_resource) +
@@ -91,7 +91,7 @@ Plan OpenRungsPlan(const SearchSpec& spec) {
     plan.evaluations = plan.trials;
     plan.resource_without_resume = plan.resource_with_resume;
   }
-  plan.resource = spec.resumes ? plan.resource_with_resume : plan.resource_without_resume;
+  plan.resource = spec.goes_on() ? plan.resource_with_resume : plan.resource_without_resume;
   if (asha) {
     AddNote(plan, "ASHA decides as trials come: the best 1/" +
                       std::to_string(spec.pruner.rungs.reduction_factor) +

@@ -23,17 +23,26 @@ bool SameDecision(const FactBody& a, const FactBody& b, Wording wording) {
   return wording == Wording::kCompared ? Identical(a, b) : Identical(WithoutWords(a), WithoutWords(b));
 }
 
+FactBody BodyOf(const JobState& state, const Admission& due) {
+  if (due.decision) return ToBody(*due.decision);
+  return AttemptStarted{due.trial, state.trial(due.trial).attempts + 1, due.from, due.to};
+}
+
 // What has to stand in place of a fact that starts a new entry of the record; "": the fact is right.
 std::string Expected(const JobState& state, const FactBody& body, Wording wording) {
   if (IsObserved(body)) return "";
-  const auto due = Admit(state);
-  if (!due) return "no admission: there is no work for a free slot";
-  if (due->decision) {
-    const FactBody expected = ToBody(*due->decision);
-    return SameDecision(expected, body, wording) ? "" : Describe(expected);
+  std::string first;
+  std::set<TrialNumber> passed;
+  while (const auto due = Admit(state, passed)) {
+    const FactBody expected = BodyOf(state, *due);
+    if (SameDecision(expected, body, wording)) return "";
+    if (first.empty()) first = Describe(expected);
+    // Where a suspended program was, and whether there was room, is not part of the record.
+    const bool may_wait = state.spec().suspends && !due->decision && due->from > 0;
+    if (!may_wait) break;
+    passed.insert(due->trial);
   }
-  const AttemptStarted expected{due->trial, state.trial(due->trial).attempts + 1, due->from, due->to};
-  return Identical(expected, body) ? "" : Describe(expected);
+  return first.empty() ? "no admission: there is no work for a free slot" : first;
 }
 
 }  // namespace

@@ -8,8 +8,8 @@ set -euo pipefail
 build_packages=(
   g++ cmake ninja-build pkg-config ccache mold python3 curl ca-certificates
   libgrpc++-dev libgrpc-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev libssl-dev libboost-dev
-  libsqlite3-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libre2-dev zlib1g-dev
-  libeigen3-dev libnlopt-dev libcsv-dev prometheus-cpp-dev
+  libsqlite3-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libre2-dev zlib1g-dev
+  libeigen3-dev libnlopt-dev libcsv-dev prometheus-cpp-dev libcurl4-openssl-dev
 )
 # They build the page. Debian's must not replace a newer Node.
 command -v node >/dev/null || build_packages+=(nodejs npm)
@@ -17,7 +17,10 @@ headline_packages=(python3-numpy python3-xgboost python3-sklearn python3-optuna 
 test_packages=("${headline_packages[@]}" catch2 sqlite3 clang-16 libclang-rt-16-dev python3-pandas python3-torch python3-onnx)
 test_packages+=(iproute2 nftables openssl python3-yaml)  # hosts as network namespaces; compose files
 test_packages+=(openmpi-bin libopenmpi-dev)             # MPI programs on several nodes
+test_packages+=(python3-botocore)                        # checks the signatures of requests to S3
 test_packages+=(mypy python3-pip python3-setuptools python3-venv python3-wheel python3-tqdm)  # the Python client
+test_packages+=(dpkg-dev file patchelf zstd)            # the packages
+test_packages+=(python3-grpcio python3-protobuf)           # the example that speaks gRPC
 test_packages+=(python3-ipykernel python3-nbclient)      # the example notebook
 test_packages+=(chromium)                                # what looks at the page
 container_packages=(buildah podman runc netavark iptables uidmap mmdebstrap)

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """Makes docs/reference anew: a page for the job file, the hyperparameters, the command line, the API and the metrics, each from what the
 programs are made of, so that none can say anything else. What a source does not say is an error that names it.
+Also packaging/config: a configuration file for each service, with the help of every setting.
 
   scripts/make-reference.py --bin build/bin
 """
 
 import argparse
 import pathlib
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 
-from reference import api, command_line, hyperparameters, job_file, metrics, protos, roles, server  # noqa: E402
+from reference import api, command_line, hyperparameters, job_file, metrics, protos, roles, server, settings  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
@@ -43,14 +45,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default=ROOT / "build/bin", help="folder of the built programs (default: build/bin)")
     parser.add_argument("--out", default=ROOT / "docs/reference", type=pathlib.Path, help="default: docs/reference")
+    parser.add_argument("--config", default=ROOT / "packaging/config", type=pathlib.Path, help="default: packaging/config")
     arguments = parser.parse_args()
     try:
-        made = pages(arguments.bin)
-    except (protos.Lack, OSError) as error:
+        made = {arguments.out / name: text for name, text in pages(arguments.bin).items()}
+        made.update({arguments.config / name: text for name, text in settings.files(arguments.bin).items()})
+    except (protos.Lack, OSError, subprocess.CalledProcessError) as error:
         sys.exit(f"make-reference.py: {error}")
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    for name, text in made.items():
-        (arguments.out / name).write_text(text, encoding="utf-8")
+    for file, text in made.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

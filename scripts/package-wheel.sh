@@ -3,8 +3,9 @@
 #
 #   scripts/package-wheel.sh [--with-programs BIN] [--out DIR]
 #
-# --with-programs: the wheel also carries the programs of this folder (build/bin), for this machine's architecture; their
-# shared libraries stay the system's. --out: where the wheel is put (default: dist). Prints its path.
+# --with-programs: the wheel also carries the programs of this folder (build/bin), for this machine's architecture, and
+# their shared libraries, all but those of the C library (needs patchelf). So it runs wherever the C library is as new as
+# this machine's; the libraries' licences are in winnow/licenses. --out: where the wheel is put (default: dist). Prints its path.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -23,14 +24,34 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -r "$root/clients/python/." "$work"
 cp "$root/LICENSE" "$work"
-rm -rf "$work/winnow/bin" "$work/build"
+rm -rf "$work/winnow/bin" "$work/winnow/lib" "$work/winnow/licenses" "$work/build"
 sed -n 's/^project(winnow VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt" > "$work/VERSION"
 tag=()
 if [ -n "$programs" ]; then
-  mkdir "$work/winnow/bin"
+  command -v patchelf >/dev/null || { echo "$0: patchelf is missing; expected Debian's package patchelf" >&2; exit 1; }
+  mkdir "$work/winnow/bin" "$work/winnow/lib" "$work/winnow/licenses"
   for program in winnow winnow-server winnow-worker winnow-gbdt winnow-mlp; do
     install -s "$programs/$program" "$work/winnow/bin/"
+    ldd "$programs/$program" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' >>"$work/libraries"
+    patchelf --set-rpath '$ORIGIN/../lib' "$work/winnow/bin/$program"
   done
+  install "$root/worker/winnow-mpirun" "$work/winnow/bin/"
+  # The C library and what belongs to it must be the host's.
+  sort -u "$work/libraries" | grep -Ev '/(libc|libm|libdl|librt|libpthread|libresolv|libanl)\.so' | while read -r library; do
+    install -m 0755 -s "$library" "$work/winnow/lib/"
+    patchelf --set-rpath '$ORIGIN' "$work/winnow/lib/$(basename "$library")"
+    package=$(dpkg-query -S "*/$(basename "$(readlink -f "$library")")" | head -n 1 | cut -d: -f1)
+    cp "/usr/share/doc/$package/copyright" "$work/winnow/licenses/$package.txt"
+  done
+  cat >>"$work/pyproject.toml" <<'END'
+
+[project.scripts]
+winnow = "winnow.programs:main"
+winnow-server = "winnow.programs:main"
+winnow-worker = "winnow.programs:main"
+winnow-gbdt = "winnow.programs:main"
+winnow-mlp = "winnow.programs:main"
+END
   tag=(--plat-name "linux_$(uname -m)")
 fi
 cd "$work"

@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
-#include <map>
 #include <optional>
 #include <string>
 #include <thread>
@@ -20,6 +19,7 @@
 #include "base/mutex.h"
 #include "base/status_text.h"
 #include "flags/help_formatter.h"
+#include "flags/settings.h"
 #include "server/engine/coordinator.h"
 #include "server/engine/metrics.h"
 #include "server/grpc/grpc_server.h"
@@ -71,14 +71,10 @@ struct Flags {
   TlsFiles tls;
   bool require_tokens = false;
   double rate_limit = AuthOptions().calls_per_second;
-  spdlog::level::level_enum log_level = spdlog::level::info;
+  std::string log_level = "info";
 };
 
 void Declare(CLI::App& app, Flags& flags) {
-  const std::map<std::string, spdlog::level::level_enum> levels = {{"debug", spdlog::level::debug},
-                                                                   {"info", spdlog::level::info},
-                                                                   {"warn", spdlog::level::warn},
-                                                                   {"error", spdlog::level::err}};
   app.set_version_flag("--version", "winnow-server " WINNOW_VERSION);
   app.add_option("--db", flags.db, "Database file; created if missing")
       ->type_name("FILE")
@@ -168,7 +164,7 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_flag("--check", flags.check,
                "Verify the database, also beside a running server, and exit: 0 if it is sound, else 1");
   app.add_option("--log-level", flags.log_level, "debug, info, warn or error (default: info)")
-      ->transform(CLI::CheckedTransformer(levels))
+      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->option_text("LEVEL");
 }
 
@@ -462,11 +458,17 @@ int Main(int argc, char** argv) {
   CLI::App app("Takes tuning jobs, decides what to try, and tells workers what to run.", "winnow-server");
   app.formatter(std::make_shared<winnow::HelpFormatter>());
   Declare(app, flags);
+  Settings settings(app, "WINNOW_SERVER_");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return Misused(error.what());
+  }
+  if (const std::string problem = settings.Fill(); !problem.empty()) return Misused(problem);
+  if (const std::string shown = settings.Shown(); !shown.empty()) {
+    fmt::print("{}", shown);
+    return 0;
   }
   if (flags.local_workers > 0) {
     absl::StatusOr<std::vector<GpuDevice>> gpus = OwnGpus(flags.gpu_text);
@@ -483,7 +485,7 @@ int Main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   setenv("GRPC_VERBOSITY", "NONE", 0);  // this program prints its own messages
   spdlog::set_default_logger(spdlog::stderr_logger_mt("winnow-server"));
-  spdlog::set_level(flags.log_level);
+  spdlog::set_level(spdlog::level::from_str(flags.log_level));
 
   Signals signals(set);
   absl::Status status = Serve(std::move(flags), signals);

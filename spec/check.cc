@@ -9,12 +9,16 @@
 #include <set>
 
 #include "base/names.h"
+#include "spec/annotation.h"
 #include "spec/builtin_trainers.h"
+#include "spec/check_channels.h"
 #include "spec/check_cluster.h"
+#include "spec/check_container.h"
 #include "spec/check_hyperparameters.h"
 #include "spec/check_search.h"
 #include "spec/check_size.h"
 #include "spec/check_source.h"
+#include "spec/check_suspend.h"
 #include "spec/placeholders.h"
 #include "spec/values.h"
 #include "spec/violations.h"
@@ -35,14 +39,6 @@ bool IsName(const std::string& name, size_t most, const std::string& punctuation
   });
 }
 
-// "s3://bucket/x".
-bool IsUrl(const std::string& path) {
-  const size_t end = path.find("://");
-  return end != std::string::npos && end > 0 &&
-         std::all_of(path.begin(), path.begin() + end,
-                     [](unsigned char c) { return std::isalnum(c) || c == '+' || c == '-' || c == '.'; });
-}
-
 class SpecChecker {
  public:
   explicit SpecChecker(const v1::TuningJobSpec& spec)
@@ -59,8 +55,12 @@ class SpecChecker {
     if (!spec_.working_directory().empty() && spec_.working_directory()[0] != '/') {
       Add("working_directory", "is " + Quoted(spec_.working_directory()) + "; expected an absolute path");
     }
+    AddAll(CheckAnnotation(spec_.tags(), spec_.note()));
     Trainer();
     AddAll(CheckSource(spec_));
+    AddAll(CheckSuspend(spec_));
+    AddAll(CheckContainer(spec_));
+    AddAll(CheckChannels(spec_));
     Channels();
     AddAll(CheckHyperparameters(spec_));
     Enums();
@@ -255,14 +255,6 @@ class SpecChecker {
         Add(at, "has the variable SM_CHANNEL_" + variable + ", as channel " + other->second +
                     " has; expected names that differ in more");
       }
-      if (channel.path().empty()) Add(at + ".path", "is missing; expected a file or a directory");
-      if (channel.path().find('\0') != std::string::npos)
-        Add(at + ".path", "holds a NUL character; expected none");
-      if (IsUrl(channel.path()))
-        Add(at + ".path", "is " + Quoted(channel.path()) +
-                              ", and URLs are not fetched; expected a file or a directory on the workers: "
-                              "mount it there, or "
-                              "copy it before");
       Reading(at, name, channel);
     }
     if (builtin_ == nullptr) return;

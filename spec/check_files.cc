@@ -9,6 +9,7 @@
 #include <optional>
 #include <system_error>
 
+#include "base/data_url.h"
 #include "spec/builtin_trainers.h"
 
 namespace winnow {
@@ -67,7 +68,8 @@ void CheckChannels(const v1::TuningJobSpec& spec, const fs::path& folder, const 
   const bool builtin = FindBuiltinTrainer(spec.trainer().builtin()) != nullptr;
   const std::map<std::string, v1::Channel> sorted(spec.channels().begin(), spec.channels().end());
   for (const auto& [name, channel] : sorted) {
-    if (channel.path().empty()) continue;
+    if (channel.path().empty() || HasScheme(channel.path()))
+      continue;  // the worker looks, with its credentials
     const fs::path path = (folder / channel.path()).lexically_normal();
     if (!may_tell(path)) continue;
     std::string problem;
@@ -138,8 +140,9 @@ std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec, Training traini
     return violations;
   }
   const MayTell told = may_tell ? may_tell : [](const std::string&) { return true; };
-  // Trials with a source do not run in it.
-  const bool told_of_folder = told(folder) && spec.trainer().source().empty();
+  // Trials with a source, or in a container, do not run in it.
+  const bool elsewhere = !spec.trainer().source().empty() || spec.trainer().has_container();
+  const bool told_of_folder = told(folder) && !elsewhere;
   const bool here = starts && training == Training::kHere;
   std::error_code error;
   if (here && told_of_folder && !fs::is_directory(folder, error)) {
@@ -152,7 +155,7 @@ std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec, Training traini
   }
   if (here) CheckChannels(spec, folder, told, &violations);
   if (!may_tell) CheckWarmStart(spec, folder, &violations);
-  if (here && spec.trainer().source().empty()) CheckProgram(spec, folder, told, &violations);
+  if (here && !elsewhere) CheckProgram(spec, folder, told, &violations);
   return violations;
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/data_url.h"
 #include "scheduler/space/space.h"
 #include "spec/builtin_trainers.h"
 #include "spec/cluster.h"
@@ -86,7 +87,28 @@ Json ChannelJson(const v1::Channel& channel, const std::string& path) {
   if (channel.validation_fraction() > 0) json["validation_fraction"] = channel.validation_fraction();
   if (channel.split_seed() > 0) json["split_seed"] = channel.split_seed();
   text("distribution", channel.distribution());
+  if (channel.mode() == "pipe") json["mode"] = "pipe";
   return json;
+}
+
+// Whether a channel is more than a path on the worker's host. Built-in trainers divide a directory
+// themselves: their ranks learn from each other about the other ranks' files.
+bool IsPrepared(const v1::TuningJobSpec& spec, const v1::Channel& channel) {
+  const bool several = spec.cluster().nodes() > 1 || !spec.cluster().nodes_parameter().empty();
+  const bool divided = several && channel.distribution() == "sharded" &&
+                       FindBuiltinTrainer(spec.trainer().builtin()) == nullptr;
+  return HasScheme(channel.path()) || channel.mode() == "pipe" || divided;
+}
+
+v1::ChannelToPrepare ToPrepare(const v1::TuningJobSpec& spec, const std::string& name,
+                               const v1::Channel& channel, const std::string& path) {
+  v1::ChannelToPrepare prepared;
+  prepared.set_name(name);
+  *prepared.mutable_channel() = channel;
+  prepared.mutable_channel()->set_path(path);
+  if (FindBuiltinTrainer(spec.trainer().builtin()) != nullptr)
+    prepared.mutable_channel()->clear_distribution();
+  return prepared;
 }
 
 void AddBuiltin(const v1::TuningJobSpec& spec, const BuiltinTrainer& trainer, Launch& launch) {
@@ -163,9 +185,14 @@ Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configurat
   environment["SM_HPS"] = HyperparametersJson(hyperparameters);
   for (const GivenValue& h : hyperparameters) environment[VariableName("SM_HP_", h.name)] = h.text;
   Json channels = Json::object();
-  for (const auto& [name, channel] : spec.channels()) {
-    const std::string path = AbsolutePath(spec, channel.path());
-    environment[VariableName("SM_CHANNEL_", name)] = path;
+  const std::map<std::string, v1::Channel> sorted(spec.channels().begin(), spec.channels().end());
+  for (const auto& [name, channel] : sorted) {
+    const std::string path = HasScheme(channel.path()) ? channel.path() : AbsolutePath(spec, channel.path());
+    if (IsPrepared(spec, channel)) {
+      launch.channels.push_back(ToPrepare(spec, name, channel, path));
+    } else {
+      environment[VariableName("SM_CHANNEL_", name)] = path;
+    }
     channels[name] = ChannelJson(channel, path);
   }
   environment["SM_INPUT_DATA_CONFIG"] = channels.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -177,8 +204,10 @@ Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configurat
   }
 
   const BuiltinTrainer* builtin = FindBuiltinTrainer(spec.trainer().builtin());
+  launch.warm = spec.trainer().warm();
   if (builtin != nullptr) {
     AddBuiltin(spec, *builtin, launch);
+    if (launch.warm == v1::TrainerSpec::WARM_UNSPECIFIED) launch.warm = v1::TrainerSpec::FORK;
   } else {
     AddCommand(spec.trainer(), hyperparameters, width, launch);
   }

@@ -7,6 +7,7 @@
 
 #include "scheduler/space/types.h"
 #include "winnow/v1/tuning.pb.h"
+#include "winnow/v1/worker.pb.h"
 
 namespace winnow {
 
@@ -21,6 +22,10 @@ struct Launch {
   bool resumes = true;
   int64_t grace_period_ms = 0;
   std::string working_directory;  // absolute
+  v1::TrainerSpec::Warm warm =
+      v1::TrainerSpec::WARM_UNSPECIFIED;  // the job's; by default FORK for built-in trainers
+  // Those that the worker prepares, with absolute paths or URLs; they have no SM_CHANNEL_* here.
+  std::vector<v1::ChannelToPrepare> channels;
 };
 
 // The launch of a trial with this configuration. A conditional hyperparameter that does not exist in

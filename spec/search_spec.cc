@@ -230,6 +230,7 @@ SearchSpec ToSearchSpec(const v1::TuningJobSpec& spec) {
   search.seed = spec.seed();
   // Repeats that are done need not be done again, whatever the trainer can.
   search.resumes = search.repeats > 0 || !spec.trainer().has_resumes() || spec.trainer().resumes();
+  search.suspends = !search.resumes && spec.trainer().warm() == v1::TrainerSpec::SUSPEND;
   SetOwnEnd(spec, search);
   search.initial = InitialConfigurations(spec, search);
   return search;

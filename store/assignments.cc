@@ -13,10 +13,12 @@ constexpr const char* kRankStates[] = {"wanted", "revoked", "drained", "gone"};
 constexpr const char* kRankPhases[] = {"placed", "prepared", "started"};
 constexpr const char* kRankOutcomes[] = {"finished", "failed", "lost", "handed_back", "stopped"};
 constexpr const char* kCauses[] = {"", "out_of_memory", "time_limit", "not_started", "ranks_gone"};
+constexpr const char* kPartStartNames[] = {"", "new_process", "forked", "continued"};
 constexpr EnumTexts<RankState, 4> kRankStateTexts("assignments.state", kRankStates);
 constexpr EnumTexts<RankPhase, 3> kRankPhaseTexts("assignments.phase", kRankPhases);
 constexpr EnumTexts<AttemptOutcome, 5> kRankOutcomeTexts("assignments.outcome", kRankOutcomes);
 constexpr EnumTexts<FailureCause, 5> kCauseTexts("assignments.cause", kCauses);
+constexpr EnumTexts<PartStart, 4> kPartStartTexts("assignments.part_start", kPartStartNames);
 
 // '' is none.
 std::string TextOfIds(const std::vector<std::string>& ids) {
@@ -66,6 +68,7 @@ absl::StatusOr<AssignmentRow> ReadAssignment(const Statement& s) {
   if (status.ok()) status = kRankPhaseTexts.Read(s.Text(19), row.phase);
   if (status.ok()) status = kCauseTexts.Read(s.Text(20), row.cause);
   if (status.ok()) status = ReadIds(s.Text(21), row.gpus);
+  if (status.ok()) status = kPartStartTexts.Read(s.Text(23), row.part_start);
   if (!status.ok()) return status;
   row.gpu_share = s.Real(22);
   return row;
@@ -75,7 +78,8 @@ std::string SelectAssignments(const char* rest) {
   return fmt::format(
       "SELECT a.assignment, a.id, a.job, a.trial, a.attempt, a.rank, a.worker, a.port, a.resource_from,"
       " a.resource_to, a.state, a.outcome, a.reason, a.place_us, a.start_us, a.end_us,"
-      " a.slots, a.cpus, a.memory_gib, a.phase, a.cause, a.gpus, a.gpu_share FROM assignments a {}",
+      " a.slots, a.cpus, a.memory_gib, a.phase, a.cause, a.gpus, a.gpu_share, a.part_start FROM assignments "
+      "a {}",
       rest);
 }
 
@@ -93,7 +97,7 @@ AssignmentTable::AssignmentTable(Database& database)
               " ?16, ?17, ?18, ?19, ?20, ?21, ?22)"),
       update_(database,
               "UPDATE assignments SET state = ?2, outcome = ?3, reason = ?4, start_us = ?5, end_us = ?6,"
-              " port = ?7, phase = ?8, cause = ?9 WHERE assignment = ?1"),
+              " port = ?7, phase = ?8, cause = ?9, part_start = ?10 WHERE assignment = ?1"),
       held_(database,
             SelectAssignments(
                 "JOIN (SELECT DISTINCT job, trial, attempt FROM assignments WHERE state <> 'gone') h"
@@ -122,7 +126,8 @@ absl::StatusOr<int64_t> AssignmentTable::Insert(const AssignmentRow& row) {
 absl::Status AssignmentTable::Update(const AssignmentRow& row) {
   return update_
       .Bind(row.key, kRankStateTexts.Text(row.state), OutcomeText(row), row.reason, row.start_us, row.end_us,
-            row.port, kRankPhaseTexts.Text(row.phase), kCauseTexts.Text(row.cause))
+            row.port, kRankPhaseTexts.Text(row.phase), kCauseTexts.Text(row.cause),
+            kPartStartTexts.Text(row.part_start))
       .Run();
 }
 

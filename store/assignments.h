@@ -12,6 +12,9 @@
 
 namespace winnow {
 
+// How the program of a rank started.
+enum class PartStart { kUnknown, kNewProcess, kForked, kContinued };
+
 struct AssignmentRow {
   int64_t key = 0;
   std::string id;  // the fencing token; never used twice
@@ -36,6 +39,7 @@ struct AssignmentRow {
   double gpu_share = 0;                // part of its one device; 0: all of each
   RankPhase phase = RankPhase::kStarted;
   FailureCause cause = FailureCause::kTrainer;  // of a failure
+  PartStart part_start = PartStart::kUnknown;   // once it has ended
 };
 
 // The text in the table: "wanted", "revoked" and so on.
@@ -47,7 +51,7 @@ class AssignmentTable {
 
   // Returns the key.
   absl::StatusOr<int64_t> Insert(const AssignmentRow& row);
-  // Writes port, state, outcome, reason, start_us, end_us, phase and cause.
+  // Writes port, state, outcome, reason, start_us, end_us, phase, cause and part_start.
   absl::Status Update(const AssignmentRow& row);
   // Every rank of each attempt with a rank that is not gone yet; by job, trial, attempt and rank.
   absl::StatusOr<std::vector<AssignmentRow>> Held();

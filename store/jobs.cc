@@ -2,18 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
+#include "store/annotations.h"
+
 namespace winnow {
 namespace {
 
 JobRow ReadJob(const Statement& s) {
-  return {s.Int(0), s.Text(1), s.Text(2), s.Text(3), s.Text(4),  s.Text(5),
-          s.Int(6), s.Int(7),  s.Int(8),  s.Text(9), s.Text(10), s.Text(11)};
+  return {s.Int(0), s.Text(1), s.Text(2),  s.Text(3),  s.Text(4), s.Text(5), s.Int(6), s.Int(7),
+          s.Int(8), s.Text(9), s.Text(10), s.Text(11), s.Int(12), s.Int(13), s.Int(14)};
 }
 
 std::string SelectJobs(const char* rest) {
   return fmt::format(
       "SELECT job, id, request_id, spec, state, reason, create_us, end_us, last_sequence, warm_start,"
-      " owner, source FROM jobs {}",
+      " owner, source, new_process_parts, forked_parts, continued_parts FROM jobs {}",
       rest);
 }
 
@@ -30,8 +34,10 @@ JobTable::JobTable(Database& database)
       open_(database, SelectJobs("WHERE end_us = 0 ORDER BY job")),
       list_(database, SelectJobs("WHERE job < ?1 ORDER BY job DESC LIMIT ?2")),
       last_sequence_(database, "SELECT last_sequence FROM jobs WHERE job = ?1"),
-      update_(database,
-              "UPDATE jobs SET state = ?2, reason = ?3, end_us = ?4, last_sequence = ?5 WHERE job = ?1"),
+      update_(
+          database,
+          "UPDATE jobs SET state = ?2, reason = ?3, end_us = ?4, last_sequence = ?5, new_process_parts = ?6,"
+          " forked_parts = ?7, continued_parts = ?8 WHERE job = ?1"),
       delete_(database, "DELETE FROM jobs WHERE job = ?1") {}
 
 absl::StatusOr<JobRow> JobTable::Insert(const std::string& name, JobRow row) {
@@ -49,6 +55,10 @@ absl::StatusOr<JobRow> JobTable::Insert(const std::string& name, JobRow row) {
                             .Run();
   if (!status.ok()) return status;
   row.key = database_.last_insert_key();
+  Statement add_words(
+      database_, "INSERT INTO job_words (job, words) SELECT job, words FROM words_of_jobs WHERE job = ?1");
+  status = add_words.Bind(row.key).Run();
+  if (!status.ok()) return status;
   return row;
 }
 
@@ -79,8 +89,29 @@ absl::StatusOr<std::optional<JobRow>> JobTable::FindRequest(const std::string& r
 
 absl::StatusOr<std::vector<JobRow>> JobTable::Open() { return All(open_.Bind()); }
 
-absl::StatusOr<std::vector<JobRow>> JobTable::List(int64_t before, int64_t limit) {
-  return All(list_.Bind(before, limit));
+absl::StatusOr<std::vector<JobRow>> JobTable::List(int64_t before, int64_t limit, const JobFilter& filter) {
+  if (filter.tags.empty() && filter.states.empty() && filter.search.empty())
+    return All(list_.Bind(before, limit));
+  // First the keys, from narrow tables and an index. ?3: the filter as JSON.
+  std::string where = "j.job < ?1";
+  if (!filter.states.empty()) where += " AND j.state IN (SELECT value FROM json_each(?3, '$.states'))";
+  if (!filter.tags.empty()) {
+    where += fmt::format(" AND j.job IN (SELECT a.job FROM annotations a WHERE a.trial = 0 AND {})",
+                         HasAllTags("a.tags", "?3, '$.tags'"));
+  }
+  if (!filter.search.empty()) {
+    where +=
+        " AND (j.job IN (SELECT w.job FROM job_words w"
+        " WHERE INSTR(w.words, LOWER(json_extract(?3, '$.search'))) > 0)"
+        " OR j.job IN (SELECT a.job FROM annotations a WHERE a.trial = 0"
+        " AND INSTR(LOWER(a.tags || CHAR(10) || a.note), LOWER(json_extract(?3, '$.search'))) > 0))";
+  }
+  const nlohmann::json wanted = {{"states", filter.states}, {"tags", filter.tags}, {"search", filter.search}};
+  Statement list(database_, SelectJobs(fmt::format("WHERE job IN (SELECT j.job FROM jobs j WHERE {}"
+                                                   " ORDER BY j.job DESC LIMIT ?2) ORDER BY job DESC",
+                                                   where)
+                                           .c_str()));
+  return All(list.Bind(before, limit, wanted.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
 }
 
 absl::StatusOr<int64_t> JobTable::LastSequence(int64_t key) {
@@ -92,7 +123,10 @@ absl::StatusOr<int64_t> JobTable::LastSequence(int64_t key) {
 }
 
 absl::Status JobTable::Update(const JobRow& row) {
-  return update_.Bind(row.key, row.state, row.reason, row.end_us, row.last_sequence).Run();
+  return update_
+      .Bind(row.key, row.state, row.reason, row.end_us, row.last_sequence, row.new_process_parts,
+            row.forked_parts, row.continued_parts)
+      .Run();
 }
 
 absl::Status JobTable::Delete(int64_t key) { return delete_.Bind(key).Run(); }

@@ -23,6 +23,19 @@ struct JobRow {
   std::string warm_start;   // the earlier results it started with; "": none
   std::string owner;        // name of the token that created it; "": none
   std::string source = {};  // proto3 JSON of winnow.v1.Source without its manifest; "": none
+  // Ended parts of its trials, by how their programs started.
+  int64_t new_process_parts = 0;
+  int64_t forked_parts = 0;
+  int64_t continued_parts = 0;
+};
+
+// Which jobs a list has.
+struct JobFilter {
+  std::vector<std::string> tags;    // those that have all of these; empty: all
+  std::vector<std::string> states;  // those in one of these states; empty: all
+  // Those whose id, owner, metrics, parameters, tags or note have this text; ASCII letters in any case. "":
+  // all.
+  std::string search;
 };
 
 class JobTable {
@@ -36,11 +49,11 @@ class JobTable {
   absl::StatusOr<std::optional<JobRow>> FindRequest(const std::string& request_id);
   // Returns those that have not ended, oldest first.
   absl::StatusOr<std::vector<JobRow>> Open();
-  // Newest first, below the key `before`.
-  absl::StatusOr<std::vector<JobRow>> List(int64_t before, int64_t limit);
+  // Newest first, below the key `before`. The specs of jobs that are left out are not read.
+  absl::StatusOr<std::vector<JobRow>> List(int64_t before, int64_t limit, const JobFilter& filter = {});
   // 0: no such job.
   absl::StatusOr<int64_t> LastSequence(int64_t key);
-  // Writes state, reason, end_us and last_sequence.
+  // Writes state, reason, end_us, last_sequence and the numbers of parts.
   absl::Status Update(const JobRow& row);
   // Deletes it with every row that belongs to it.
   absl::Status Delete(int64_t key);

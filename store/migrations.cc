@@ -275,6 +275,40 @@ constexpr char kSources[] = R"sql(
 ALTER TABLE jobs ADD COLUMN source TEXT NOT NULL DEFAULT '';
 )sql";
 
+constexpr char kAnnotations[] = R"sql(
+-- What people wrote on jobs (trial 0) and trials. It decides nothing.
+CREATE TABLE annotations (
+  job INTEGER NOT NULL REFERENCES jobs ON DELETE CASCADE,
+  trial INTEGER NOT NULL,
+  tags TEXT NOT NULL,                       -- sorted JSON list of texts that need no escapes
+  note TEXT NOT NULL,
+  author TEXT NOT NULL,                     -- name of the token that wrote it last; '': none
+  time_us INTEGER NOT NULL,
+  PRIMARY KEY (job, trial)
+) WITHOUT ROWID;
+
+-- The texts of a job that are searched and do not change, in lower case, a line each.
+CREATE TABLE job_words (job INTEGER PRIMARY KEY REFERENCES jobs ON DELETE CASCADE, words TEXT NOT NULL);
+CREATE VIEW words_of_jobs AS SELECT job, LOWER(id || CHAR(10) || owner || CHAR(10) ||
+  CASE WHEN JSON_VALID(spec) THEN IFNULL(JSON_EXTRACT(spec, '$.objective.metric'), '') || CHAR(10) ||
+    IFNULL((SELECT GROUP_CONCAT(JSON_EXTRACT(value, '$.metric'), CHAR(10)) FROM JSON_EACH(spec, '$.objectives')), '') ||
+    CHAR(10) ||
+    IFNULL((SELECT GROUP_CONCAT(JSON_EXTRACT(value, '$.name'), CHAR(10)) FROM JSON_EACH(spec, '$.parameters')), '')
+  ELSE '' END) AS words FROM jobs;
+INSERT INTO job_words (job, words) SELECT job, words FROM words_of_jobs;
+-- A filter by state need not read the specs.
+CREATE INDEX jobs_by_state ON jobs (state, job);
+)sql";
+
+constexpr char kPartStarts[] = R"sql(
+-- How the rank's program started: '' (not known), 'new_process', 'forked' or 'continued'.
+ALTER TABLE assignments ADD COLUMN part_start TEXT NOT NULL DEFAULT '';
+-- Parts of its trials whose rank 0 has started in each of these ways, and has ended.
+ALTER TABLE jobs ADD COLUMN new_process_parts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN forked_parts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN continued_parts INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 absl::Status Apply(Database& database, const Migration& migration) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -319,7 +353,8 @@ absl::StatusOr<int64_t> ReadVersion(Database& database) {
 const std::vector<Migration>& Migrations() {
   static const std::vector<Migration> kMigrations = {
       {8, kFirstRelease},  {9, kPrunedOrCancelled},  {10, kOwners},
-      {11, kDrainedRanks}, {12, kSeveralObjectives}, {13, kGpus}, {14, kSources},
+      {11, kDrainedRanks}, {12, kSeveralObjectives}, {13, kGpus},
+      {14, kSources},      {15, kAnnotations},       {16, kPartStarts},
   };
   return kMigrations;
 }

@@ -16,7 +16,8 @@ Store::Store(std::unique_ptr<Database> database)
       tokens(*database_),
       artifacts(*database_),
       summaries(*database_),
-      usage(*database_) {}
+      usage(*database_),
+      annotations(*database_) {}
 
 namespace {
 

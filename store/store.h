@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "store/annotations.h"
 #include "store/artifacts.h"
 #include "store/assignments.h"
 #include "store/database.h"
@@ -55,6 +56,7 @@ class Store {
   ArtifactTable artifacts;
   SummaryTable summaries;
   UsageTable usage;
+  AnnotationTable annotations;
 };
 
 }  // namespace winnow

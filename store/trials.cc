@@ -7,6 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "store/annotations.h"
 #include "store/fact_codec.h"
 
 namespace winnow {
@@ -102,15 +103,22 @@ std::string OrderBy(const TrialQuery& query) {
   return fmt::format("{}{} {} NULLS LAST, trial", completed, column, query.descending ? "DESC" : "ASC");
 }
 
+// ?1: the job, ?2 and ?3: JSON lists of states and of tags.
+std::string PassingTrials() {
+  return fmt::format(
+      "job = ?1 AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))"
+      " AND (?3 = '[]' OR trial IN (SELECT a.trial FROM annotations a WHERE a.job = ?1 AND a.trial > 0 AND "
+      "{}))",
+      HasAllTags("a.tags", "?3"));
+}
+
 // In the order of TrialPhase.
 constexpr const char* kPhaseNames[kTrialPhases] = {"pending", "running", "paused",   "completed",
                                                    "pruned",  "failed",  "cancelled"};
 
 }  // namespace
 
-std::string_view PhaseName(TrialPhase phase) {
-  return kPhaseNames[static_cast<size_t>(phase)];
-}
+std::string_view PhaseName(TrialPhase phase) { return kPhaseNames[static_cast<size_t>(phase)]; }
 
 std::optional<TrialPhase> PhaseOf(std::string_view name) {
   const auto* found = std::find(std::begin(kPhaseNames), std::end(kPhaseNames), name);
@@ -158,9 +166,7 @@ TrialTable::TrialTable(Database& database)
       put_(database, fmt::format("INSERT OR REPLACE INTO trials (job, {}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
                                  " ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
                                  kColumns)),
-      count_(database,
-             "SELECT COUNT(*) FROM trials WHERE job = ?1"
-             " AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))"),
+      count_(database, fmt::format("SELECT COUNT(*) FROM trials WHERE {}", PassingTrials())),
       find_(database, fmt::format("SELECT {} FROM trials WHERE job = ?1 AND trial = ?2", kColumns)),
       all_(database, fmt::format("SELECT {} FROM trials WHERE job = ?1 ORDER BY trial", kColumns)),
       reason_(database, "SELECT reason FROM trials WHERE job = ?1 AND trial = ?2") {}
@@ -176,11 +182,10 @@ absl::Status TrialTable::Put(int64_t job, const TrialRow& row) {
 
 absl::StatusOr<std::vector<TrialRow>> TrialTable::List(int64_t job, const TrialQuery& query) {
   // The ordering is one of a few fixed texts; values are bound.
-  Statement list(database_, fmt::format("SELECT {} FROM trials WHERE job = ?1"
-                                        " AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))"
-                                        " ORDER BY {} LIMIT ?3 OFFSET ?4",
-                                        kColumns, OrderBy(query)));
-  list.Bind(job, nlohmann::json(query.states).dump(), query.limit, query.offset);
+  Statement list(database_, fmt::format("SELECT {} FROM trials WHERE {} ORDER BY {} LIMIT ?4 OFFSET ?5",
+                                        kColumns, PassingTrials(), OrderBy(query)));
+  list.Bind(job, nlohmann::json(query.states).dump(), nlohmann::json(query.tags).dump(), query.limit,
+            query.offset);
   std::vector<TrialRow> rows;
   absl::Status status = list.ForEach([&]() -> absl::Status {
     absl::StatusOr<TrialRow> row = ReadTrial(list);
@@ -192,8 +197,9 @@ absl::StatusOr<std::vector<TrialRow>> TrialTable::List(int64_t job, const TrialQ
   return rows;
 }
 
-absl::StatusOr<int64_t> TrialTable::Count(int64_t job, const std::vector<std::string>& states) {
-  absl::StatusOr<bool> row = count_.Bind(job, nlohmann::json(states).dump()).Next();
+absl::StatusOr<int64_t> TrialTable::Count(int64_t job, const TrialQuery& query) {
+  absl::StatusOr<bool> row =
+      count_.Bind(job, nlohmann::json(query.states).dump(), nlohmann::json(query.tags).dump()).Next();
   if (!row.ok()) return row.status();
   int64_t count = count_.Int(0);
   count_.Reset();

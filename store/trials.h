@@ -56,6 +56,7 @@ struct TrialQuery {
   int64_t limit = -1;  // -1: all
   // For kObjective: completed trials precede the others, or follow them in a worst-first order.
   enum class Completed { kAnywhere, kFirst, kLast } completed = Completed::kAnywhere;
+  std::vector<std::string> tags = {};  // trials that have all of these; empty: all
 };
 
 class TrialTable {
@@ -66,7 +67,8 @@ class TrialTable {
   absl::Status Put(int64_t job, const TrialRow& row);
   // Rows without a value in the ordering column are last; ties by number.
   absl::StatusOr<std::vector<TrialRow>> List(int64_t job, const TrialQuery& query);
-  absl::StatusOr<int64_t> Count(int64_t job, const std::vector<std::string>& states);
+  // Trials that pass the query's states and tags.
+  absl::StatusOr<int64_t> Count(int64_t job, const TrialQuery& query);
   absl::StatusOr<std::optional<TrialRow>> Find(int64_t job, TrialNumber number);
   // Calls `take` for every trial by rising number, and stops at the first error it returns. `take` must not
   // use this table.

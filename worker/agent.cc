@@ -28,6 +28,11 @@ std::string Name(const v1::Assignment& assignment) {
                      assignment.resource_to());
 }
 
+const char* StartText(v1::PartStart start) {
+  if (start == v1::CONTINUED) return "continued";
+  return start == v1::FORKED ? "forked" : "started";
+}
+
 }  // namespace
 
 Agent::Agent(Timers* timers, SyncClient* client, Trainers* trainers, AgentOptions options)
@@ -36,7 +41,13 @@ Agent::Agent(Timers* timers, SyncClient* client, Trainers* trainers, AgentOption
       trainers_(trainers),
       options_(std::move(options)),
       state_(options_.identity, NewWorkerId(), options_.limits),
-      last_answer_(timers->Now()) {}
+      last_answer_(timers->Now()) {
+  trainers_->TellPreparing([this, alive = alive_](const std::string& id, std::string what) {
+    if (!*alive || !running_.contains(id)) return;
+    state_.SetPreparing(id, std::move(what));
+    Wake();
+  });
+}
 
 Agent::~Agent() {
   *alive_ = false;
@@ -216,12 +227,11 @@ void Agent::Start(const std::string& id) {
        [this, id](v1::JobNotice::Kind kind, std::string text) { Notice(id, kind, std::move(text)); }});
   if (!trainer.ok()) {
     spdlog::warn("cannot start {}: {}", Name(running.assignment), MessageOf(trainer.status()));
-    Ended(id, absl::IsResourceExhausted(trainer.status()) ? NotStartedOutcome(trainer.status())
-                                                          : FailedOutcome(MessageOf(trainer.status())));
+    Ended(id, UnstartedOutcome(trainer.status()));
     return;
   }
   running.run = *std::move(trainer);
-  spdlog::info("{} {}: {}", running.run->continued() ? "continued" : "started", id, Name(running.assignment));
+  spdlog::info("{} {}: {}", StartText(running.run->part_start()), id, Name(running.assignment));
 }
 
 void Agent::Stop(const std::string& id) {

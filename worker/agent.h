@@ -47,6 +47,8 @@ class Agent {
 
   // The agent's thread: the devices, or the faults of some, have changed.
   void SetGpus(std::vector<v1::Gpu> gpus);
+  // The agent's thread: how much of the devices is used.
+  void SetGpuUse(const std::vector<v1::Gpu>& measured) { state_.SetGpuUse(measured); }
 
   // Any thread, any number of times: stops all trainers politely, hands back unfinished assignments, and
   // leaves. The server receives `reason`.

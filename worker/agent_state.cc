@@ -159,6 +159,7 @@ AgentState::Call AgentState::MakeCall(bool says) {
       continue;
     }
     running->set_state(held.state);
+    running->set_preparing(held.preparing);
     if (held.state == RunningAssignment::PREPARED) running->set_rendezvous_port(held.rendezvous_port);
     if (held.state == RunningAssignment::ENDED) {
       *running->mutable_outcome() = held.outcome;
@@ -356,8 +357,19 @@ void AgentState::AddUsage(v1::UsageSample sample) {
   while (static_cast<int>(usage_.size()) > limits_.max_usage) usage_.pop_front();
 }
 
+void AgentState::SetGpuUse(const std::vector<v1::Gpu>& measured) {
+  for (v1::Gpu& gpu : identity_.gpus) {
+    for (const v1::Gpu& other : measured) {
+      if (gpu.id() != other.id()) continue;
+      other.has_utilization() ? gpu.set_utilization(other.utilization()) : gpu.clear_utilization();
+      other.has_memory() ? gpu.set_memory(other.memory()) : gpu.clear_memory();
+    }
+  }
+}
+
 void AgentState::SetGpus(std::vector<v1::Gpu> gpus) {
-  identity_.gpus = std::move(gpus);
+  const std::vector<v1::Gpu> before = std::exchange(identity_.gpus, std::move(gpus));
+  SetGpuUse(before);
   for (v1::Gpu& gpu : identity_.gpus) gpu.set_fault(ValidUtf8(gpu.fault()));
   ++version_;
 }
@@ -370,11 +382,19 @@ void AgentState::Prepared(const std::string& assignment, int rendezvous_port) {
   ++version_;
 }
 
+void AgentState::SetPreparing(const std::string& assignment, std::string what) {
+  const auto held = held_.find(assignment);
+  if (held == held_.end() || held->second.state != RunningAssignment::RUNNING) return;
+  held->second.preparing = ValidUtf8(what);
+  ++version_;
+}
+
 void AgentState::Ended(const std::string& assignment, v1::Outcome outcome) {
   const auto held = held_.find(assignment);
   if (held == held_.end() || held->second.state == RunningAssignment::ENDED) return;
   outcome.set_reason(ValidUtf8(outcome.reason()));
   held->second.state = RunningAssignment::ENDED;
+  held->second.preparing.clear();
   held->second.outcome = std::move(outcome);
   ++version_;
 }

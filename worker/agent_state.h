@@ -98,8 +98,12 @@ class AgentState {
   void AddUsage(v1::UsageSample sample);
   // The devices, or the faults of some, have changed.
   void SetGpus(std::vector<v1::Gpu> gpus);
+  // How much of the devices is used; the next Sync carries it, whichever that is.
+  void SetGpuUse(const std::vector<v1::Gpu>& measured);
   // The assignment waits for the order to start. For rank 0, `rendezvous_port` is free on this host.
   void Prepared(const std::string& assignment, int rendezvous_port);
+  // What is done for an assignment before it can start (RunningAssignment.preparing); empty: no more.
+  void SetPreparing(const std::string& assignment, std::string what);
   void Ended(const std::string& assignment, v1::Outcome outcome);
 
   // The trainers that wait now; the next Sync carries them, whichever that is.
@@ -121,6 +125,7 @@ class AgentState {
   struct Held {
     v1::RunningAssignment::State state = v1::RunningAssignment::RUNNING;
     int rendezvous_port = 0;
+    std::string preparing;
     v1::Outcome outcome;
     int unsent = 0;  // reports, log chunks and notices in the queues
   };

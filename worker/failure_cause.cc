@@ -55,9 +55,15 @@ bool IsWarning(std::string_view line) {
   return at != std::string_view::npos && line.substr(0, at).find(": ") != std::string_view::npos;
 }
 
+// Podman's last line where the runtime's own words are above it.
+bool RefersToRuntime(std::string_view line) {
+  return line.find("(no logs from conmon)") != std::string_view::npos;
+}
+
 bool SaysSomething(const std::vector<std::string_view>& lines, size_t i) {
   const std::string_view line = WithoutBlanks(lines[i]);
-  if (!HasWord(line) || IsProgress(line) || IsWarning(line) || line.starts_with("warnings.warn("))
+  if (!HasWord(line) || IsProgress(line) || IsWarning(line) || RefersToRuntime(line) ||
+      line.starts_with("warnings.warn("))
     return false;
   return !(IsIndented(lines[i]) && i > 0 && IsWarning(lines[i - 1]));
 }
@@ -130,6 +136,15 @@ v1::Outcome NotStartedOutcome(const absl::Status& status) {
   } else {
     outcome.set_cause(v1::Outcome::NOT_STARTED);
   }
+  return outcome;
+}
+
+v1::Outcome UnstartedOutcome(const absl::Status& status) {
+  if (absl::IsResourceExhausted(status)) return NotStartedOutcome(status);
+  if (!absl::IsAborted(status)) return FailedOutcome(MessageOf(status));
+  v1::Outcome outcome;
+  outcome.set_kind(v1::Outcome::HANDED_BACK);
+  outcome.set_reason(MessageOf(status));
   return outcome;
 }
 

@@ -23,5 +23,7 @@ absl::Status NotPreparedError(v1::Outcome::Cause cause, std::string_view reason)
 // something from the server or the network is missing, no fault of this machine; any other error is the
 // machine's own.
 v1::Outcome NotStartedOutcome(const absl::Status& status);
+// The outcome of an assignment that Trainers::Start gave that error.
+v1::Outcome UnstartedOutcome(const absl::Status& status);
 
 }  // namespace winnow

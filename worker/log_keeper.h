@@ -10,15 +10,22 @@
 
 namespace winnow {
 
-// Keeps one output stream of a process: all of it in a file, the first bytes for the server, the last lines
-// as a reason for a failure.
+// Keeps one output stream of a process: its first and its last bytes in a file, the first for the server, the
+// last lines as a reason for a failure. Memory and disk are bounded, however long the stream is.
 class LogKeeper {
  public:
+  // A file has at most that much: half for the beginning, half for the end of a longer stream.
+  static constexpr int64_t kMostKept = 8 << 20;
+  // Between the two halves.
+  static constexpr std::string_view kLeftOut = "\n[Winnow: the middle of the output was left out here]\n";
+
   // Called with bytes that continue the stream at `offset`; `truncated`: the rest of the stream is not sent.
   using Ship = std::function<void(int64_t offset, std::string_view data, bool truncated)>;
 
-  // Creates the file anew. Passes at most `max_shipped` bytes to `ship`.
-  static absl::StatusOr<LogKeeper> Create(const std::filesystem::path& path, int64_t max_shipped, Ship ship);
+  // Creates the file anew. Passes at most `max_shipped` bytes to `ship`. Until the end of the stream, of
+  // which the destructor is the sign, the second half of the file is a ring.
+  static absl::StatusOr<LogKeeper> Create(const std::filesystem::path& path, int64_t max_shipped, Ship ship,
+                                          int64_t most_kept = kMostKept);
   LogKeeper(LogKeeper&& other) noexcept;
   LogKeeper& operator=(LogKeeper&&) = delete;
   ~LogKeeper();
@@ -32,11 +39,16 @@ class LogKeeper {
   std::string_view Tail() const { return tail_; }
 
  private:
-  LogKeeper(int fd, int64_t max_shipped, Ship ship);
+  LogKeeper(int fd, int64_t max_shipped, Ship ship, int64_t most_kept);
+  bool WriteAt(int64_t offset, std::string_view bytes) const;
+  void Write(std::string_view bytes);
+  void PutInOrder() const;
 
   int fd_;
   int64_t max_shipped_;
   Ship ship_;
+  int64_t half_;         // of the file
+  int64_t written_ = 0;  // to the file, also over earlier bytes
   int64_t size_ = 0;
   bool truncated_ = false;
   std::string tail_;

@@ -28,13 +28,17 @@
 #include "base/gpus.h"
 #include "base/status_text.h"
 #include "flags/help_formatter.h"
+#include "flags/settings.h"
 #include "fmt/format.h"
 #include "rpc/channel.h"
 #include "spdlog/sinks/stdout_sinks.h"
 #include "spdlog/spdlog.h"
 #include "worker/agent.h"
 #include "worker/checkpoints/checkpoint_keeper.h"
+#include "worker/containers/container_host.h"
+#include "worker/data/channel_keeper.h"
 #include "worker/gpu_health.h"
+#include "worker/gpu_use.h"
 #include "worker/grpc_sync_client.h"
 #include "worker/host/capacity.h"
 #include "worker/host/folders.h"
@@ -57,6 +61,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Below the 5 s between the Syncs of an idle worker.
+constexpr std::chrono::milliseconds kGpuUseInterval(4'500);
 constexpr double kWarmMemory = 0.25;  // part of the trainers' memory for those that wait
 
 struct Flags {
@@ -67,6 +73,8 @@ struct Flags {
   std::string work_dir;
   std::string shared_dir;
   std::string secrets_dir;
+  std::string data_dir;
+  double data_gib = -1;  // -1: the default
   std::string host;
   std::vector<std::string> label_texts;
   std::map<std::string, std::string> labels;
@@ -84,7 +92,7 @@ struct Flags {
   std::optional<RunAs> run_as;
   int warm_trainers = -1;  // -1: the default
   bool check = false;
-  spdlog::level::level_enum log_level = spdlog::level::info;
+  std::string log_level = "info";
 };
 
 std::string HostName() {
@@ -101,10 +109,6 @@ std::string CheckName(const std::string& name) {
 }
 
 void Declare(CLI::App* app, Flags* flags) {
-  const std::map<std::string, spdlog::level::level_enum> levels = {{"debug", spdlog::level::debug},
-                                                                   {"info", spdlog::level::info},
-                                                                   {"warn", spdlog::level::warn},
-                                                                   {"error", spdlog::level::err}};
   app->set_version_flag("--version", "winnow-worker " WINNOW_VERSION);
   app->add_option("--server", flags->endpoint.server,
                   "Address of winnow-server, or unix:/PATH (env WINNOW_SERVER; default 127.0.0.1:7070)")
@@ -138,6 +142,16 @@ void Declare(CLI::App* app, Flags* flags) {
          "Directory of secrets for jobs: OWNER/NAME for the jobs of one owner, everyone/NAME for all "
          "(default: none)")
       ->option_text("DIR");
+  app->add_option(
+         "--data-dir", flags->data_dir,
+         "Directory of downloaded channels, for all workers of this host that name it (default: downloads in "
+         "the trainers' cache, see WINNOW_CACHE_DIR; with --run-as WORK_DIR/downloads)")
+      ->option_text("DIR");
+  app->add_option("--data-gib", flags->data_gib,
+                  "Most downloads that are kept while no trial uses them; the least recently used is removed "
+                  "first (default: 100 GiB or a quarter of the disk, whichever is less)")
+      ->type_name("GIB")
+      ->check(CLI::Range(0.0, 1e9));
   app->add_option("--host", flags->host,
                   "Host name or address of this machine for other ranks (default: the address from which it "
                   "reaches the server)")
@@ -209,7 +223,7 @@ void Declare(CLI::App* app, Flags* flags) {
   app->add_flag("--check", flags->check,
                 "Check the flags and the files that they name, and exit: 0 if this worker could run");
   app->add_option("--log-level", flags->log_level, "debug, info, warn or error (default: info)")
-      ->transform(CLI::CheckedTransformer(levels))
+      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->option_text("LEVEL");
 }
 
@@ -219,6 +233,22 @@ int DefaultWarmTrainers(const Flags& flags) {
   const int by_slots = kPerSlot * flags.slots;
   if (flags.capacity.memory_gib <= 0) return by_slots;
   return std::clamp(static_cast<int>(kPerGib * flags.capacity.memory_gib), 1, by_slots);
+}
+
+// The directory in which the built-in trainers of this worker keep what they have read (docs/data-files.md);
+// "": none.
+std::string TrainersCache() {
+  const auto value = [](const char* variable) {
+    const char* found = std::getenv(variable);
+    return std::string(found == nullptr ? "" : found);
+  };
+  if (std::getenv("WINNOW_CACHE_DIR") != nullptr) {
+    const std::string folder = value("WINNOW_CACHE_DIR");
+    return folder == "off" ? "" : folder;
+  }
+  if (const std::string base = value("XDG_CACHE_HOME"); base.starts_with("/")) return base + "/winnow";
+  if (const std::string home = value("HOME"); home.starts_with("/")) return home + "/.cache/winnow";
+  return "";
 }
 
 // Fills in the defaults that depend on other flags. Returns the error, or "".
@@ -273,6 +303,11 @@ std::string Complete(Flags* flags) {
     flags->secrets_dir = fs::absolute(flags->secrets_dir).string();
   }
   flags->work_dir = fs::absolute(flags->work_dir).string();
+  if (flags->data_dir.empty()) {
+    const std::string cache = flags->run_as.has_value() ? "" : TrainersCache();
+    flags->data_dir = (cache.empty() ? flags->work_dir : cache) + "/downloads";
+  }
+  flags->data_dir = fs::absolute(flags->data_dir).string();
   flags->shared_dir =
       flags->shared_dir.empty() ? flags->work_dir + "/shared" : fs::absolute(flags->shared_dir).string();
   if (flags->run_as.has_value() && flags->run_as->is_range() &&
@@ -360,6 +395,26 @@ void ForgetToken() {
     if (std::string_view(*entry).starts_with("WINNOW_TOKEN=")) explicit_bzero(*entry, strlen(*entry));
   }
   unsetenv("WINNOW_TOKEN");
+}
+
+// How much is kept of downloads that nobody uses.
+int64_t DataBytes(const Flags& flags) {
+  constexpr double kGib = 1 << 30, kMostGib = 100;
+  if (flags.data_gib >= 0) return static_cast<int64_t>(flags.data_gib * kGib);
+  std::error_code error;
+  fs::create_directories(flags.data_dir, error);
+  const fs::space_info disk = fs::space(flags.data_dir, error);
+  const double quarter = error ? kMostGib * kGib : static_cast<double>(disk.capacity) / 4;
+  return static_cast<int64_t>(std::min(kMostGib * kGib, quarter));
+}
+
+Variables ToVariables(const std::vector<std::string>& environment) {
+  Variables variables;
+  for (const std::string& entry : environment) {
+    if (const size_t equals = entry.find('='); equals != std::string::npos && equals > 0)
+      variables[entry.substr(0, equals)] = entry.substr(equals + 1);
+  }
+  return variables;
 }
 
 int Work(const Flags& flags) {
@@ -475,6 +530,7 @@ int Work(const Flags& flags) {
   options.identity.limits = limiter.Name();
   HostUsage usage;
   options.usage = &usage;
+  ContainerHost containers(&loop, work, OwnEnvironment(), users.has_value());
   const TrainerPlace place{work,
                            flags.shared_dir,
                            fs::read_symlink("/proc/self/exe").parent_path().string(),
@@ -485,12 +541,15 @@ int Work(const Flags& flags) {
                            flags.name,
                            flags.secrets_dir,
                            users.has_value() ? &*users : nullptr,
-                           *module};
+                           *module,
+                           &containers};
   GrpcSyncClient client(*channel, flags.server);
   CheckpointKeeper keeper(&loop, *channel);
   SourceKeeper sources(&loop, *channel, work, place.users);
+  ChannelKeeper channels(
+      &loop, {flags.data_dir, work.string(), DataBytes(flags), ToVariables(place.environment)});
   ProcessTrainers trainers(&loop, place, {flags.rendezvous_port, flags.slots}, &keeper, &sources,
-                           {flags.warm_trainers, kWarmMemory * flags.capacity.memory_gib});
+                           {flags.warm_trainers, kWarmMemory * flags.capacity.memory_gib}, &channels);
   Agent agent(&loop, &client, &trainers, options);
   bool leaving = false;
   loop.Watch(signal_fd, [&agent, &leaving, signal_fd] {
@@ -501,6 +560,8 @@ int Work(const Flags& flags) {
   });
   const GpuHealth gpu_health(&loop, flags.gpu_check, gpus,
                              [&agent](const std::vector<v1::Gpu>& now) { agent.SetGpus(now); });
+  const GpuUseMeter gpu_use(&loop, gpus, kGpuUseInterval,
+                            [&agent](const std::vector<v1::Gpu>& now) { agent.SetGpuUse(now); });
   bool preempted = false;
   const PreemptionWatch preemption(&loop, flags.preemption, [&agent, &preempted](std::string reason) {
     preempted = true;
@@ -520,12 +581,24 @@ int Main(int argc, char** argv) {
   app.formatter(std::make_shared<winnow::HelpFormatter>());
   Flags flags;
   Declare(&app, &flags);
+  Settings settings(app, "WINNOW_WORKER_",
+                    {{"--server", {"WINNOW_SERVER"}},
+                     {"--tls-ca", {"WINNOW_TLS_CA"}},
+                     {"--tls-cert", {"WINNOW_TLS_CERT"}},
+                     {"--tls-key", {"WINNOW_TLS_KEY"}},
+                     {"--token-file", {"WINNOW_TOKEN_FILE", "WINNOW_TOKEN"}}});
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  if (const std::string problem = Complete(&flags); !problem.empty()) {
+  std::string problem = settings.Fill();
+  if (const std::string shown = settings.Shown(); problem.empty() && !shown.empty()) {
+    fmt::print("{}", shown);
+    return 0;
+  }
+  if (problem.empty()) problem = Complete(&flags);
+  if (!problem.empty()) {
     fmt::print(stderr, "winnow-worker: {}\nRun with --help for more information.\n", problem);
     return 2;
   }
@@ -538,7 +611,7 @@ int Main(int argc, char** argv) {
   }
   spdlog::set_default_logger(spdlog::stderr_logger_st("worker"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ %v");
-  spdlog::set_level(flags.log_level);
+  spdlog::set_level(spdlog::level::from_str(flags.log_level));
   return Work(flags);
 }
 

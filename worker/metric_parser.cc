@@ -14,6 +14,9 @@ namespace {
 
 // Largest level that a double holds exactly.
 constexpr double kMaxLevel = 9007199254740992.0;
+// Values of which it is known that they were read. Beyond that many it begins to forget, and the server
+// ignores what it has.
+constexpr size_t kMostSeen = 1 << 18;
 // How programs name a level, where the job does not say it.
 constexpr const char* kLevelKeys[] = {"step", "epoch", "round", "iteration", "level"};
 
@@ -190,6 +193,7 @@ std::optional<MetricReading> MetricParser::TakeNew(const std::vector<Value>& val
   }
   MetricReading reading{level_, {}};
   for (const Value& value : values) {
+    if (seen_.size() >= kMostSeen) seen_.clear();
     if (seen_.emplace(value.metric, level_).second) {
       reading.metrics.emplace_back(metrics_[value.metric].name, value.value);
     }

@@ -6,8 +6,12 @@
 #include <utility>
 
 #include "artifact/folder.h"
+#include "base/status_text.h"
 #include "fmt/format.h"
 #include "winnow/v1/worker.pb.h"
+#include "worker/data/channel_variables.h"
+#include "worker/failure_cause.h"
+#include "worker/secrets.h"
 #include "worker/trial_directories.h"
 
 namespace winnow {
@@ -28,7 +32,7 @@ class KeptTrainer : public RankRun {
 
   void Stop(Why why) override;
   void Kill(Why why) override;
-  bool continued() const override { return trainer_->continued(); }
+  v1::PartStart part_start() const override { return trainer_->part_start(); }
 
  private:
   void Ended(const v1::Outcome& outcome);
@@ -89,13 +93,16 @@ void KeptTrainer::Kill(Why why) {
 }  // namespace
 
 ProcessTrainers::ProcessTrainers(EventLoop* loop, TrainerPlace place, PortRange ports,
-                                 CheckpointKeeper* keeper, SourceKeeper* sources, WarmLimits warm)
+                                 CheckpointKeeper* keeper, SourceKeeper* sources, WarmLimits warm,
+                                 ChannelKeeper* channels)
     : loop_(loop),
       place_(std::move(place)),
       range_(ports),
       keeper_(keeper),
       sources_(sources),
-      waiting_(loop, warm) {}
+      channels_(channels),
+      waiting_(loop, warm),
+      parents_(loop, &place_, warm) {}
 
 ProcessTrainers::~ProcessTrainers() { *alive_ = false; }
 
@@ -109,24 +116,51 @@ void ProcessTrainers::Prepare(const v1::Assignment& assignment, PrepareDone done
 absl::StatusOr<UserLease> ProcessTrainers::TakeUser(const FolderName& trial) {
   while (true) {
     auto user = place_.users->Take(trial);
-    if (user.ok() || !absl::IsResourceExhausted(user.status()) || !waiting_.KillOldest()) return user;
+    if (user.ok() || !absl::IsResourceExhausted(user.status()) || !waiting_.KillOne()) return user;
   }
 }
 
 void ProcessTrainers::MakeSource(const v1::Assignment& assignment, const PrepareDone& done) {
-  if (!assignment.has_source()) return MakeFolders(assignment, done);
+  if (!assignment.has_source()) return MakeImage(assignment, done);
   if (sources_ == nullptr) return done(absl::UnavailableError("this worker runs no sources"));
   sources_->Prepare(
       assignment, place_.environment,
       [this, alive = alive_, assignment, done](absl::StatusOr<std::shared_ptr<SourceLease>> source) {
         if (!*alive) return;
+        if (absl::IsAborted(source.status()))
+          return done(NotPreparedError(v1::Outcome::SETUP_FAILED, MessageOf(source.status())));
         if (!source.ok()) return done(source.status());
         places_[assignment.id()].source = *std::move(source);
-        MakeFolders(assignment, done);
+        MakeImage(assignment, done);
       });
 }
 
-void ProcessTrainers::MakeFolders(const v1::Assignment& assignment, const PrepareDone& done) {
+void ProcessTrainers::MakeImage(const v1::Assignment& assignment, const PrepareDone& done) {
+  if (!assignment.has_container()) return MakeUser(assignment, done);
+  const std::string id = assignment.id();
+  const auto made = [this, alive = alive_, assignment, id, done](absl::StatusOr<ContainerImage> image) {
+    if (!*alive) return;
+    if (image.ok()) {
+      if (tell_preparing_) tell_preparing_(id, "");
+      places_[id].image = *std::move(image);
+      return MakeUser(assignment, done);
+    }
+    places_.erase(id);
+    done(absl::IsFailedPrecondition(image.status())
+             ? NotPreparedError(v1::Outcome::IMAGE_FAILED, MessageOf(image.status()))
+             : image.status());
+  };
+  if (place_.containers == nullptr)
+    return made(absl::FailedPreconditionError("this worker runs no containers"));
+  place_.containers->images().Prepare(
+      id, assignment.container(),
+      [this, alive = alive_, id](const std::string& what) {
+        if (*alive && tell_preparing_) tell_preparing_(id, what);
+      },
+      made);
+}
+
+void ProcessTrainers::MakeUser(const v1::Assignment& assignment, const PrepareDone& done) {
   if (place_.users != nullptr) {
     const auto trial = NameTrialFolder(place_.shared, assignment.job_id(), assignment.trial());
     auto user = trial.ok() ? TakeUser(*trial) : trial.status();
@@ -137,9 +171,56 @@ void ProcessTrainers::MakeFolders(const v1::Assignment& assignment, const Prepar
     }
     places_[assignment.id()].user = std::make_shared<const UserLease>(*std::move(user));
   }
+  MakeChannels(assignment, done);
+}
+
+// Files of the host are read for the job with the permissions of its trial's user.
+void ProcessTrainers::MakeChannels(const v1::Assignment& assignment, const PrepareDone& done) {
+  if (assignment.channels().empty()) return MakeFolders(assignment, done);
+  const std::string id = assignment.id();
+  const auto failed = [this, id, done](const absl::Status& status) {
+    places_.erase(id);
+    done(absl::IsResourceExhausted(status) ? status
+                                           : NotPreparedError(v1::Outcome::DATA_FAILED, MessageOf(status)));
+  };
+  if (channels_ == nullptr) return failed(absl::UnavailableError("this worker prepares no channels"));
+  auto secrets = ReadSecrets(place_.secrets, place_.worker, assignment);
+  if (!secrets.ok()) return failed(secrets.status());
+  ChannelsWanted wanted{assignment, *std::move(secrets)};
+  if (const auto& user = places_[id].user; user != nullptr) wanted.user = user->user();
+  channels_->Prepare(
+      std::move(wanted),
+      [this, alive = alive_, id](std::string what) {
+        if (*alive && tell_preparing_) tell_preparing_(id, std::move(what));
+      },
+      [this, alive = alive_, assignment, id, done,
+       failed](absl::StatusOr<std::shared_ptr<PreparedChannels>> channels) {
+        if (!*alive) return;
+        if (!channels.ok()) return failed(channels.status());
+        if (tell_preparing_) tell_preparing_(id, "");
+        (*channels)->broken = [this, alive, id](const absl::Status& status) {
+          if (*alive) ChannelBroken(id, status);
+        };
+        places_[id].channels = *std::move(channels);
+        MakeFolders(assignment, done);
+      });
+}
+
+// Otherwise the program would take what it has got for all of its data.
+void ProcessTrainers::ChannelBroken(const std::string& id, const absl::Status& status) {
+  const auto place = places_.find(id);
+  if (place == places_.end() || place->second.broken.has_value()) return;
+  place->second.broken = NotStartedOutcome(
+      absl::IsResourceExhausted(status) ? status
+                                        : NotPreparedError(v1::Outcome::DATA_FAILED, MessageOf(status)));
+  if (place->second.run != nullptr) place->second.run->Kill(RankRun::Why::kUnwanted);
+}
+
+void ProcessTrainers::MakeFolders(const v1::Assignment& assignment, const PrepareDone& done) {
   // The ranks of a trial share the folder; rank 0 empties it for all.
+  const bool anew = !assignment.resumes() && !GoesOnSuspended(assignment);
   const auto directories = MakeTrialDirectories(place_.shared, assignment.job_id(), assignment.trial(),
-                                                !assignment.resumes() && assignment.rank() == 0);
+                                                anew && assignment.rank() == 0);
   if (!directories.ok()) {
     places_.erase(assignment.id());
     done(directories.status());
@@ -187,6 +268,8 @@ FolderName ProcessTrainers::InShared(const std::filesystem::path& folder) const 
 void ProcessTrainers::AbandonPrepare(const std::string& assignment_id) {
   places_.erase(assignment_id);
   if (sources_ != nullptr) sources_->Abandon(assignment_id);
+  if (place_.containers != nullptr) place_.containers->images().Abandon(assignment_id);
+  if (channels_ != nullptr) channels_->Abandon(assignment_id);
   if (keeper_ != nullptr) keeper_->AbandonRestore(assignment_id);
 }
 
@@ -230,30 +313,63 @@ absl::StatusOr<std::unique_ptr<RankRun>> ProcessTrainers::Start(const v1::Assign
   if (assignment.master_port() == 0 && !held.port) held.port = PortLease::TakeAny();
   const TrainerSeat seat{held.slot, held.port ? held.port->port() : range_.first};
   events.ended = [this, alive = alive_, id, ended = std::move(events.ended)](v1::Outcome outcome) {
-    if (*alive) places_.erase(id);
+    if (*alive) {
+      if (const auto place = places_.find(id); place != places_.end() && place->second.broken.has_value())
+        outcome = *place->second.broken;
+      places_.erase(id);
+    }
     ended(std::move(outcome));
   };
   v1::Assignment placed = assignment;
   if (held.source != nullptr) placed.set_working_directory(held.source->folder().string());
+  if (held.image.has_value()) {
+    placed.mutable_container()->set_engine(std::string(ProgramOf(held.image->engine)));
+    placed.mutable_container()->set_image(held.image->reference);
+  }
+  if (held.channels != nullptr) SetChannelPaths(held.channels->paths, placed);
+  const std::shared_ptr<const void> needed =
+      std::make_shared<std::pair<std::shared_ptr<SourceLease>, std::shared_ptr<PreparedChannels>>>(
+          held.source, held.channels);
   TrainerWarmth warmth;
   warmth.waiting = waiting_.Take(assignment);
   if (warmth.waiting != nullptr) held.user = nullptr;  // the program has the lease of its trial's user
-  if (waiting_.MayWait(assignment)) {
-    warmth.keep = [this, assignment, source = held.source](std::unique_ptr<TrainerProcess> trainer) {
-      trainer->Hold(source);
-      waiting_.Keep(assignment, std::move(trainer));
+  const bool may_be_told = !held.image.has_value() || PassesDescriptor(held.image->engine);
+  if (may_be_told && waiting_.MayWait(assignment)) {
+    warmth.keep = [this, assignment, needed](std::unique_ptr<TrainerProcess> trainer) {
+      trainer->Hold(needed);
+      waiting_.Keep(assignment, std::move(trainer), parents_.bytes());
     };
   }
+  warmth.parents = &parents_;
+  warmth.needed = needed;
   auto run = TrainerRun::Start(loop_, place_, placed, seat, std::move(events), held.user, std::move(warmth));
   if (!run.ok()) {
     places_.erase(id);
     return run.status();
   }
+  held.run = run->get();
+  if (held.broken.has_value()) held.run->Kill(RankRun::Why::kUnwanted);
   if (!keeps) return std::unique_ptr<RankRun>(*std::move(run));
   const auto directories = NameTrialDirectories(place_.shared, assignment.job_id(), assignment.trial());
   if (!directories.ok()) return directories.status();
   kept->Watch(*std::move(run), InShared(directories->checkpoint));
   return std::unique_ptr<RankRun>(std::move(kept));
+}
+
+std::vector<v1::WaitingTrainer> ProcessTrainers::Waiting() const {
+  std::vector<v1::WaitingTrainer> all = waiting_.List();
+  for (v1::WaitingTrainer& parent : parents_.List()) all.push_back(std::move(parent));
+  return all;
+}
+
+void ProcessTrainers::LetGo(const v1::WaitingTrainer& trainer) {
+  waiting_.LetGo(trainer);
+  parents_.LetGo(trainer);
+}
+
+void ProcessTrainers::LetGoAll(bool leaves) {
+  waiting_.LetGoAll(leaves);
+  parents_.LetGoAll(leaves);
 }
 
 void ProcessTrainers::StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string)> failed) {

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "worker/checkpoints/checkpoint_keeper.h"
+#include "worker/data/channel_keeper.h"
 #include "worker/host/event_loop.h"
 #include "worker/host/port_lease.h"
 #include "worker/sources/source_keeper.h"
+#include "worker/trainer_parents.h"
 #include "worker/trainer_run.h"
 #include "worker/trainers.h"
 #include "worker/waiting_trainers.h"
@@ -27,34 +29,48 @@ struct PortRange {
 // Assignments as processes of this machine. Lives on the loop's thread, longer than the trainers it starts.
 class ProcessTrainers : public Trainers {
  public:
-  // `keeper` and `sources` outlive it; null: no artifacts are sent or fetched, no sources used.
+  // `keeper`, `sources` and `channels` outlive it; null: no artifacts are sent or fetched, no sources used,
+  // and channels are just paths.
   ProcessTrainers(EventLoop* loop, TrainerPlace place, PortRange ports, CheckpointKeeper* keeper = nullptr,
-                  SourceKeeper* sources = nullptr, WarmLimits warm = {});
+                  SourceKeeper* sources = nullptr, WarmLimits warm = {}, ChannelKeeper* channels = nullptr);
   ~ProcessTrainers() override;
+
+  void TellPreparing(std::function<void(const std::string&, std::string)> tell) override {
+    tell_preparing_ = std::move(tell);
+  }
 
   void Prepare(const v1::Assignment& assignment, std::function<void(absl::StatusOr<Prepared>)> done) override;
   void AbandonPrepare(const std::string& assignment_id) override;
   absl::StatusOr<std::unique_ptr<RankRun>> Start(const v1::Assignment& assignment,
                                                  RankRun::Events events) override;
   void StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string)> failed) override;
-  std::vector<v1::WaitingTrainer> Waiting() const override { return waiting_.List(); }
-  void LetGo(const v1::WaitingTrainer& trainer) override { waiting_.LetGo(trainer); }
-  void LetGoAll(bool leaves) override { waiting_.LetGoAll(leaves); }
+  std::vector<v1::WaitingTrainer> Waiting() const override;
+  void LetGo(const v1::WaitingTrainer& trainer) override;
+  void LetGoAll(bool leaves) override;
 
  private:
   using PrepareDone = std::function<void(absl::StatusOr<Prepared>)>;
 
   // State of a prepared or running assignment.
   struct Place {
-    std::optional<PortLease> port;                    // for a rank 0
-    int slot = -1;                                    // WINNOW_SLOT, once it has started
-    std::shared_ptr<const UserLease> user = nullptr;  // null: this process's user
-    std::shared_ptr<SourceLease> source = nullptr;    // null: the job has none
+    std::optional<PortLease> port;                         // for a rank 0
+    int slot = -1;                                         // WINNOW_SLOT, once it has started
+    std::shared_ptr<const UserLease> user = nullptr;       // null: this process's user
+    std::shared_ptr<SourceLease> source = nullptr;         // null: the job has none
+    std::optional<ContainerImage> image = std::nullopt;    // of its container; absent: it has none
+    std::shared_ptr<PreparedChannels> channels = nullptr;  // null: none that is prepared
+    RankRun* run = nullptr;                                // once it has started
+    // How it ends, because a pipe could not bring its data to their end.
+    std::optional<v1::Outcome> broken = std::nullopt;
   };
 
   absl::StatusOr<UserLease> TakeUser(const FolderName& trial);
   void MakeSource(const v1::Assignment& assignment, const PrepareDone& done);
+  void MakeImage(const v1::Assignment& assignment, const PrepareDone& done);
+  void MakeUser(const v1::Assignment& assignment, const PrepareDone& done);
+  void MakeChannels(const v1::Assignment& assignment, const PrepareDone& done);
   void MakeFolders(const v1::Assignment& assignment, const PrepareDone& done);
+  void ChannelBroken(const std::string& id, const absl::Status& status);
   void Give(const v1::Assignment& assignment, const PrepareDone& done);
   FolderName InShared(const std::filesystem::path& folder) const;
   absl::StatusOr<Prepared> TakePort(const v1::Assignment& assignment);
@@ -65,9 +81,12 @@ class ProcessTrainers : public Trainers {
   const PortRange range_;
   CheckpointKeeper* const keeper_;
   SourceKeeper* const sources_;
+  ChannelKeeper* const channels_;
+  std::function<void(const std::string&, std::string)> tell_preparing_;
   // By assignment. When rank 0 has ended, the gang is over, so the next gang can have its port.
   std::map<std::string, Place> places_;
   WaitingTrainers waiting_;
+  TrainerParents parents_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -17,10 +17,11 @@ namespace {
 // trial. The trial's own WINNOW_ names are set below; names that users set, such as WINNOW_CACHE_DIR, are
 // passed on.
 bool IsWithheld(std::string_view name) {
-  return name.starts_with("WINNOW_TOKEN") || name.starts_with("WINNOW_TLS_") || name == "WINNOW_SERVER" ||
-         name.starts_with("SM_") || name == "RANK" || name == "WORLD_SIZE" || name == "LOCAL_RANK" ||
-         name == "MASTER_ADDR" || name == "MASTER_PORT" || name == "WINNOW_SEED" ||
-         name.starts_with("WINNOW_REPEAT") || name.starts_with("WINNOW_FOLD") || name == "WINNOW_CONTROL_FD";
+  return name.starts_with("WINNOW_TOKEN") || name.starts_with("WINNOW_TLS_") ||
+         name.starts_with("WINNOW_SERVER") || name.starts_with("WINNOW_WORKER_") || name.starts_with("SM_") ||
+         name == "RANK" || name == "WORLD_SIZE" || name == "LOCAL_RANK" || name == "MASTER_ADDR" ||
+         name == "MASTER_PORT" || name == "WINNOW_SEED" || name.starts_with("WINNOW_REPEAT") ||
+         name.starts_with("WINNOW_FOLD") || name == "WINNOW_CONTROL_FD" || name.starts_with("WINNOW_PARENT_");
 }
 
 // Variables of common libraries: OpenMP (PyTorch, XGBoost, scikit-learn), OpenBLAS, MKL, numexpr.

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "worker/containers/container_host.h"
 #include "worker/host/limits.h"
 #include "worker/host/run_as.h"
 #include "worker/host/usage.h"
@@ -23,6 +24,7 @@ struct TrainerPlace {
   std::filesystem::path secrets = {};    // see ReadSecrets; empty: none
   const TrainerUsers* users = nullptr;   // outlives the trainers; null: they run as the worker's own user
   std::filesystem::path python = {};     // folder of winnow_trainer, for PYTHONPATH; empty: none
+  ContainerHost* containers = nullptr;   // outlives the trainers; null: no trainer runs in a container
 };
 
 }  // namespace winnow

@@ -18,6 +18,7 @@
 #include "base/status_text.h"
 #include "fmt/format.h"
 #include "worker/redactor.h"
+#include "worker/trainer_parents.h"
 #include "worker/trial_directories.h"
 
 namespace winnow {
@@ -25,8 +26,12 @@ namespace {
 
 constexpr size_t kMostControlBytes = 4096;  // of a line
 constexpr std::string_view kWaiting = "waiting ";
+constexpr std::string_view kForks = "forks";
+constexpr std::string_view kChannel = "SM_CHANNEL_";
 // How long a waiting program has to end after it was told so.
 constexpr std::chrono::seconds kEndPatience(1);
+// The control socket in a container: an engine passes on the descriptors from 3.
+constexpr int kContainerControl = 3;
 
 // Folders and files that cannot be made are the machine's fault.
 absl::Status FaultOfMachine(const absl::Status& status) {
@@ -75,7 +80,7 @@ std::optional<int64_t> LevelOf(std::string_view line) {
 absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
     EventLoop* loop, const TrainerPlace& place, const v1::Assignment& assignment, const TrainerSeat& seat,
     const std::map<std::string, std::string>& secrets, std::shared_ptr<const UserLease> user, bool may_wait,
-    Listener* listener) {
+    TrainerParents* parents, Listener* listener) {
   const auto directories = MakeTrialDirectories(place.shared, assignment.job_id(), assignment.trial(), false);
   if (!directories.ok()) return FaultOfMachine(directories.status());
   std::unique_ptr<TrainerProcess> trainer(new TrainerProcess(loop, listener));
@@ -90,16 +95,32 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
     inherited = EnvironmentOf(user->user(), trainer->home_, std::move(inherited));
   }
   ProcessSpec spec;
-  if (may_wait) {
-    if (absl::Status status = trainer->MakeControl(&spec.inherited); !status.ok()) return status;
-  }
   spec.command.assign(assignment.command().begin(), assignment.command().end());
-  spec.environment = TrainerEnvironment(assignment, *directories,
-                                        {place.host, LocalRank(assignment), seat, place.work.string(),
-                                         secrets, spec.inherited, place.python.string()},
-                                        inherited);
   spec.mark = trainer->mark_;
-  if (place.limiter != nullptr) {
+  spec.working_directory = assignment.working_directory();
+  spec.program_directory = place.program_directory;
+  const bool may_fork = parents != nullptr && parents->May(assignment);
+  // Makes the control socket, if there is to be one, and the environment that names it.
+  const auto connect = [&]() -> absl::Status {
+    if (may_wait || may_fork) {
+      if (absl::Status status = trainer->MakeControl(&spec.inherited); !status.ok()) return status;
+    }
+    if (spec.inherited >= 0 && assignment.has_container()) spec.inherited_as = kContainerControl;
+    spec.environment = TrainerEnvironment(
+        assignment, *directories,
+        {place.host, LocalRank(assignment), seat, place.work.string(), secrets,
+         spec.inherited_as >= 0 ? spec.inherited_as : spec.inherited, place.python.string()},
+        inherited);
+    return absl::OkStatus();
+  };
+  if (absl::Status status = connect(); !status.ok()) return status;
+  if (assignment.has_container()) {
+    if (absl::Status status = trainer->EnterContainer(place, assignment, *directories, &spec); !status.ok()) {
+      if (spec.inherited >= 0) close(spec.inherited);
+      return status;
+    }
+  }
+  if (place.limiter != nullptr && !trainer->is_apart()) {
     auto confinement =
         place.limiter->Confine(assignment.id(), spec.mark, {assignment.cpus(), assignment.memory_gib()});
     if (!confinement.ok()) {
@@ -110,13 +131,29 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
     spec.setup = trainer->confinement_->Child();
     trainer->group_ = spec.setup.group;
   }
-  spec.setup.user = std::move(user);
-  spec.working_directory = assignment.working_directory();
-  spec.program_directory = place.program_directory;
-  auto process = Process::Start(
-      loop, spec,
-      {[self](Process::Stream stream, std::string_view bytes) { self->listener_->Output(stream, bytes); },
-       [self](const ProcessEnd& end) { self->listener_->Gone(end); }});
+  if (!trainer->is_apart()) {
+    spec.setup.user = std::move(user);
+  } else if (user != nullptr) {
+    spec.setup.stream_user = &trainer->user_->user();
+  }
+  const Process::Events events{
+      [self](Process::Stream stream, std::string_view bytes) { self->listener_->Output(stream, bytes); },
+      [self](const ProcessEnd& end) {
+        if (self->container_ == nullptr) return self->listener_->Gone(end);
+        self->container_->ProcessEnded(end, self->process_->IsStopping(),
+                                       [self](const ProcessEnd& program) { self->listener_->Gone(program); });
+      }};
+  absl::StatusOr<std::unique_ptr<Process>> process = absl::UnavailableError("no parent");
+  if (TrainerParent* const parent = may_fork ? parents->Find(assignment, secrets) : nullptr) {
+    process = parent->Fork(spec, trainer->control_, std::exchange(spec.inherited, -1), events);
+    trainer->forked_ = process.ok();
+    if (!process.ok()) {
+      parents->Failed(parent, assignment, process.status());
+      trainer->CloseControl();
+      if (absl::Status status = connect(); !status.ok()) return status;
+    }
+  }
+  if (!process.ok()) process = Process::Start(loop, spec, events);
   if (spec.inherited >= 0) close(spec.inherited);
   if (!process.ok()) {
     std::vector<std::string> hidden;
@@ -126,6 +163,7 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
     return absl::Status(process.status().code(), why + redactor.End());
   }
   trainer->process_ = *std::move(process);
+  if (trainer->container_ != nullptr) trainer->container_->ProcessStarted();
   if (trainer->confinement_ != nullptr)
     trainer->confinement_->Watch(trainer->process_->pid(), [self] { self->listener_->OverMemory(); });
   if (trainer->control_ >= 0)
@@ -137,6 +175,7 @@ TrainerProcess::~TrainerProcess() {
   loop_->Cancel(end_timer_);
   CloseControl();
   process_ = nullptr;
+  container_ = nullptr;
   confinement_ = nullptr;
   std::error_code ignored;
   if (!home_.empty()) std::filesystem::remove_all(home_, ignored);
@@ -154,6 +193,48 @@ absl::Status TrainerProcess::MakeHome(const TrainerPlace& place, const v1::Assig
   if (absl::Status status = homes->SetMode(0711); !status.ok()) return status;
   if (fchown(home->descriptor(), user.uid, user.gid) == 0) return absl::OkStatus();
   return FileError(home_, "cannot be given to the trainer's user", errno);
+}
+
+// REQUIRES: the spec has the trainer's own command, environment and working directory.
+absl::Status TrainerProcess::EnterContainer(const TrainerPlace& place, const v1::Assignment& assignment,
+                                            const TrialDirectories& directories, ProcessSpec* spec) {
+  if (place.containers == nullptr) return absl::FailedPreconditionError("this worker runs no containers");
+  TrialContainer::Needs needs;
+  needs.variables = ContainerVariables(assignment, !home_.empty(), spec->environment);
+  for (const std::filesystem::path& folder :
+       {directories.checkpoint, directories.model, directories.output, home_})
+    needs.mounts.push_back({folder.string(), true});
+  needs.mounts.push_back({place.python.string(), false});
+  if (assignment.has_source()) {
+    needs.working_directory = spec->working_directory;
+    needs.mounts.push_back({spec->working_directory, false});
+  }
+  for (const std::string& entry : spec->environment) {
+    if (!entry.starts_with(kChannel)) continue;
+    for (ContainerMount& mount : ChannelMounts(entry.substr(entry.find('=') + 1), place.work)) {
+      // The engine passes folders that the trial's user may not.
+      const auto above = user_ == nullptr ? std::filesystem::path() : Obstacle(user_->user(), mount.path);
+      if (!above.empty())
+        return absl::FailedPreconditionError(
+            fmt::format("{}: user {}, as whom the trial runs, has no access to {}", entry, user_->user().uid,
+                        above.string()));
+      needs.mounts.push_back(std::move(mount));
+    }
+  }
+  needs.user = user_ == nullptr ? nullptr : &user_->user();
+  needs.control = spec->inherited >= 0;
+  auto container = TrialContainer::Make(place.containers, assignment, std::move(needs));
+  if (!container.ok()) return container.status();
+  container_ = *std::move(container);
+  spec->command = container_->Command();
+  spec->environment = container_->Environment();
+  spec->working_directory = "";
+  spec->program_directory = "";
+  return absl::OkStatus();
+}
+
+std::optional<pid_t> TrainerProcess::program() const {
+  return is_apart() ? container_->program() : process_->pid();
 }
 
 absl::Status TrainerProcess::MakeControl(int* inherited) {
@@ -182,8 +263,10 @@ void TrainerProcess::ReadControl() {
   if (got <= 0) return CloseControl();
   said_.append(buffer.data(), got);
   for (size_t end; (end = said_.find('\n')) != std::string::npos;) {
+    const bool can_fork = std::string_view(said_).substr(0, end) == kForks;
     const std::optional<int64_t> level = LevelOf(std::string_view(said_).substr(0, end));
     said_.erase(0, end + 1);
+    if (can_fork) listener_->CanFork();
     if (!level.has_value()) continue;
     process_->ReadWritten();
     listener_->Waits(*level);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,14 +14,18 @@
 
 #include "absl/status/statusor.h"
 #include "winnow/v1/worker.pb.h"
+#include "worker/containers/trial_container.h"
 #include "worker/host/event_loop.h"
 #include "worker/host/limits.h"
 #include "worker/host/process.h"
 #include "worker/host/run_as.h"
+#include "worker/read_ahead.h"
 #include "worker/trainer_environment.h"
 #include "worker/trainer_place.h"
 
 namespace winnow {
+
+class TrainerParents;
 
 // The program of a rank, with its limits, its user's home and the socket on which it says that it waits for
 // its next part (docs/trainer-contract.md). It may serve several parts of a trial, one after the other; its
@@ -35,16 +40,18 @@ class TrainerProcess {
     // It has trained to `level`, has saved, and waits. All that it wrote before was passed to Output. May
     // take the process away from its owner, but not delete it.
     virtual void Waits(int64_t level) = 0;
-    virtual void OverMemory() = 0;                 // it exceeds its limit, and only a SIGKILL ends it
+    virtual void CanFork() = 0;     // it can serve as a parent (docs/trainer-contract.md, "Forking")
+    virtual void OverMemory() = 0;  // it exceeds its limit, and only a SIGKILL ends it
     virtual void Gone(const ProcessEnd& end) = 0;  // the last call; may delete the process
   };
 
   // An error is why the program did not start, as of TrainerRun::Start. `may_wait`: it gets a control socket.
-  // `listener` outlives it or is replaced.
+  // `parents`: it is forked from one of them if that is possible; null: it is not. `listener` outlives it or
+  // is replaced.
   static absl::StatusOr<std::unique_ptr<TrainerProcess>> Start(
       EventLoop* loop, const TrainerPlace& place, const v1::Assignment& assignment, const TrainerSeat& seat,
       const std::map<std::string, std::string>& secrets, std::shared_ptr<const UserLease> user, bool may_wait,
-      Listener* listener);
+      TrainerParents* parents, Listener* listener);
   ~TrainerProcess();
   TrainerProcess(const TrainerProcess&) = delete;
   TrainerProcess& operator=(const TrainerProcess&) = delete;
@@ -56,19 +63,33 @@ class TrainerProcess {
   bool HasSecrets(const std::map<std::string, std::string>& secrets) const { return secrets == secrets_; }
   // Tells the waiting program to train on to assignment.resource_to. False: it cannot be told any more.
   bool Continue(const v1::Assignment& assignment, const TrainerSeat& seat);
+  // Its process is suspended at the end of a part; `read` belongs to the next part.
+  void Suspended(ReadAhead read) { read_.emplace(std::move(read)); }
+  // Whether it is suspended between two parts.
+  bool suspended() const { return read_.has_value(); }
+  // Gives back what Suspended was given: the next part has begun. REQUIRES suspended().
+  ReadAhead TakeReadAhead() { return *std::exchange(read_, std::nullopt); }
   // Tells the program to end instead of waiting. A program that does not gets SIGTERM after a second, SIGKILL
   // after `grace` more.
   void End(EventLoop::Clock::duration grace);
 
   Process& process() { return *process_; }
+  // The id of the program; absent: not known, because a container has not started it yet, or hides it.
+  std::optional<pid_t> program() const;
+  // Whether the engine of a container limits it, and not the worker.
+  bool is_apart() const { return container_ != nullptr && container_->is_apart(); }
   const Confinement* confinement() const { return confinement_.get(); }
   const std::string& mark() const { return mark_; }     // AssignmentMark of its first part
   const Cgroup* group() const { return group_.get(); }  // null: none
   const std::shared_ptr<const UserLease>& user() const { return user_; }
+  bool is_forked() const { return forked_; }
 
  private:
   TrainerProcess(EventLoop* loop, Listener* listener) : loop_(loop), listener_(listener) {}
   absl::Status MakeHome(const TrainerPlace& place, const v1::Assignment& assignment, const TrainerUser& user);
+  absl::Status EnterContainer(const TrainerPlace& place, const v1::Assignment& assignment,
+                              const TrialDirectories& directories, ProcessSpec* spec);
+  // The program's end of the socket is *inherited, for the caller to close.
   absl::Status MakeControl(int* inherited);
   void ReadControl();
   void CloseControl();
@@ -80,13 +101,16 @@ class TrainerProcess {
   std::filesystem::path home_;  // of its user, removed with it; empty: none
   std::shared_ptr<const UserLease> user_;
   std::shared_ptr<const void> needed_;  // null: nothing
+  std::optional<ReadAhead> read_;       // while it is suspended between two parts
   std::unique_ptr<Confinement> confinement_;
   std::shared_ptr<Cgroup> group_;
+  std::unique_ptr<TrialContainer> container_;  // null: none
   std::unique_ptr<Process> process_;
   int control_ = -1;  // our end of the socket; -1: it has none, or has closed it
   EventLoop::Id control_watch_ = 0;
   std::string said_;  // the beginning of a line on it
   EventLoop::Id end_timer_ = 0;
+  bool forked_ = false;
 };
 
 }  // namespace winnow

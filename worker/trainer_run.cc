@@ -13,13 +13,16 @@
 #include "artifact/folder.h"
 #include "base/status_text.h"
 #include "fmt/format.h"
+#include "spdlog/spdlog.h"
 #include "worker/failure_cause.h"
 #include "worker/host/leftover_processes.h"
 #include "worker/host/process_tree.h"
 #include "worker/host/rank_connections.h"
 #include "worker/secrets.h"
 #include "worker/trainer_environment.h"
+#include "worker/trainer_parents.h"
 #include "worker/trial_directories.h"
+#include "worker/waiting_trainers.h"
 
 namespace winnow {
 namespace {
@@ -30,9 +33,15 @@ constexpr std::chrono::seconds kDefaultGrace(10);
 constexpr size_t kShownLineBytes = 200;
 // How long the report of a part's last level waits for the program's word that it waits.
 constexpr std::chrono::milliseconds kReportPatience(10);
+// A program may report each level up to that many in a part; then one in this time, the level that the part
+// trains to, and the last.
+constexpr int64_t kMostLevels = 50'000;
+constexpr std::chrono::seconds kSomePause(1);
 // Lines with the objective that another rank than 0 may write without a connection before it counts as a
 // separate world.
 constexpr int kLoneLines = 2;
+// How often a container is asked for the id of its program until it has one.
+constexpr std::chrono::milliseconds kProgramPause(200);
 // The first checks of a rank's connections are made whenever it has reported. After that many, at least
 // this many times the duration of a check passes before the next.
 constexpr int kPromptLooks = 10;
@@ -121,6 +130,8 @@ TrainerRun::~TrainerRun() {
   loop_->Cancel(exit_timer_);
   loop_->Cancel(limit_timer_);
   loop_->Cancel(report_timer_);
+  loop_->Cancel(suspend_timer_);
+  loop_->Cancel(usage_timer_);
   if (place_.usage != nullptr) place_.usage->Remove(assignment_.id());
 }
 
@@ -134,6 +145,8 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
   std::unique_ptr<TrainerRun> run(new TrainerRun(loop, place, assignment, seat, std::move(events)));
   run->secrets_ = *std::move(secrets);
   run->keep_ = std::move(warmth.keep);
+  run->parents_ = warmth.parents;
+  run->needed_ = std::move(warmth.needed);
   std::vector<std::string> hidden;
   for (const auto& [variable, value] : run->secrets_) hidden.push_back(value);
   if (!hidden.empty()) run->redactors_.assign(2, Redactor(hidden));
@@ -145,10 +158,17 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
   if (warmth.waiting != nullptr) {
     if (user == nullptr) user = warmth.waiting->user();
     warmth.waiting->Listen(run.get());
-    run->continued_ = warmth.waiting->HasSecrets(run->secrets_) && warmth.waiting->Continue(assignment, seat);
-    if (run->continued_) run->trainer_ = std::move(warmth.waiting);
+    const bool goes_on = warmth.waiting->HasSecrets(run->secrets_) &&
+                         (warmth.waiting->suspended() ? run->TakeOver(*warmth.waiting)
+                                                      : warmth.waiting->Continue(assignment, seat));
+    if (goes_on) {
+      run->trainer_ = std::move(warmth.waiting);
+      run->part_start_ = v1::CONTINUED;
+    }
     warmth.waiting = nullptr;
   }
+  if (GoesOnSuspended(assignment) && run->trainer_ == nullptr)
+    return absl::AbortedError("the suspended program with which the trial was to go on has ended");
   if (run->parser_.has_value() && assignment.rank() == 0 && !assignment.metrics_file().empty()) {
     const FolderName output{place.shared, directories->output.lexically_relative(place.shared)};
     run->follower_ = std::make_unique<MetricsFollower>(
@@ -164,15 +184,32 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
 }
 
 absl::Status TrainerRun::StartProgram(std::shared_ptr<const UserLease> user) {
-  auto trainer = TrainerProcess::Start(loop_, place_, assignment_, seat_, secrets_, std::move(user),
-                                       keep_ != nullptr, this);
-  if (trainer.ok()) trainer_ = *std::move(trainer);
-  return trainer.status();
+  v1::Assignment told = assignment_;
+  if (Suspends()) {
+    // It does not end at the level of a part, and is not asked to.
+    told.clear_resource_from();
+    told.clear_resource_to();
+  }
+  if (assignment_.has_container()) host_kills_before_ = HostOomKills();
+  auto trainer = TrainerProcess::Start(loop_, place_, told, seat_, secrets_, std::move(user),
+                                       keep_ != nullptr && assignment_.resumes(), parents_, this);
+  if (!trainer.ok()) return trainer.status();
+  trainer_ = *std::move(trainer);
+  part_start_ = trainer_->is_forked() ? v1::FORKED : v1::NEW_PROCESS;
+  return absl::OkStatus();
 }
 
 void TrainerRun::MeasureUsage() {
-  if (place_.usage == nullptr) return;
-  place_.usage->Add(assignment_.id(), trainer_->process().pid(), trainer_->mark(), trainer_->group());
+  loop_->Cancel(std::exchange(usage_timer_, 0));
+  if (place_.usage == nullptr || trainer_ == nullptr) return;
+  if (const std::optional<pid_t> program = trainer_->program()) {
+    place_.usage->Add(assignment_.id(), *program, trainer_->mark(), trainer_->group());
+  } else {
+    usage_timer_ = loop_->After(kProgramPause, [this] {
+      usage_timer_ = 0;
+      MeasureUsage();
+    });
+  }
 }
 
 void TrainerRun::WatchTime() {
@@ -240,8 +277,10 @@ void TrainerRun::LineOfOtherRank(std::string_view line) {
 void TrainerRun::LookForOtherRanks() {
   const auto begin = EventLoop::Clock::now();
   if (looked_enough_ || begin < next_look_) return;
+  const std::optional<pid_t> program = trainer_->program();
+  if (!program.has_value()) return;
   Process& process = trainer_->process();
-  ProcessTree tree(process.pid(), trainer_->mark());
+  ProcessTree tree(*program, trainer_->mark());
   const std::optional<bool> connected = AreConnected(tree.Find(AllProcesses()));
   looked_enough_ = connected == true;
   is_lone_ = connected == false && !process.HasUnread(Process::kStdout);
@@ -268,6 +307,8 @@ void TrainerRun::Take(const std::optional<MetricReading>& reading) {
   NoticeOfReading(*reading);
   const int64_t last = assignment_.resource_to();
   if (last > 0 && reading->resource > last) {
+    // Where it is to end instead, it may print without end.
+    if (Suspends() && (!reached_ || trainer_->process().suspended())) beyond_.push_back(*reading);
     Reached();
     return;
   }
@@ -285,9 +326,27 @@ void TrainerRun::Take(const std::optional<MetricReading>& reading) {
     metric->set_value(value);
     has_objective = has_objective || name == assignment_.objective_metric();
   }
-  Report(std::move(report));
+  const bool reaches = has_objective && reading->resource == last;
+  ReportSome(std::move(report), reaches);
   told_objective_ = told_objective_ || has_objective;
-  if (has_objective && reading->resource == last) Reached();
+  if (reaches) Reached();
+}
+
+void TrainerRun::ReportSome(v1::Report report, bool needed) {
+  if (++levels_ <= kMostLevels) return Report(std::move(report));
+  if (levels_ == kMostLevels + 1) {
+    spdlog::warn("{} has reported {} levels: from now on one a second is recorded, and the last",
+                 assignment_.id(), kMostLevels);
+  }
+  if (left_out_.has_value() && left_out_->resource() == report.resource()) {
+    left_out_->mutable_metrics()->MergeFrom(report.metrics());
+  } else {
+    left_out_ = std::move(report);
+  }
+  const auto now = EventLoop::Clock::now();
+  if (!needed && now < next_some_) return;
+  next_some_ = now + kSomePause;
+  Report(*std::exchange(left_out_, std::nullopt));
 }
 
 void TrainerRun::Report(v1::Report report) {
@@ -314,7 +373,9 @@ void TrainerRun::SendLastReport() {
 
 void TrainerRun::Reached() {
   if (std::exchange(reached_, true)) return;
-  if (!assignment_.resumes()) {
+  if (Suspends()) {
+    Suspend();
+  } else if (!assignment_.resumes()) {
     StopFor(StopReason::kBudget, grace_);
   } else {
     // The trainer must save its checkpoint and exit by itself now.
@@ -450,8 +511,47 @@ std::string TrainerRun::WithoutObjective() const {
              : "";
 }
 
+// If it has ended already, Gone comes, and decides as for any other program.
+void TrainerRun::Suspend() {
+  Process& process = trainer_->process();
+  if (stop_reason_ != StopReason::kNone || process.HasEnded()) return;
+  stop_reason_ = StopReason::kBudget;
+  process.Suspend();
+  loop_->Cancel(suspend_timer_);
+  suspend_timer_ = loop_->After(std::chrono::seconds(0), [this] {
+    suspend_timer_ = 0;
+    HandOverSuspended();
+  });
+}
+
+void TrainerRun::HandOverSuspended() {
+  if (trainer_->process().HasEnded()) return;
+  SendLastReport();
+  const v1::Outcome outcome = Judge({});
+  trainer_->Suspended({std::move(redactors_), std::move(lines_), *std::move(parser_), std::move(beyond_)});
+  keep_(std::move(trainer_));
+  const auto ended = events_.ended;
+  ended(outcome);
+}
+
+bool TrainerRun::TakeOver(TrainerProcess& waiting) {
+  if (waiting.process().HasEnded()) return false;
+  ReadAhead read = waiting.TakeReadAhead();
+  redactors_ = std::move(read.redactors);
+  lines_ = std::move(read.lines);
+  parser_ = std::move(read.parser);
+  // Not from within Start: what it has printed beyond the last part is reported before anything else.
+  suspend_timer_ = loop_->After(std::chrono::seconds(0), [this, beyond = std::move(read.beyond)] {
+    suspend_timer_ = 0;
+    for (const MetricReading& reading : beyond) Take(reading);
+    if (!reached_) trainer_->process().Resume();
+  });
+  return true;
+}
+
 void TrainerRun::StopFor(StopReason reason, EventLoop::Clock::duration grace) {
   if (trainer_ == nullptr) return;  // the part has ended: its program waits
+  loop_->Cancel(std::exchange(suspend_timer_, 0));
   Process& process = trainer_->process();
   if (stop_reason_ == StopReason::kNone && !process.HasEnded()) stop_reason_ = reason;
   process.Stop(grace);
@@ -482,11 +582,14 @@ void TrainerRun::Waits(int64_t level) {
   ended(outcome);
 }
 
+void TrainerRun::CanFork() {
+  if (parents_ != nullptr) parents_->Offer(assignment_, secrets_, needed_);
+}
+
 absl::Status TrainerRun::StartAnew() {
   if (place_.usage != nullptr) place_.usage->Remove(assignment_.id());
   std::shared_ptr<const UserLease> user = trainer_->user();
   trainer_ = nullptr;
-  continued_ = false;
   absl::Status status = StartProgram(std::move(user));
   if (status.ok()) MeasureUsage();
   return status;
@@ -499,6 +602,7 @@ void TrainerRun::EndOutput() {
   }
   if (parser_.has_value()) lines_.End([this](std::string_view line) { Line(line); });
   if (follower_ != nullptr) follower_->End();
+  if (left_out_.has_value()) Report(*std::exchange(left_out_, std::nullopt));
   SendLastReport();
 }
 
@@ -520,15 +624,22 @@ void TrainerRun::Gone(const ProcessEnd& end) {
 }
 
 std::string TrainerRun::OutOfMemory(const ProcessEnd& end, const std::string& words) const {
+  const bool killed = stop_reason_ == StopReason::kNone && end.exit_code == 128 + SIGKILL;
+  if (trainer_ != nullptr && trainer_->is_apart()) {
+    if (!killed || HostOomKills() == host_kills_before_) return "";
+    return assignment_.memory_gib() > 0
+               ? fmt::format("out of memory: killed at its limit of {:g} GiB", assignment_.memory_gib())
+               : "out of memory: the kernel killed it because the host ran out of memory";
+  }
   const Confinement* const confinement = trainer_ == nullptr ? nullptr : trainer_->confinement();
   if (confinement == nullptr) return "";
-  const bool killed = stop_reason_ == StopReason::kNone && end.exit_code == 128 + SIGKILL;
   return confinement->OutOfMemory(end.exit_code != 0, killed, words);
 }
 
 v1::Outcome TrainerRun::Judge(const ProcessEnd& end) const {
   v1::Outcome outcome;
   outcome.set_exit_code(end.exit_code);
+  outcome.set_part_start(part_start_);
   SetTime(start_time_, outcome.mutable_start_time());
   SetTime(absl::Now(), outcome.mutable_end_time());
   const bool budget =

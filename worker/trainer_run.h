@@ -31,13 +31,19 @@
 
 namespace winnow {
 
-// What a part has to do with waiting programs.
+class TrainerParents;
+
+// What a part has to do with programs that wait, and with parents.
 struct TrainerWarmth {
   // The trial's program, if it waits at resource_from for an assignment like this one; else null.
   std::unique_ptr<TrainerProcess> waiting = nullptr;
   // Takes the program over when it has trained to resource_to and waits; called before `ended`. Null: it is
   // not offered to wait.
   std::function<void(std::unique_ptr<TrainerProcess>)> keep = nullptr;
+  // From which its program is forked if that is possible; outlive the run. Null: a process is started.
+  TrainerParents* parents = nullptr;
+  // What its program needs as long as it runs, such as its source; a parent needs it too.
+  std::shared_ptr<const void> needed = nullptr;
 };
 
 // One running assignment: its process under the trainer contract, its reports and logs, and its outcome.
@@ -45,7 +51,8 @@ struct TrainerWarmth {
 class TrainerRun : public RankRun, private TrainerProcess::Listener {
  public:
   // An error is why the assignment failed before its process ran: RESOURCE_EXHAUSTED if the machine is at
-  // fault, otherwise the trainer. `user`: null: the worker's own. `place` outlives the run.
+  // fault; ABORTED: it was to go on with a suspended program, which is gone; otherwise the trainer. `user`:
+  // null: the worker's own. `place` outlives the run.
   static absl::StatusOr<std::unique_ptr<TrainerRun>> Start(EventLoop* loop, const TrainerPlace& place,
                                                            const v1::Assignment& assignment,
                                                            const TrainerSeat& seat, Events events,
@@ -55,7 +62,7 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
 
   void Stop(Why why) override;
   void Kill(Why why) override;
-  bool continued() const override { return continued_; }
+  v1::PartStart part_start() const override { return part_start_; }
 
  private:
   enum class StopReason { kNone, kBudget, kUnwanted, kLeaving, kTimeLimit, kMemory };
@@ -69,16 +76,26 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   void WatchTime();
   void Output(Process::Stream stream, std::string_view bytes) override;
   void Waits(int64_t level) override;
+  void CanFork() override;
   void OverMemory() override;
   // Keeps output without secrets.
   void Keep(Process::Stream stream, std::string_view bytes);
   void Line(std::string_view line);
   void Take(const std::optional<MetricReading>& reading);
+  // Leaves the report out where the program reports more levels than are worth it; `needed`: never.
+  void ReportSome(v1::Report report, bool needed);
   void Report(v1::Report report);
   void SendLastReport();
   void LineOfOtherRank(std::string_view line);
   void LookForOtherRanks();
   void Reached();
+  // Whether the program is suspended at the end of the part.
+  bool Suspends() const { return keep_ != nullptr && !assignment_.resumes(); }
+  void Suspend();
+  void HandOverSuspended();
+  // Takes what was read of a suspended program, which goes on as soon as Start has returned. False: it has
+  // ended.
+  bool TakeOver(TrainerProcess& waiting);
   void Notice(v1::JobNotice::Kind kind, const std::string& text);
   void NoticeOfLevel(int64_t level);
   void NoticeOfWorlds();
@@ -91,7 +108,10 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   void StopFor(StopReason reason, EventLoop::Clock::duration grace);
   void Gone(const ProcessEnd& end) override;
   // A program that was to go on, and ended without a word, had died while it waited.
-  bool DiedWaiting() const { return continued_ && !wrote_ && stop_reason_ == StopReason::kNone; }
+  bool DiedWaiting() const {
+    return part_start_ == v1::CONTINUED && assignment_.resumes() && !wrote_ &&
+           stop_reason_ == StopReason::kNone;
+  }
   absl::Status StartAnew();
   void EndOutput();
   // Returns the sentence if lack of memory ended it; otherwise empty.
@@ -126,15 +146,24 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   std::optional<LogKeeper> stderr_;
   std::map<std::string, std::string> secrets_;                 // variables and values
   std::function<void(std::unique_ptr<TrainerProcess>)> keep_;  // TrainerWarmth::keep
-  bool continued_ = false;                                     // a waiting program goes on with it
+  TrainerParents* parents_ = nullptr;                          // TrainerWarmth::parents
+  std::shared_ptr<const void> needed_;                         // TrainerWarmth::needed
+  v1::PartStart part_start_ = v1::NEW_PROCESS;
   bool wrote_ = false;                       // the program has written something in this part
+  std::vector<MetricReading> beyond_;        // Suspends: readings of levels above resource_to
+  EventLoop::Id suspend_timer_ = 0;          // of what follows a TakeOver or a Suspend
   std::unique_ptr<TrainerProcess> trainer_;  // null: it waits, and was handed over
   bool reached_ = false;                     // it has reported resource_to
   std::optional<v1::Report> last_report_;    // of resource_to, not sent yet
   EventLoop::Id report_timer_ = 0;
+  int64_t levels_ = 0;                        // with values, in this part
+  std::optional<v1::Report> left_out_;        // the newest that was not reported
+  EventLoop::Clock::time_point next_some_{};  // when the next may be reported that is not needed
   StopReason stop_reason_ = StopReason::kNone;
   EventLoop::Id exit_timer_ = 0;
   EventLoop::Id limit_timer_ = 0;  // of max_attempt_time
+  EventLoop::Id usage_timer_ = 0;  // until the program of a container is known
+  int64_t host_kills_before_ = 0;  // HostOomKills before its container; without one not used
 };
 
 }  // namespace winnow

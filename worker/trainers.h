@@ -30,8 +30,8 @@ class RankRun {
   virtual void Stop(Why why) = 0;
   // Sends SIGKILL at once.
   virtual void Kill(Why why) = 0;
-  // Whether it goes on in a program that waited, instead of a new one.
-  virtual bool continued() const { return false; }
+  // How its program started.
+  virtual v1::PartStart part_start() const { return v1::NEW_PROCESS; }
 };
 
 // Runs assignments for an agent: ProcessTrainers as processes, a simulation without any. All callbacks come
@@ -43,6 +43,9 @@ class Trainers {
   };
   virtual ~Trainers() = default;
 
+  // `tell` is called with the id of an assignment that is prepared, and what is done for it (Rank.preparing).
+  virtual void TellPreparing(
+      std::function<void(const std::string& assignment_id, std::string what)> /*tell*/) {}
   // Prepares the folders of the assignment's process and its initial checkpoint. An error is not the
   // trainer's fault: UNAVAILABLE if something from the server or the network, or a port, is missing; ABORTED:
   // the setup of the job's source failed; any other error is this machine's.
@@ -51,15 +54,18 @@ class Trainers {
   // The assignment is no longer wanted: that Prepare has no further effect, but its callback may still come.
   virtual void AbandonPrepare(const std::string& /*assignment_id*/) {}
   // REQUIRES: it was prepared. `assignment` as it is now, with its final master_port, if any. An error is why
-  // it failed before its process ran: RESOURCE_EXHAUSTED if the machine is at fault, otherwise the trainer.
+  // it failed before its process ran: RESOURCE_EXHAUSTED if the machine is at fault; ABORTED if neither is,
+  // because the suspended program with which it was to go on is gone: it is handed back; otherwise the
+  // trainer.
   virtual absl::StatusOr<std::unique_ptr<RankRun>> Start(const v1::Assignment& assignment,
                                                          RankRun::Events events) = 0;
   // Stores the trial's current model folder in the artifact store; tries again when the server asks again.
   // Calls `failed` with the reason if another try would fail in the same way.
   virtual void StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string reason)> failed) = 0;
 
-  // Programs of parts that have FINISHED, which wait for the next part of their trial. Start goes on with one
-  // where it fits. They have no slot, and no assignment names them.
+  // Programs of parts that have FINISHED, which wait for the next part of their trial, and, as trial 0,
+  // parents from which programs of a job are forked. Start goes on with one where it fits. They have no slot,
+  // and no assignment names them.
   virtual std::vector<v1::WaitingTrainer> Waiting() const { return {}; }
   // Ends the one of that trial, if it waits at that level.
   virtual void LetGo(const v1::WaitingTrainer& /*trainer*/) {}

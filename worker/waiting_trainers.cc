@@ -7,8 +7,10 @@
 #include <fstream>
 #include <string>
 
+#include "base/mutant.h"
 #include "fmt/format.h"
 #include "spdlog/spdlog.h"
+#include "worker/host/process_tree.h"
 
 namespace winnow {
 namespace {
@@ -29,19 +31,31 @@ int64_t BytesIn(const std::string& path, std::string_view name) {
   return 0;
 }
 
-bool IsShortOfMemory() {
-  const int64_t all = BytesIn("/proc/meminfo", "MemTotal");
-  const int64_t free = BytesIn("/proc/meminfo", "MemAvailable");
-  return all > 0 && free > 0 && static_cast<double>(free) < kLeastFree * static_cast<double>(all);
-}
-
 // What is the same in two parts of a trial if one program can serve both.
 v1::Assignment WithoutPart(v1::Assignment assignment) {
-  for (const char* name : {"id", "attempt", "resource_from", "resource_to", "master_address", "master_port",
-                           "peers", "keep_checkpoints", "max_attempt_time", "grace_period", "metrics"}) {
+  for (const char* name :
+       {"id", "attempt", "resource_from", "resource_to", "master_address", "master_port", "peers",
+        "keep_checkpoints", "max_attempt_time", "grace_period", "metrics", "warm"}) {
     assignment.GetReflection()->ClearField(&assignment, v1::Assignment::descriptor()->FindFieldByName(name));
   }
   return assignment;
+}
+
+// A forked process shares memory with its parent.
+int64_t PrivateMemoryOf(pid_t pid) {
+  return BytesIn(fmt::format("/proc/{}/smaps_rollup", pid), "Private_Dirty");
+}
+
+// A suspended program may be a shell whose child is the trainer. All programs are not looked through for
+// those that wait, which would take longer than some of their parts.
+int64_t MemoryOf(TrainerProcess& trainer) {
+  const pid_t pid = trainer.program().value_or(trainer.process().pid());
+  if (trainer.is_forked()) return PrivateMemoryOf(pid);
+  if (!trainer.suspended()) return AnonymousMemoryOf(pid);
+  int64_t bytes = 0;
+  for (const pid_t process : ProcessTree(pid, trainer.mark()).Find(AllProcesses()))
+    bytes += AnonymousMemoryOf(process);
+  return bytes;
 }
 
 }  // namespace
@@ -52,11 +66,12 @@ class WaitingTrainers::Trainer : public TrainerProcess::Listener {
       : all_(all),
         assignment_(std::move(assignment)),
         process_(std::move(process)),
-        bytes_(AnonymousMemoryOf(process_->process().pid())) {
+        bytes_(MemoryOf(*process_)) {
     process_->Listen(this);
   }
 
   const v1::Assignment& assignment() const { return assignment_; }
+  bool suspended() const { return process_->suspended(); }
   TrainerProcess& process() { return *process_; }
   std::unique_ptr<TrainerProcess> Release() { return std::move(process_); }
   int64_t bytes() const { return bytes_; }
@@ -68,6 +83,7 @@ class WaitingTrainers::Trainer : public TrainerProcess::Listener {
  private:
   void Output(Process::Stream /*stream*/, std::string_view /*bytes*/) override {}  // no part has written it
   void Waits(int64_t /*level*/) override {}
+  void CanFork() override {}
   void OverMemory() override { process_->process().Stop(std::chrono::seconds(0)); }
   void Gone(const ProcessEnd& /*end*/) override {
     spdlog::debug("the waiting trainer of {} has ended", Name());
@@ -86,6 +102,12 @@ class WaitingTrainers::Trainer : public TrainerProcess::Listener {
   const int64_t bytes_;
 };
 
+bool IsShortOfMemory() {
+  const int64_t all = BytesIn("/proc/meminfo", "MemTotal");
+  const int64_t free = BytesIn("/proc/meminfo", "MemAvailable");
+  return all > 0 && free > 0 && static_cast<double>(free) < kLeastFree * static_cast<double>(all);
+}
+
 int64_t AnonymousMemoryOf(pid_t pid) { return BytesIn(fmt::format("/proc/{}/status", pid), "RssAnon"); }
 
 WaitingTrainers::WaitingTrainers(EventLoop* loop, WarmLimits limits) : loop_(loop), limits_(limits) {}
@@ -95,30 +117,46 @@ WaitingTrainers::~WaitingTrainers() { loop_->Cancel(memory_timer_); }
 bool MayWaitAfter(const v1::Assignment& part) {
   if (part.warm() == v1::TrainerSpec::OFF) return false;
   if (!part.gpus().empty() && part.warm() != v1::TrainerSpec::GPU) return false;
+  // A pipe belongs to one part.
+  const auto piped = [](const auto& channel) { return channel.channel().mode() == "pipe"; };
+  if (std::any_of(part.channels().begin(), part.channels().end(), piped)) return false;
   return part.resumes() && part.resource_to() > 0 && part.world_size() <= 1 && !part.has_repeat();
 }
 
+bool MaySuspendAfter(const v1::Assignment& part) {
+  return part.warm() == v1::TrainerSpec::SUSPEND && !part.resumes() && part.resource_to() > 0 &&
+         part.world_size() <= 1 && !part.has_repeat() && part.gpus().empty() && !part.has_container() &&
+         part.metrics_file().empty();
+}
+
+bool GoesOnSuspended(const v1::Assignment& part) { return !part.resumes() && part.resource_from() > 0; }
+
 bool CanGoOn(const v1::Assignment& before, const v1::Assignment& next) {
-  const bool follows = before.attempt() + 1 == next.attempt() && before.resource_to() == next.resource_from();
+  const bool follows =
+      (before.attempt() + 1 == next.attempt() && before.resource_to() == next.resource_from()) ||
+      WINNOW_MUTANT("a suspended program goes on from any level");
   const bool has_more = next.resource_to() == 0 || next.resource_to() > next.resource_from();
   return follows && has_more && !next.has_restore() &&
          google::protobuf::util::MessageDifferencer::Equals(WithoutPart(before), WithoutPart(next));
 }
 
 bool WaitingTrainers::MayWait(const v1::Assignment& assignment) const {
-  return limits_.trainers > 0 && !leaving_ && MayWaitAfter(assignment);
+  return limits_.trainers > 0 && !leaving_ && (MayWaitAfter(assignment) || MaySuspendAfter(assignment));
 }
 
-void WaitingTrainers::Keep(const v1::Assignment& assignment, std::unique_ptr<TrainerProcess> trainer) {
+void WaitingTrainers::Keep(const v1::Assignment& assignment, std::unique_ptr<TrainerProcess> trainer,
+                           int64_t others) {
   trainers_.emplace_back(this, assignment, std::move(trainer));
-  spdlog::debug("the trainer of {} waits", trainers_.back().Name());
+  spdlog::debug("the trainer of {} {}", trainers_.back().Name(),
+                trainers_.back().suspended() ? "is suspended" : "waits");
   if (leaving_) return LetGoAll(true);
-  double bytes = 0;
+  auto bytes = static_cast<double>(others);
   for (const Trainer& waiting : trainers_) bytes += static_cast<double>(waiting.bytes());
   while (!trainers_.empty() && (static_cast<int>(trainers_.size()) > limits_.trainers ||
                                 (limits_.memory_gib > 0 && bytes > limits_.memory_gib * kGibibyte))) {
-    bytes -= static_cast<double>(trainers_.front().bytes());
-    End(trainers_.begin());
+    const auto spared = BestSpared();
+    bytes -= static_cast<double>(spared->bytes());
+    End(spared);
   }
   if (memory_timer_ == 0 && !trainers_.empty())
     memory_timer_ = loop_->After(kMemoryPause, [this] { LookAtMemory(); });
@@ -128,8 +166,8 @@ void WaitingTrainers::LookAtMemory() {
   memory_timer_ = 0;
   if (trainers_.empty()) return;
   if (IsShortOfMemory()) {
-    spdlog::info("the host is short of memory: the waiting trainer of {} is ended", trainers_.front().Name());
-    KillOldest();
+    spdlog::info("the host is short of memory: the waiting trainer of {} is ended", BestSpared()->Name());
+    KillOne();
   }
   if (!trainers_.empty()) memory_timer_ = loop_->After(kMemoryPause, [this] { LookAtMemory(); });
 }
@@ -156,6 +194,7 @@ std::vector<v1::WaitingTrainer> WaitingTrainers::List() const {
     entry.set_job_id(waiting.assignment().job_id());
     entry.set_trial(waiting.assignment().trial());
     entry.set_resource(waiting.assignment().resource_to());
+    entry.set_suspended(waiting.suspended());
   }
   return list;
 }
@@ -175,15 +214,33 @@ void WaitingTrainers::LetGoAll(bool leaves) {
   while (!trainers_.empty()) End(trainers_.begin());
 }
 
-bool WaitingTrainers::KillOldest() {
-  std::list<Trainer>& oldest = ending_.empty() ? trainers_ : ending_;
-  if (oldest.empty()) return false;
-  oldest.pop_front();
+bool WaitingTrainers::KillOne() {
+  if (!ending_.empty()) {
+    ending_.pop_front();
+    return true;
+  }
+  if (trainers_.empty()) return false;
+  trainers_.erase(BestSpared());
   return true;
 }
 
+// What a suspended program has trained is lost with it.
+std::list<WaitingTrainers::Trainer>::iterator WaitingTrainers::BestSpared() {
+  const auto loss = [](const Trainer& waiting) {
+    return waiting.suspended() ? waiting.assignment().resource_to() : 0;
+  };
+  return std::min_element(
+      trainers_.begin(), trainers_.end(),
+      [&loss](const Trainer& one, const Trainer& other) { return loss(one) < loss(other); });
+}
+
+// A suspended program is killed: it has nothing to save from which it could resume, and must not train on.
 void WaitingTrainers::End(std::list<Trainer>::iterator trainer) {
-  trainer->process().End(kWaitingGrace);
+  if (trainer->suspended()) {
+    trainer->process().process().Stop(std::chrono::seconds(0));
+  } else {
+    trainer->process().End(kWaitingGrace);
+  }
   ending_.splice(ending_.end(), trainers_, trainer);
 }
 

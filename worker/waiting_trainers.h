@@ -19,8 +19,10 @@ struct WarmLimits {
 };
 
 // The programs of paused trials that wait for the next part of their trial. They hold no slot and no port.
-// Beyond the limits, and when the host is short of memory, those that have waited longest are ended; their
-// trials have checkpoints. Lives on the loop's thread. Its destructor leaves no process behind.
+// Some are suspended instead: they cannot resume, and their trials have no checkpoint but them. Beyond the
+// limits, and when the host is short of memory, those that have waited longest are ended, and of the
+// suspended ones, which come last, those that have trained least. Lives on the loop's thread. Its destructor
+// leaves no process behind.
 class WaitingTrainers {
  public:
   WaitingTrainers(EventLoop* loop, WarmLimits limits);
@@ -28,10 +30,12 @@ class WaitingTrainers {
   WaitingTrainers(const WaitingTrainers&) = delete;
   WaitingTrainers& operator=(const WaitingTrainers&) = delete;
 
-  // Whether the program of an assignment is offered to wait: MayWaitAfter it, and within the limits.
+  // Whether the program of an assignment is offered to wait, or suspended: MayWaitAfter it or MaySuspendAfter
+  // it, and within the limits.
   bool MayWait(const v1::Assignment& assignment) const;
-  // The program has trained to assignment.resource_to and waits.
-  void Keep(const v1::Assignment& assignment, std::unique_ptr<TrainerProcess> trainer);
+  // The program has trained to assignment.resource_to and waits, or is suspended. `others`: memory, in bytes,
+  // of what else counts in the limit.
+  void Keep(const v1::Assignment& assignment, std::unique_ptr<TrainerProcess> trainer, int64_t others = 0);
   // Returns the program of the assignment's trial if it waits where the assignment begins, is of the attempt
   // before, and was started in the same way; otherwise null, and ends the program that waits for that trial.
   std::unique_ptr<TrainerProcess> Take(const v1::Assignment& assignment);
@@ -39,12 +43,13 @@ class WaitingTrainers {
   std::vector<v1::WaitingTrainer> List() const;  // those that have waited longest first
   void LetGo(const v1::WaitingTrainer& trainer);
   void LetGoAll(bool leaves);
-  // Ends the program that has waited longest, and all that is its own, before it returns. False: none waits.
-  bool KillOldest();
+  // Ends the program that can best be spared, and all that is its own, before it returns. False: none waits.
+  bool KillOne();
 
  private:
   class Trainer;
 
+  std::list<Trainer>::iterator BestSpared();  // REQUIRES one waits
   void End(std::list<Trainer>::iterator trainer);
   void LookAtMemory();
 
@@ -62,7 +67,14 @@ bool CanGoOn(const v1::Assignment& before, const v1::Assignment& next);
 // Whether a program may wait after a part: a single rank that resumes, trains to a level, and keeps no device
 // that its job does not let it keep.
 bool MayWaitAfter(const v1::Assignment& part);
+// Whether the program of a part that cannot resume is suspended at its level: its job wants it, it is a
+// single rank, and it has no device.
+bool MaySuspendAfter(const v1::Assignment& part);
+// Whether the part can only be trained by the suspended program of the part before.
+bool GoesOnSuspended(const v1::Assignment& part);
 
+// Whether the host has so little memory left that programs which train nothing are ended.
+bool IsShortOfMemory();
 // Returns the memory of a process that it shares with no file, in bytes; 0: it is gone.
 int64_t AnonymousMemoryOf(pid_t pid);
 

@@ -9,6 +9,10 @@
         winnow.report(epoch, loss=loss)
         if winnow.should_stop():
             break
+
+With this as the last line of the script, and "warm": "FORK" in the job, the imports above it run once for many trials:
+
+    winnow.serve(main)
 """
 
 import json
@@ -18,7 +22,7 @@ import signal
 import sys
 import threading
 
-__all__ = ["report", "resume", "save", "should_stop", "hyperparameters"]
+__all__ = ["report", "resume", "save", "serve", "should_stop", "hyperparameters"]
 
 _reported = None
 _stopping = threading.Event()
@@ -117,5 +121,162 @@ def hyperparameters():
     return json.loads(os.environ.get("SM_HPS", "{}"))
 
 
+def serve(main):
+    """Calls main() and gives what it returns. The job's "warm": "FORK" lets a worker run what comes before serve once,
+    in a process that then forks one for each new trial; main() is called in these only.
+
+    So before serve import modules and no more: read arguments, environment and hyperparameters in main, start no
+    thread, and use no GPU. Without Winnow around it, it just calls main()."""
+    parent = os.environ.get("WINNOW_PARENT_FD")
+    problem = _obstacle()
+    if parent is not None:
+        if problem:
+            sys.exit(f"winnow_trainer.serve: {problem}")
+        _serve(int(parent))  # returns in the processes of trials
+    elif os.environ.get("WINNOW_CONTROL_FD"):
+        if problem:
+            print(f"winnow_trainer.serve: {problem}, so every trial starts a process", file=sys.stderr, flush=True)
+        else:
+            _tell(int(os.environ["WINNOW_CONTROL_FD"]), "forks\n")
+    return main()
+
+
+def _obstacle():
+    """Why a fork of this process would not be a good trainer; "": it would."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        return "CUDA is in use before serve"
+    return "a thread runs before serve" if threading.active_count() > 1 else ""
+
+
+def _tell(descriptor, text):
+    try:
+        os.write(descriptor, text.encode())
+    except OSError:
+        pass
+
+
+def _serve(descriptor):
+    """Forks a process for each request until there are no more, and then ends this one; returns in each of them."""
+    import socket  # a program that does not serve is spared this, and ctypes below
+    if _stopping.is_set():
+        os._exit(0)
+    on_term = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.set_inheritable(descriptor, False)
+    requests = socket.socket(fileno=descriptor)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    _tell(descriptor, "ready")
+    while True:
+        try:
+            _, files, _, _ = socket.recv_fds(requests, 64, 4)
+        except OSError:
+            files = []
+        if len(files) != 4:
+            os._exit(0)
+        if _fork(files):
+            requests.close()
+            signal.signal(signal.SIGTERM, on_term)
+            return
+        for file in files:
+            os.close(file)
+
+
+def _fork(files):
+    """Whether this is the new process. It is a child of the worker, because the one between has ended."""
+    left, leaves = os.pipe()
+    between = os.fork()
+    if between == 0:
+        if os.fork() != 0:
+            os._exit(0)
+        os.close(leaves)
+        if os.read(left, 1) == b"x":
+            try:
+                _become(files)
+                os.close(left)
+                return True
+            except Exception as problem:  # whatever it is, the worker starts a process instead
+                _tell(files[3], "refused " + " ".join(f"{type(problem).__name__}: {problem}".split()) + "\n")
+        os._exit(126)
+    os.waitpid(between, 0)
+    os.write(leaves, b"x")
+    os.close(left)
+    os.close(leaves)
+    return False
+
+
+def _become(files):
+    """Takes over the environment, the arguments and the streams of a trial."""
+    global _reported
+    plan, output, error, control = files
+    with os.fdopen(os.dup(plan), "rb") as file:
+        fields = [os.fsdecode(field) for field in file.read().split(b"\0")[:-1]]
+    worker, directory, words = int(fields[0]), fields[1], int(fields[2])
+    command, environment = fields[3:3 + words], dict(entry.split("=", 1) for entry in fields[3 + words:])
+    arguments = _arguments_of(command)
+    import ctypes
+    libc = ctypes.CDLL(None, use_errno=True)
+    _write_mark(ctypes, libc, environment["WINNOW_ASSIGNMENT"])
+    if directory:
+        os.chdir(directory)
+    os.dup2(output, 1)
+    os.dup2(error, 2)
+    os.setsid()
+    if libc.prctl(1, signal.SIGKILL, 0, 0, 0) != 0 or os.getppid() != worker:  # PR_SET_PDEATHSIG
+        raise RuntimeError("the process would not be the worker's own")
+    os.write(control, b"forked\n")
+    order = b""
+    while order != b"go\n":  # the worker sets the limits meanwhile
+        got = os.read(control, 3 - len(order))
+        if not got:
+            os._exit(126)
+        order += got
+    if "WINNOW_CONTROL_FD" in environment:
+        environment["WINNOW_CONTROL_FD"] = str(control)
+        os.set_inheritable(control, True)
+    else:
+        os.close(control)
+    for file in (plan, output, error):
+        os.close(file)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv[1:] = arguments
+    _reported = None
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed()  # as every new process has; the module random does it by itself
+
+
+def _arguments_of(command):
+    """The arguments of the program in the command, which must be this one, as it was started."""
+    with open("/proc/self/cmdline", "rb") as file:
+        words = [os.fsdecode(word) for word in file.read().split(b"\0")[:-1]]
+    own = words[:len(words) - _argument_count]
+    for count in range(len(own), 0, -1):  # fewer where the system has put the interpreter before the command
+        first, *rest = own[len(own) - count:]
+        if rest == command[1:count] and first in (command[0], _found(command[0])):
+            return command[count:]
+    raise RuntimeError(f"the command is not this program alone: {' '.join(command[:3])}")
+
+
+def _found(program):
+    return program if "/" in program else shutil.which(program)
+
+
+def _write_mark(ctypes, libc, assignment):
+    """The worker finds the processes of an assignment by this variable as the system shows it, which is as it was when
+    the program was started: it is written over, in place."""
+    libc.getenv.restype = ctypes.c_void_p
+    shown = libc.getenv(b"WINNOW_ASSIGNMENT")
+    value = os.fsencode(assignment)
+    if not shown or len(ctypes.string_at(shown)) < len(value):
+        raise RuntimeError("WINNOW_ASSIGNMENT has changed")
+    ctypes.memmove(shown, value + b"\0", len(value) + 1)
+    with open("/proc/self/environ", "rb") as file:
+        if b"WINNOW_ASSIGNMENT=" + value not in file.read().split(b"\0"):
+            raise RuntimeError("WINNOW_ASSIGNMENT has moved")
+
+
+_argument_count = len(sys.argv) - 1
 if os.environ.get("WINNOW_ASSIGNMENT"):
     _watch_signal()

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,33 @@ struct SubmitOptions {
 };
 // Starts the job of the file.
 Exit Submit(Session& session, const SubmitOptions& options);
+// The same for a spec that has been checked; `file` and `name` do not count.
+Exit SubmitSpec(Session& session, v1::TuningJobSpec spec, const SubmitOptions& options);
 
-Exit ListJobs(Session& session, int64_t limit);  // 0: all
+struct ListOptions {
+  int64_t limit = 0;                         // 0: all
+  std::vector<std::string> tags;             // only jobs that have all of these
+  std::vector<v1::TuningJob::State> states;  // empty: all
+  std::string search;                        // "": all
+};
+Exit ListJobs(Session& session, const ListOptions& options);
 Exit DescribeJob(Session& session, const std::string& job);
 Exit StopJob(Session& session, const std::string& job);
 Exit DeleteJob(Session& session, const std::string& job);
+
+struct AnnotateOptions {
+  std::string job;
+  int64_t trial = 0;                // 0: the job itself
+  std::vector<std::string> tags;    // to add
+  std::vector<std::string> untags;  // to remove
+  std::optional<std::string> note;  // replaces the note; "": none
+};
+// Changes the tags and the note of a job or a trial; without a change, prints them.
+Exit Annotate(Session& session, const AnnotateOptions& options);
+// "a, b"; "": it has no tags.
+std::string TagsText(const v1::Annotation& annotation);
+// The tags and the note as lines of a description; "" if there are none.
+std::string AnnotationLines(const Terminal& out, const v1::Annotation& annotation);
 
 // Returns the current rungs of a job's brackets, a line each; "" if it has none.
 std::string BracketsText(const Session& session, const v1::TuningJob& job);
@@ -49,6 +72,7 @@ struct TrialsOptions {
   std::string job;
   std::string sort;                      // a column; " desc" reverses; "": by number
   std::vector<v1::Trial::State> states;  // empty: all
+  std::vector<std::string> tags;         // only trials that have all of these
   int64_t limit = 0;                     // 0: all
 };
 // Returns the columns by which trials can be sorted.
@@ -124,11 +148,13 @@ struct PlanOptions {
   int64_t gpus = -1;           // likewise; -1: as many as the job needs
   double unit_seconds = 0;     // 0: no estimate
   double startup_seconds = 0;  // of every part, before its first unit
+  std::string like = "";       // a job on the server whose units and parts cost what these will; "": none
   bool suggest_ranges = false;
   std::vector<std::string> from;  // jobs to suggest ranges from; empty: the newest that fit
 };
 
-// Prints what the job file would run: brackets, rungs, totals and an estimate of the time. Needs no server.
+// Prints what the job file would run: brackets, rungs, totals and an estimate of the time. Needs no server
+// without `like`.
 // With suggest_ranges it prints instead which ranges earlier jobs on the server speak for, with the reasons,
 // and the parameters of a job file that has them.
 Exit ShowPlan(Session& session, const PlanOptions& options);

@@ -23,7 +23,7 @@ bool MayCome(const v1::TuningJob& job) {
          absl::Now() - absl::FromUnixSeconds(job.end_time().seconds()) < absl::Minutes(1);
 }
 
-std::string Json(const v1::Artifact& artifact, const std::string& kind, const std::string& folder) {
+std::string DownloadJson(const v1::Artifact& artifact, const std::string& kind, const std::string& folder) {
   nlohmann::ordered_json json;
   json["job_id"] = artifact.job_id();
   json["trial"] = artifact.trial();
@@ -77,7 +77,7 @@ Exit Download(Session& session, const DownloadOptions& options) {
   }
   if (!status.ok()) return status;
   if (session.output == Output::kJson) {
-    session.out.Print(Json(*artifact, kind, options.folder));
+    session.out.Print(DownloadJson(*artifact, kind, options.folder));
     return kSuccess;
   }
   session.out.Print(fmt::format("{} of trial {} of {}: {}, {} in {}\n", kind, artifact->trial(),

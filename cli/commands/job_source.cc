@@ -68,14 +68,19 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
 absl::StatusOr<v1::TuningJobSpec> LoadJob(const std::string& path, const std::string& name) {
   const auto text = ReadFile(path);
   if (!text.ok()) return text.status();
-  ParsedJobFile job = ParseJobFile(*text);
-  std::vector<Violation> violations = std::move(job.violations);
-  const bool readable = violations.empty() || job.spec.ByteSizeLong() > 0;
-
   std::error_code ignored;
   const std::filesystem::path folder =
       path == "-" ? std::filesystem::current_path(ignored)
                   : std::filesystem::absolute(std::filesystem::path(path), ignored).parent_path();
+  return CheckedJob(*text, Shown(path), folder, name);
+}
+
+absl::StatusOr<v1::TuningJobSpec> CheckedJob(const std::string& text, const std::string& shown,
+                                             const std::filesystem::path& folder, const std::string& name) {
+  ParsedJobFile job = ParseJobFile(text);
+  std::vector<Violation> violations = std::move(job.violations);
+  const bool readable = violations.empty() || job.spec.ByteSizeLong() > 0;
+
   const bool ours = job.spec.working_directory().empty();
   job.spec.set_working_directory((folder / job.spec.working_directory()).lexically_normal().string());
   if (ours) job.spec.set_working_directory(folder.lexically_normal().string());
@@ -91,7 +96,7 @@ absl::StatusOr<v1::TuningJobSpec> LoadJob(const std::string& path, const std::st
   }
   if (violations.empty()) return std::move(job.spec);
 
-  std::string message = fmt::format("{} has {}; nothing was sent:", Shown(path),
+  std::string message = fmt::format("{} has {}; nothing was sent:", shown,
                                     Count(static_cast<int64_t>(violations.size()), "problem"));
   for (const Violation& violation : violations) {
     const std::string_view field = violation.field.empty() ? std::string_view("job file") : violation.field;

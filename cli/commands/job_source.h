@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -12,6 +13,11 @@ namespace winnow::cli {
 // default is the file's folder. `name`, if given, replaces the job's. The error lists all problems, one line
 // "  field: description" each.
 absl::StatusOr<v1::TuningJobSpec> LoadJob(const std::string& path, const std::string& name);
+
+// The same for the text of a job file, whose relative paths are relative to `folder`. Errors name it as
+// `shown`.
+absl::StatusOr<v1::TuningJobSpec> CheckedJob(const std::string& text, const std::string& shown,
+                                             const std::filesystem::path& folder, const std::string& name);
 
 // Prints a line "winnow: warning: ..." for each suspicious part of the spec.
 void PrintWarnings(const v1::TuningJobSpec& spec, Terminal* error);

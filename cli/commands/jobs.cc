@@ -20,10 +20,18 @@ constexpr size_t kMostFailures = 20;  // groups; the server's own limit
 
 }  // namespace
 
-Exit ListJobs(Session& session, int64_t limit) {
-  const auto list = session.client().List(limit);
+Exit ListJobs(Session& session, const ListOptions& options) {
+  v1::ListTuningJobsRequest request;
+  request.mutable_tags()->Assign(options.tags.begin(), options.tags.end());
+  for (const v1::TuningJob::State state : options.states) request.add_states(state);
+  request.set_search(options.search);
+  const auto list = session.client().List(options.limit, request);
   if (!list.ok()) return list.status();
   if (PrintsJson(session, *list, list->jobs())) return kSuccess;
+  if (list->jobs().empty() && !(options.tags.empty() && options.states.empty() && options.search.empty())) {
+    session.out.Print("There are no such jobs\n");
+    return kSuccess;
+  }
   if (list->jobs().empty()) {
     session.out.Print("There are no jobs yet. Start one with: " + session.Hint("submit FILE") + "\n");
     return kSuccess;
@@ -40,6 +48,9 @@ Exit ListJobs(Session& session, int64_t limit) {
   const bool owned = std::any_of(list->jobs().begin(), list->jobs().end(),
                                  [](const v1::TuningJob& job) { return !job.owner().empty(); });
   if (owned) columns.push_back({"OWNER", Align::kLeft, 5});
+  const bool tagged = std::any_of(list->jobs().begin(), list->jobs().end(),
+                                  [](const v1::TuningJob& job) { return job.annotation().tags_size() > 0; });
+  if (tagged) columns.push_back({"TAGS", Align::kLeft, 6});
   Table table(std::move(columns));
   for (const auto& job : list->jobs()) {
     const std::string ended = Thousands(EndedTrials(job.trial_counts()));
@@ -55,6 +66,7 @@ Exit ListJobs(Session& session, int64_t limit) {
         {TimeText(job.create_time())},
         {MetricsText(job.spec())}};
     if (owned) row.emplace_back(job.owner());
+    if (tagged) row.emplace_back(TagsText(job.annotation()));
     table.Add(std::move(row));
   }
   session.out.Print(table.Text(session.out, 0, session.Hint("list --output jsonl")));
@@ -117,6 +129,7 @@ Exit DescribeJob(Session& session, const std::string& name) {
     for (size_t i = 0; i < values.size(); ++i) line(i == 0 ? label : "", values[i]);
   };
   if (!job->owner().empty()) line("owner", Clean(job->owner()));
+  text += AnnotationLines(out, job->annotation());
   line("strategy", StrategyText(job->spec()));
   if (!job->strategy_text().empty()) line("search", Clean(job->strategy_text()));
   if (!job->warm_start_text().empty()) line("earlier", Clean(job->warm_start_text()));

@@ -90,6 +90,27 @@ std::string Totals(const Session& session, const Plan& plan, const PlanEstimate&
   return text;
 }
 
+struct PlanPrice {
+  double unit_seconds = 0;
+  double startup_seconds = 0;  // of a part
+};
+
+// What a unit and a part of that job have cost.
+absl::StatusOr<PlanPrice> PriceOf(Session& session, const std::string& job) {
+  const auto known = session.client().Describe(job);
+  if (!known.ok()) return known.status();
+  const v1::JobSpend& spend = known->spend();
+  const int64_t parts = spend.new_process_parts() + spend.forked_parts() + spend.continued_parts();
+  if (spend.resource() == 0 || parts == 0 || spend.training_seconds() <= spend.startup_seconds()) {
+    return absl::FailedPreconditionError(
+        fmt::format("--like: job {} has {} in {}; expected a job that tells what a unit costs", known->id(),
+                    Count(spend.resource(), "unit"), Count(parts, "part")));
+  }
+  return PlanPrice{
+      (spend.training_seconds() - spend.startup_seconds()) / static_cast<double>(spend.resource()),
+      spend.startup_seconds() / static_cast<double>(parts)};
+}
+
 }  // namespace
 
 Exit ShowPlan(Session& session, const PlanOptions& options) {
@@ -107,10 +128,13 @@ Exit ShowPlan(Session& session, const PlanOptions& options) {
   const int64_t ranks = options.workers * per_worker;
   const int64_t slots = std::max<int64_t>(search.MostNodes(), ranks);  // enough for at least one trial
   const Plan plan = MakePlan(search);
-  const PlanEstimate estimate = options.unit_seconds > 0
-                                    ? EstimatePlan(search, static_cast<int>(slots), options.unit_seconds,
-                                                   options.startup_seconds)
-                                    : PlanEstimate();
+  absl::StatusOr<PlanPrice> price = PlanPrice{options.unit_seconds, options.startup_seconds};
+  if (!options.like.empty()) price = PriceOf(session, options.like);
+  if (!price.ok()) return price.status();
+  const PlanEstimate estimate =
+      price->unit_seconds > 0
+          ? EstimatePlan(search, static_cast<int>(slots), price->unit_seconds, price->startup_seconds)
+          : PlanEstimate();
   if (session.output == Output::kJson) {
     v1::TuningPlan message = PlanMessage(plan);
     message.set_strategy_text(winnow::StrategyText(search));
@@ -122,8 +146,8 @@ Exit ShowPlan(Session& session, const PlanOptions& options) {
   }
   std::string text =
       fmt::format("{}  {}\n\n", session.out.Paint(Style::kBold, spec->name()), StrategyText(*spec));
-  if (!plan.brackets.empty()) text += BracketTable(session, plan, search.resumes);
-  session.out.Print(text + Totals(session, plan, estimate, search.resumes));
+  if (!plan.brackets.empty()) text += BracketTable(session, plan, search.goes_on());
+  session.out.Print(text + Totals(session, plan, estimate, search.goes_on()));
   return kSuccess;
 }
 

@@ -44,9 +44,13 @@ absl::Status SendSource(Session& session, v1::CreateTuningJobRequest& request) {
 Exit Submit(Session& session, const SubmitOptions& options) {
   auto spec = LoadJob(options.file, options.name);
   if (!spec.ok()) return spec.status();
-  PrintWarnings(*spec, &session.err);
+  return SubmitSpec(session, *std::move(spec), options);
+}
+
+Exit SubmitSpec(Session& session, v1::TuningJobSpec spec, const SubmitOptions& options) {
+  PrintWarnings(spec, &session.err);
   v1::CreateTuningJobRequest request;
-  *request.mutable_spec() = *std::move(spec);
+  *request.mutable_spec() = std::move(spec);
   if (absl::Status status = SendSource(session, request); !status.ok()) return status;
   request.set_request_id(options.request_id.empty() ? FreshRequestId() : options.request_id);
   const auto job = session.client().Create(request);

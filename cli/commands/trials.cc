@@ -39,6 +39,22 @@ std::string RankGpusText(const v1::Rank& rank) {
   return fmt::format(" ({} {})", rank.gpus_size() == 1 ? "GPU" : "GPUs", ids);
 }
 
+const char* StartText(v1::PartStart start) {
+  if (start == v1::NEW_PROCESS) return "new process";
+  if (start == v1::FORKED) return "forked";
+  return start == v1::CONTINUED ? "continued" : "";
+}
+
+// "running", or what is done before: "downloads train: 0.30 GiB of 1.20 GiB".
+std::string RunningText(const v1::Attempt& attempt) {
+  for (const v1::Rank& rank : attempt.ranks()) {
+    if (rank.preparing().empty()) continue;
+    const std::string who = attempt.ranks_size() > 1 ? fmt::format("rank {} ", rank.rank()) : "";
+    return who + Clean(rank.preparing());
+  }
+  return "running";
+}
+
 }  // namespace
 
 std::vector<std::string> SortColumns(const v1::TuningJobSpec& spec) {
@@ -66,6 +82,7 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
     request.set_order_by(plain ? options.sort.substr(0, options.sort.size() - 4) : options.sort);
   }
   for (const v1::Trial::State state : options.states) request.add_states(state);
+  request.mutable_tags()->Assign(options.tags.begin(), options.tags.end());
   const auto list = session.client().Trials(request, options.limit);
   if (!list.ok()) return list.status();
   if (PrintsJson(session, *list, list->trials())) return kSuccess;
@@ -74,8 +91,8 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
     return kSuccess;
   }
   if (list->trials().empty()) {
-    session.out.Print(job->id() +
-                      (options.states.empty() ? " has no trials yet\n" : " has no such trials\n"));
+    session.out.Print(job->id() + (options.states.empty() && options.tags.empty() ? " has no trials yet\n"
+                                                                                  : " has no such trials\n"));
     return kSuccess;
   }
 
@@ -87,6 +104,9 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
                                         {"LAST", Align::kRight, kDropEarly + 2},
                                         {"UNITS", Align::kRight, kDropEarly},
                                         {"TRAINING", Align::kRight, kDropEarly + 1}};
+  const bool tagged = std::any_of(list->trials().begin(), list->trials().end(),
+                                  [](const v1::Trial& trial) { return trial.annotation().tags_size() > 0; });
+  if (tagged) columns.push_back({"TAGS", Align::kLeft, kDropEarly + 4});
   AddHyperparameters(job->spec(), columns);
   Table table(std::move(columns));
   for (const auto& trial : list->trials()) {
@@ -99,6 +119,7 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
                                     {ObjectiveText(trial)},
                                     {Thousands(trial.resource())},
                                     {DurationText(trial.training_seconds())}};
+    if (tagged) row.emplace_back(TagsText(trial.annotation()));
     for (const auto& parameter : job->spec().parameters())
       row.emplace_back(ValueText(trial, parameter.name()));
     table.Add(std::move(row));
@@ -124,6 +145,7 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
   const auto line = [&](std::string_view label, const std::string& value) {
     text += out.Labelled(label, 10, value);
   };
+  text += AnnotationLines(out, trial.annotation());
   if (!trial.choice_reason().empty()) line("chosen", Clean(trial.choice_reason()));
   if (!trial.state_reason().empty()) line("reason", Clean(trial.state_reason()));
   if (trial.has_objective()) {
@@ -164,27 +186,32 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
     text += "\n" + parameters.Text(out, 2);
   }
   if (!answer->attempts().empty()) {
-    Table attempts({{"ATTEMPT", Align::kRight},
-                    {"UNITS", Align::kRight},
-                    {"STARTED"},
-                    {"TOOK", Align::kRight},
-                    {"WORKERS"},
-                    {"OUTCOME"}});
+    const bool told =
+        std::any_of(answer->attempts().begin(), answer->attempts().end(),
+                    [](const auto& attempt) { return attempt.part_start() != v1::PART_START_UNSPECIFIED; });
+    std::vector<Table::Column> columns = {
+        {"ATTEMPT", Align::kRight}, {"UNITS", Align::kRight}, {"STARTED"}, {"TOOK", Align::kRight}};
+    if (told) columns.push_back({"PROGRAM"});
+    columns.push_back({"WORKERS"});
+    columns.push_back({"OUTCOME"});
+    Table attempts(std::move(columns));
     for (const auto& attempt : answer->attempts()) {
       std::string workers;
       for (const auto& rank : attempt.ranks()) {
         workers += (workers.empty() ? "" : ", ") + rank.worker() + RankGpusText(rank);
       }
-      const std::string outcome = attempt.outcome().empty() ? "running" : attempt.outcome();
-      attempts.Add(
-          {{Thousands(attempt.number())},
-           {fmt::format("{}–{}", Thousands(attempt.resource_from()),
-                        attempt.resource_to() > 0 ? Thousands(attempt.resource_to()) : "end")},
-           {ClockText(attempt.start_time())},
-           {attempt.has_end_time() ? DurationText(SecondsBetween(attempt.start_time(), attempt.end_time()))
-                                   : ""},
-           {workers},
-           {attempt.reason().empty() ? outcome : outcome + ": " + attempt.reason()}});
+      const std::string outcome = attempt.outcome().empty() ? RunningText(attempt) : attempt.outcome();
+      std::vector<Table::Cell> cells = {
+          {Thousands(attempt.number())},
+          {fmt::format("{}–{}", Thousands(attempt.resource_from()),
+                       attempt.resource_to() > 0 ? Thousands(attempt.resource_to()) : "end")},
+          {ClockText(attempt.start_time())},
+          {attempt.has_end_time() ? DurationText(SecondsBetween(attempt.start_time(), attempt.end_time()))
+                                  : ""}};
+      if (told) cells.push_back({StartText(attempt.part_start())});
+      cells.push_back({workers});
+      cells.push_back({attempt.reason().empty() ? outcome : outcome + ": " + attempt.reason()});
+      attempts.Add(std::move(cells));
     }
     text += "\n" + attempts.Text(out, 2);
   }

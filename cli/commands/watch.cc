@@ -91,6 +91,7 @@ absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& j
   lines("failures", FailureTexts(job, kMostReasons));
   line("trained", ResourceText(job));
   line("time", TimeText(job, spend.elapsed_seconds()));
+  if (const std::string parts = PartsText(job); !parts.empty()) line("parts", parts);
   lines("notices", NoticeTexts(job));
   line("look at", session.Hint(fmt::format("trials {} --sort objective", job.id())));
   if (job.has_best()) line("", session.Hint(fmt::format("describe {} {}", job.id(), job.best().trial())));

@@ -27,11 +27,17 @@ std::string InUse(double used, double total, const char* unit = "") {
 // Returns "53 %"; empty if the worker has not reported it.
 std::string ShareText(bool known, double share) { return known ? fmt::format("{:.0f} %", share * 100) : ""; }
 
-// Returns "1.5/4"; empty if the worker has no GPUs.
+// Returns "1.5/4", or "1.5/4 at 35 %" if their utilization is known; empty if the worker has no GPUs.
 std::string GpusText(const v1::Worker& worker) {
-  double used = 0;
-  for (const v1::Gpu& gpu : worker.gpus()) used += gpu.used();
-  return InUse(used, worker.gpus_size());
+  double used = 0, utilization = 0;
+  int known = 0;
+  for (const v1::Gpu& gpu : worker.gpus()) {
+    used += gpu.used();
+    utilization += gpu.utilization();
+    known += gpu.has_utilization() ? 1 : 0;
+  }
+  const std::string text = InUse(used, worker.gpus_size());
+  return known == 0 ? text : fmt::format("{} at {}", text, ShareText(true, utilization / known));
 }
 
 std::string LabelsText(const v1::Worker& worker) {

@@ -172,6 +172,21 @@ std::string TimeText(const v1::TuningJob& job, double elapsed) {
   return text;
 }
 
+std::string PartsText(const v1::TuningJob& job) {
+  const v1::JobSpend& spend = job.spend();
+  std::string kinds;
+  int64_t all = 0;
+  const auto add = [&](int64_t parts, const char* kind) {
+    if (parts == 0) return;
+    all += parts;
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", Thousands(parts), kind);
+  };
+  add(spend.new_process_parts(), spend.new_process_parts() == 1 ? "new process" : "new processes");
+  add(spend.forked_parts(), "forked");
+  add(spend.continued_parts(), "continued");
+  return all == 0 ? "" : fmt::format("{}: {}", Thousands(all), kinds);
+}
+
 std::vector<std::string> FailureTexts(const v1::TuningJob& job, size_t most) {
   std::vector<std::string> texts;
   int64_t left = job.trial_counts().failed();

@@ -43,6 +43,8 @@ std::string BestLevelText(const v1::TuningJob& job);
 std::string ResourceText(const v1::TuningJob& job);
 // "1 m 12 s elapsed, 4 m 01 s of trial time (3.3× parallel), 12 % of it start-up"; omits start-up below 5 %.
 std::string TimeText(const v1::TuningJob& job, double elapsed);
+// "432: 20 new processes, 280 forked, 132 continued", of the parts that have ended; "": none is known.
+std::string PartsText(const v1::TuningJob& job);
 
 // "4 × CUDA out of memory (first: trial 7)", a text per reason of failure, at most `most`; a last one counts
 // the remaining failed trials.

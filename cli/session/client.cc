@@ -190,9 +190,12 @@ absl::Status Client::Delete(const std::string& job) {
   return Call<v1::DeleteTuningJobResponse>(&v1::TuningService::Stub::DeleteTuningJob, request, job).status();
 }
 
-absl::StatusOr<v1::ListTuningJobsResponse> Client::List(int64_t limit) {
+absl::StatusOr<v1::AnnotateResponse> Client::Annotate(const v1::AnnotateRequest& request) {
+  return Call<v1::AnnotateResponse>(&v1::TuningService::Stub::Annotate, request, request.job_id());
+}
+
+absl::StatusOr<v1::ListTuningJobsResponse> Client::List(int64_t limit, v1::ListTuningJobsRequest request) {
   v1::ListTuningJobsResponse all;
-  v1::ListTuningJobsRequest request;
   do {
     request.set_page_size(PageSize(limit, all.jobs_size(), kJobPage));
     auto page = Call<v1::ListTuningJobsResponse>(&v1::TuningService::Stub::ListTuningJobs, request);

@@ -40,8 +40,9 @@ class Client {
   absl::StatusOr<v1::TuningJob> Describe(const std::string& job);
   absl::StatusOr<v1::TuningJob> Stop(const std::string& job);
   absl::Status Delete(const std::string& job);
-  // Newest first, at most `limit` (0: all).
-  absl::StatusOr<v1::ListTuningJobsResponse> List(int64_t limit);
+  absl::StatusOr<v1::AnnotateResponse> Annotate(const v1::AnnotateRequest& request);
+  // Newest first, at most `limit` (0: all); fills in the request's paging.
+  absl::StatusOr<v1::ListTuningJobsResponse> List(int64_t limit, v1::ListTuningJobsRequest request = {});
   // Returns the first `limit` trials (0: all); fills in the request's paging. total_size counts all.
   absl::StatusOr<v1::ListTrialsResponse> Trials(v1::ListTrialsRequest request, int64_t limit);
   absl::StatusOr<v1::DescribeTrialResponse> DescribeTrial(const std::string& job, int64_t trial);

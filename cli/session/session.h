@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,6 +27,7 @@ constexpr int kInterrupted = 130;
 struct Session {
   Endpoint endpoint = {};
   std::string endpoint_flags = "";  // those of the command line, which hints must repeat
+  std::vector<EndpointSetting> endpoint_settings = {};  // where `endpoint` is from, and the context first
   absl::Duration timeout = absl::Seconds(10);
   Output output = Output::kText;
   Terminal out;  // standard output

@@ -56,7 +56,7 @@ const counts = (list) => Object.fromEntries(['pending', 'running', 'paused', 'co
 const spent = trials.reduce((sum, trial) => sum + trial.level, 0);
 const brackets = kBrackets.map((widths, index) => ({index: String(index), s: String(4 - index), endReason: index === 3 ? 'Its 2 survivors are behind: 7 of the 8 best at resource 27 are of other brackets (chance 0.004).' : '', rungs: widths.map((width, r) => ({resource: String(3 ** (index + r)), width: String(width), entered: String(width), arrived: String(width), running: '0'}))}));
 const job = (id, ended) => ({
-  id, state: ended ? 'COMPLETED' : 'STOPPED', owner: 'ada', notices: [{kind: 'IDENTICAL_CURVES', trial: '5', text: 'All 5 trials reported the same values: does the program read its arguments?', time: new Date().toISOString()}], failures: [{reason: 'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB', trials: '2', firstTrial: '7'}, {reason: 'ValueError: max_depth must be positive', trials: '1', firstTrial: '19'}], stateReason: 'All 143 trials have ended.', createTime: new Date(Date.now() - 8e6).toISOString(), endTime: new Date(Date.now() - 5e6).toISOString(),
+  id, state: ended ? 'COMPLETED' : 'STOPPED', owner: 'ada', annotation: ended ? {tags: ['baseline', 'nightly/gpu'], note: 'With the old augmentation, to compare against.', author: 'ada', time: new Date(Date.now() - 4e6).toISOString()} : undefined, notices: [{kind: 'IDENTICAL_CURVES', trial: '5', text: 'All 5 trials reported the same values: does the program read its arguments?', time: new Date().toISOString()}], failures: [{reason: 'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB', trials: '2', firstTrial: '7'}, {reason: 'ValueError: max_depth must be positive', trials: '1', firstTrial: '19'}], stateReason: 'All 143 trials have ended.', createTime: new Date(Date.now() - 8e6).toISOString(), endTime: new Date(Date.now() - 5e6).toISOString(),
   spec: {name: id, parameters: kParameters, objective: {metric: kMetric, goal: 'MAXIMIZE'}, trainer: {builtin: 'gbdt', command: [], resumes: true}, channels: {train: {path: 'data/train.csv', label: 'y_yes', drop: []}}, staticHyperparameters: {objective: 'binary:logistic'}, strategy: 'HYPERBAND', hyperband: {minResource: '1', maxResource: '81', reductionFactor: '3'}, limits: {maxTrials: '143', maxTotalResource: '0'}, seed: '1729', workingDirectory: '/home/me'},
   trialCounts: counts(trials), best: {trial: String(trials[0].number), objective: highest, resource: String(trials[0].level)},
   spend: {resource: String(spent), fullResource: String(143 * 81), elapsedSeconds: 412, trainingSeconds: 1604.2, billableNodeSeconds: 1604.2, savedResource: ended ? String(143 * 81 - spent - 400) : '0', startupSeconds: 210},
@@ -118,6 +118,24 @@ function answerTo(path, query) {
   if (rest.startsWith('/slices/')) {
     const k = kParameters.findIndex((each) => each.name === decodeURIComponent(rest.slice(8)));
     return {axis: axes[k], objective: axes[5], xBin: [], yBin: [], count: [], trial: chosen.map((t) => t.number), x: chosen.map((t) => place(t, k)), y: chosen.map((t) => objectiveAt(t.best)), resource: chosen.map((t) => t.level), marginalX: Array.from({length: 20}, (_, i) => i / 19), marginalMean: Array.from({length: 20}, (_, i) => highest - 0.01 - 0.05 * (i / 19 - 0.55) ** 2), marginalDeviation: Array.from({length: 20}, () => 0.004), bins: 28, resourceLevel: '9'};
+  }
+  if (rest === '/contour') {
+    const [kx, ky] = ['x', 'y'].map((name) => kParameters.findIndex((each) => each.name === query.get(name)));
+    const places = (k) => (axes[k].values.length ? axes[k].values.map((_, i) => (i + 0.5) / axes[k].values.length) : Array.from({length: 32}, (_, i) => (i + 0.5) / 32));
+    const [xPlace, yPlace] = [places(kx), places(ky)];
+    const mean = yPlace.flatMap((y) => xPlace.map((x) => highest - 0.1 * (x - 0.55) ** 2 - 0.06 * (y - 0.4) ** 2));
+    return {xAxis: axes[kx], yAxis: axes[ky], objective: axes[5], xPlace, yPlace, mean, deviation: mean.map(() => 0.003), trial: chosen.map((t) => t.number), x: chosen.map((t) => place(t, kx)), y: chosen.map((t) => place(t, ky)), value: chosen.map((t) => t.best), resourceLevel: '27', note: 'Of 5,000 trials 2,048 were taken, evenly by their number.'};
+  }
+  if (rest === '/scatter') {
+    const states = ['pending', 'running', 'paused', 'completed', 'pruned', 'failed', 'cancelled'];
+    const common = {'#objective': (t) => t.best, '#resource': (t) => t.level, '#trained': (t) => t.level, '#training_seconds': (t) => t.level * 0.7, '#nodes': () => 1, '#number': (t) => t.number, '#state': (t) => states.indexOf(t.state.toLowerCase()), [`metric:${kMetric}`]: (t) => t.best};
+    const column = (name, otherwise) => {
+      const field = query.get(name) ?? otherwise;
+      const k = kParameters.findIndex((each) => each.name === field);
+      if (k < 0) return {field, scaling: 'linear', values: field === '#state' ? states : [], value: chosen.map(common[field])};
+      return {field, scaling: axes[k].scaling, values: axes[k].values, value: chosen.map((t) => (k === 3 ? axes[3].values.indexOf(valueOf[3](t.x[3])) : valueOf[k](t.x[k])))};
+    };
+    return {fields: [...kParameters.map((each) => each.name), ...Object.keys(common)], x: column('x', kParameters[0].name), y: column('y', '#objective'), color: column('color', '#state'), trial: chosen.map((t) => t.number), state: chosen.map((t) => t.state), trials: String(chosen.length)};
   }
   if (rest === '/table') {
     const offset = Number(query.get('offset') ?? 0);

@@ -102,6 +102,12 @@ export function ago(time: string | undefined, now = Date.now()): string {
   return `${Math.floor(seconds / 86_400)} d ago`;
 }
 
+// A trial's value of a hyperparameter, unrounded; undefined: it is not active there.
+export function plainHyperparameter(trial: {hyperparameters: readonly {name: string; integer?: number; continuous?: number; categorical?: string}[]}, name: string): string | number | undefined {
+  const value = trial.hyperparameters.find((each) => each.name === name);
+  return value?.categorical ?? value?.integer ?? value?.continuous;
+}
+
 // A hyperparameter as text.
 export function hyperparameter(value: {integer?: number; continuous?: number; categorical?: string} | undefined): string {
   if (!value) return kNone;

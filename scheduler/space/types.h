@@ -262,7 +262,8 @@ struct SearchSpec {
   Completion completion;
   int32_t nodes = 1;
   uint64_t seed = 0;
-  bool resumes = true;  // the trainer goes on from its checkpoint
+  bool resumes = true;    // the trainer goes on from its checkpoint
+  bool suspends = false;  // it does not, but its program is suspended between the parts of a trial
 
   // How often each configuration is trained, with as many seeds or folds: then a level is one repeat, a value
   // is that of one repeat, and the mean counts. 0: once, and levels are the trainer's.
@@ -277,6 +278,8 @@ struct SearchSpec {
   // `nodes`. An integer or discrete one, or a categorical one whose values are integers; all from 1.
   int nodes_parameter = -1;
 
+  // Whether a part begins where the one before ended, if nothing was lost.
+  bool goes_on() const { return resumes || suspends; }
   size_t objective_count() const { return objectives.empty() ? 1 : objectives.size(); }
   bool has_several_objectives() const { return objectives.size() > 1; }
   // Whether trials are ranked by their standings (scheduler/state/standing.h) instead of one number.

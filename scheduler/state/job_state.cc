@@ -453,7 +453,7 @@ void JobState::On(const AttemptEnded& fact, int64_t) {
   if (fact.outcome == AttemptOutcome::kFinished) {
     const int64_t own_end = spec().OwnEnd(trial.configuration);
     trial.at_own_end = level < trial.to || (own_end > 0 && level >= own_end);
-    if (spec().resumes) trial.checkpoint = level;
+    if (spec().goes_on()) trial.checkpoint = level;
     // One of several objectives may well be the same everywhere.
     if (!spec().has_several_objectives())
       identical_curves_.OnPart(spec(), trial.number, trial.configuration, trial.curve);

@@ -7,9 +7,23 @@
 #include "base/check.h"
 #include "base/mutant.h"
 #include "scheduler/space/random.h"
+#include "server/engine/metrics.h"
 #include "spec/launch.h"
 
 namespace winnow {
+
+namespace {
+
+// Nothing follows the last part of a trial, so that its program ends as any other, with the time to save its
+// model.
+v1::TrainerSpec::Warm WarmthOf(v1::TrainerSpec::Warm warm, const OpenJob& job, const AssignmentRow& row) {
+  const PrunerSettings& pruner = job.state.spec().pruner;
+  const bool pauses =
+      HasRungs(pruner.kind) && !pruner.passes_rungs() && row.resource_to < pruner.rungs.max_resource;
+  return warm == v1::TrainerSpec::SUSPEND && !pauses ? v1::TrainerSpec::OFF : warm;
+}
+
+}  // namespace
 
 absl::Status Attempts::Load() {
   attempts_.clear();
@@ -87,6 +101,7 @@ v1::Assignment Attempts::Describe(const OpenJob& job, const Ranks& ranks, size_t
   message.set_master_port(ranks[0].row.port);
   message.mutable_command()->Assign(launch.command.begin(), launch.command.end());
   message.mutable_environment()->insert(launch.environment.begin(), launch.environment.end());
+  message.mutable_channels()->Assign(launch.channels.begin(), launch.channels.end());
   message.mutable_secrets()->insert(job.spec.trainer().secrets().begin(), job.spec.trainer().secrets().end());
   message.set_owner(job.row.owner);
   message.set_working_directory(launch.working_directory);
@@ -99,7 +114,7 @@ v1::Assignment Attempts::Describe(const OpenJob& job, const Ranks& ranks, size_t
     message.set_resource_to(row.resource_to);
   }
   message.set_resumes(launch.resumes);
-  message.set_warm(job.spec.trainer().warm());
+  message.set_warm(WarmthOf(launch.warm, job, row));
   message.mutable_grace_period()->set_seconds(launch.grace_period_ms / 1000);
   message.mutable_grace_period()->set_nanos(static_cast<int32_t>(launch.grace_period_ms % 1000) * 1'000'000);
   message.mutable_metrics()->Assign(launch.metrics.begin(), launch.metrics.end());
@@ -108,6 +123,7 @@ v1::Assignment Attempts::Describe(const OpenJob& job, const Ranks& ranks, size_t
   message.set_objective_metric(search.objective_metric);
   message.set_resource_key(job.spec.trainer().resource_key());
   message.set_metrics_file(job.spec.trainer().metrics_file());
+  if (job.spec.trainer().has_container()) *message.mutable_container() = job.spec.trainer().container();
   if (!job.source_digest.empty()) {
     message.mutable_source()->set_digest(job.source_digest);
     *message.mutable_source()->mutable_setup() = job.spec.trainer().setup();
@@ -227,6 +243,7 @@ void Attempts::Remove(Rank& rank, const RankEnd& said) {
     workers_.marks().NoteTrouble(worker.row.name, WorkerMarks::Trouble::kNotStarted, row.reason);
   }
   context_.Note(context_.store.assignments.Update(row));
+  if (context_.options.metrics != nullptr) context_.options.metrics->preparations.Set(row.id, "");
   usage_.Ended(row.key);
   workers_.Release(rank);
   ranks_.erase(row.id);

@@ -1,5 +1,6 @@
 #include "server/engine/dispatch.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <vector>
@@ -13,6 +14,37 @@
 
 namespace winnow {
 namespace {
+
+// Whether the job's paused trials have no checkpoint but their suspended programs.
+bool Suspends(const OpenJob& job) {
+  return job.state.spec().suspends && !WINNOW_MUTANT("a trial goes on where its program is not");
+}
+
+// Where a suspended program is with which its trial can go on.
+enum class Program { kThere, kNotKnown, kNowhere };
+
+// Whether it is on the worker that trained the part before. Not known: the worker has not called since the
+// server started.
+Program FindProgram(const Workers& workers, const OpenJob& job, const Admission& admission,
+                    const std::string& worker) {
+  const auto found = workers.all().find(worker);
+  if (found == workers.all().end()) return Program::kNowhere;
+  const WorkerEntry& home = found->second;
+  if (!home.live() || workers.marks().Find(home.row.name) != nullptr) return Program::kNowhere;
+  if (!home.waiting) return Program::kNotKnown;
+  const auto is_its = [&](const v1::WaitingTrainer& program) {
+    return program.suspended() && program.job_id() == job.row.id && program.trial() == admission.trial &&
+           program.resource() == admission.from;
+  };
+  const bool there = std::any_of(home.waiting->begin(), home.waiting->end(), is_its);
+  return there ? Program::kThere : Program::kNowhere;
+}
+
+bool HasRoom(const std::vector<WorkerRoom>& rooms, const std::string& worker, const RankShape& shape) {
+  return std::any_of(rooms.begin(), rooms.end(), [&](const WorkerRoom& room) {
+    return room.worker_id == worker && Capacity(room, shape) > 0;
+  });
+}
 
 class Round {
  public:
@@ -77,9 +109,26 @@ class Round {
   }
 
   Placed PlaceOne(OpenJob& job, const std::vector<WorkerRoom>& rooms, GangRequest* gang) {
+    std::set<TrialNumber> passed;
     while (true) {
-      std::optional<Admission> admission = Admit(job.state);
+      std::optional<Admission> admission = Admit(job.state, passed);
       if (!admission) return AskSearchModel(job);
+      if (admission->trial > 0 && admission->from > 0 && Suspends(job)) {
+        const GangRequest home = attempts_.Gang(job, admission->trial, admission->from);
+        const Program program = FindProgram(workers_, job, *admission, home.worker_id);
+        const bool has_room = program == Program::kThere && HasRoom(rooms, home.worker_id, job.shape);
+        if (!has_room) {
+          if (admission->decision) recorder_.Record(job, ToBody(*admission->decision));
+          if (program == Program::kNowhere) {
+            recorder_.Record(job, CheckpointLost{admission->trial});
+          } else {
+            passed.insert(admission->trial);
+          }
+          continue;
+        }
+        Start(job, *admission, {home.worker_id});
+        return Placed::kYes;
+      }
       if (admission->trial > 0) {
         // A repeat begins from scratch.
         const int64_t from = job.state.spec().repeats > 0 ? 0 : admission->from;
@@ -96,16 +145,19 @@ class Round {
           recorder_.Record(job, CheckpointLost{admission->trial});
           continue;
         }
-        if (admission->decision) recorder_.Record(job, ToBody(*admission->decision));
-        std::vector<RankPlace> ranks;
-        for (const std::string& worker : *workers)
-          ranks.push_back({worker, Take(worker, job.shape, &rooms_)});
-        recorder_.StartAttempt(job, admission->trial, admission->from, admission->to, ranks);
-        std::erase_if(rooms_, [](const WorkerRoom& room) { return room.free_slots <= 0; });
+        Start(job, *admission, *workers);
         return Placed::kYes;
       }
       recorder_.Record(job, ToBody(*admission->decision));
     }
+  }
+
+  void Start(OpenJob& job, const Admission& admission, const std::vector<std::string>& workers) {
+    if (admission.decision) recorder_.Record(job, ToBody(*admission.decision));
+    std::vector<RankPlace> ranks;
+    for (const std::string& worker : workers) ranks.push_back({worker, Take(worker, job.shape, &rooms_)});
+    recorder_.StartAttempt(job, admission.trial, admission.from, admission.to, ranks);
+    std::erase_if(rooms_, [](const WorkerRoom& room) { return room.free_slots <= 0; });
   }
 
   // There is no work, unless the job's search model knows some. For a gang it is asked before there is room

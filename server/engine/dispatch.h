@@ -13,6 +13,9 @@ namespace winnow {
 // (scheduler/reservation.h), and it comes first among its priority from then on; other jobs use the other
 // workers. So small gangs fill what is free and cannot starve a large one. One gang at a time has a
 // reservation.
+//
+// A trial whose program is suspended goes on where that is. If that worker has no free slot, other trials go
+// first; if the program is gone, the trial starts from nothing.
 void Dispatch(Jobs& jobs, Workers& workers, Attempts& attempts, Artifacts& artifacts, Recorder& recorder);
 
 }  // namespace winnow

@@ -112,6 +112,7 @@ std::vector<v1::Worker> Engine::ListWorkers(bool include_gone) const {
     message.set_used_slots(used.slots);
     message.set_used_cpus(used.cpus);
     message.set_used_memory_gib(used.memory_gib);
+    const UsageRecorder::Newest* const newest = worker.present() ? usage_.Find(worker.row.name) : nullptr;
     const WorkerRoom room = worker.Room(true);
     for (size_t i = 0; i < worker.row.gpus.size(); ++i) {
       v1::Gpu& gpu = *message.add_gpus();
@@ -119,10 +120,15 @@ std::vector<v1::Worker> Engine::ListWorkers(bool include_gone) const {
       gpu.set_model(worker.row.gpus[i].model);
       gpu.set_fault(worker.row.gpus[i].fault);
       gpu.set_used(1 - room.gpus[i].free);
+      if (newest == nullptr) continue;
+      const auto use = newest->gpus.find(gpu.id());
+      if (use == newest->gpus.end()) continue;
+      if (use->second.utilization) gpu.set_utilization(*use->second.utilization);
+      if (use->second.memory) gpu.set_memory(*use->second.memory);
     }
-    if (const UsageRecorder::Newest* host = worker.present() ? usage_.Find(worker.row.name) : nullptr) {
-      message.set_host_cpu(host->cpu);
-      message.set_host_memory(host->memory);
+    if (newest != nullptr) {
+      message.set_host_cpu(newest->cpu);
+      message.set_host_memory(newest->memory);
     }
     if (const WorkerMark* mark = workers_.marks().Find(worker.row.name)) {
       message.set_scheduling(SchedulingOf(mark->scheduling));

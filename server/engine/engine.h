@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/engine/annotations.h"
 #include "server/engine/artifacts.h"
 #include "server/engine/attempts.h"
 #include "server/engine/client_attempts.h"
@@ -38,6 +39,9 @@ class Engine {
                                         const v1::Source* source = nullptr);
   absl::Status StopJob(const std::string& id, const Requester& by);
   absl::Status DeleteJob(const std::string& id, const Requester& by);
+  absl::StatusOr<v1::Annotation> Annotate(const v1::AnnotateRequest& request, const Requester& by) {
+    return winnow::Annotate(context_, request, by);
+  }
   void Sync(const v1::SyncRequest& request, SyncDone done, const std::string& caller = "") {
     sync_calls_.Take(request, caller, std::move(done));
   }

@@ -44,8 +44,8 @@ struct Teller {
     return "";
   }
   std::string operator()(const CheckpointLost& f) const {
-    return fmt::format("Trial {} starts from scratch: no free worker shares the directory of its checkpoint.",
-                       f.trial);
+    return fmt::format(
+        "Trial {} starts from scratch: no free worker has its checkpoint or its suspended program.", f.trial);
   }
   std::string operator()(const StopRequested& f) const {
     return "The job is asked to stop" + Because(f.reason);

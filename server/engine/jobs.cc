@@ -12,6 +12,7 @@
 #include "scheduler/decide.h"
 #include "scheduler/plan.h"
 #include "scheduler/suggest.h"
+#include "server/engine/annotations.h"
 #include "server/engine/hub.h"
 #include "server/engine/job_facts.h"
 #include "server/engine/messages.h"
@@ -150,6 +151,7 @@ absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const st
     context_.Note(inserted.status());
     return inserted.status();
   }
+  KeepAnnotation(context_, inserted->key, spec);
   if (add_source) add_source(inserted->key);
   auto job = std::make_unique<OpenJob>(*std::move(inserted), spec);
   WatchWallTime(*job);

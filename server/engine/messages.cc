@@ -83,6 +83,9 @@ void FillSpend(const JobRow& row, const JobState& state, int64_t now_us, v1::Job
   spend.set_training_seconds(Seconds(training_us));
   spend.set_billable_node_seconds(Seconds(state.totals().node_us));
   spend.set_startup_seconds(std::min(state.startup().total_seconds(), Seconds(training_us)));
+  spend.set_new_process_parts(row.new_process_parts);
+  spend.set_forked_parts(row.forked_parts);
+  spend.set_continued_parts(row.continued_parts);
   spend.set_elapsed_seconds(Seconds((row.end_us > 0 ? row.end_us : now_us) - row.create_us));
 }
 
@@ -103,6 +106,12 @@ void AddFailures(const JobState& state, v1::TuningJob& job) {
     group.set_trials(groups[i]->second.trials);
     group.set_first_trial(groups[i]->second.first);
   }
+}
+
+v1::PartStart ToMessage(PartStart start) {
+  if (start == PartStart::kNewProcess) return v1::NEW_PROCESS;
+  if (start == PartStart::kForked) return v1::FORKED;
+  return start == PartStart::kContinued ? v1::CONTINUED : v1::PART_START_UNSPECIFIED;
 }
 
 }  // namespace
@@ -277,6 +286,7 @@ std::vector<v1::Attempt> ToAttempts(const std::vector<AssignmentRow>& ranks, con
     v1::Attempt& attempt = attempts[row.attempt - 1];
     if (attempt.ranks_size() == 0 && row.start_us > 0)
       *attempt.mutable_start_time() = ToTimestamp(row.start_us);
+    if (row.rank == 0) attempt.set_part_start(ToMessage(row.part_start));
     v1::Rank* rank = attempt.add_ranks();
     rank->set_rank(row.rank);
     rank->set_assignment_id(row.id);

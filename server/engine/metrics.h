@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "server/engine/preparations.h"
 #include "server/engine/state_counts.h"
 
 namespace winnow {
@@ -51,6 +52,8 @@ class Metrics {
   prometheus::Histogram& commit;   // the commit of a batch
   prometheus::Histogram& dispatch;  // from placing a trial until all its workers have said that they run it
   prometheus::Histogram& suggest;  // one question to a search model
+
+  Preparations preparations;  // not for Prometheus, but measured and not recorded like them
 };
 
 }  // namespace winnow

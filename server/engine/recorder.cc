@@ -34,12 +34,21 @@ void Recorder::StartAttempt(OpenJob& job, TrialNumber trial, int64_t from, int64
   Record(job, attempts_.Place(job, trial, from, to, ranks));
 }
 
+void Recorder::CountStart(PartStart start, OpenJob& job) {
+  if (start == PartStart::kUnknown) return;
+  if (start == PartStart::kNewProcess) ++job.row.new_process_parts;
+  if (start == PartStart::kForked) ++job.row.forked_parts;
+  if (start == PartStart::kContinued) ++job.row.continued_parts;
+  job.changed = true;
+}
+
 void Recorder::EndRank(Rank& rank, const RankEnd& end) {
   OpenJob* job = jobs_.FindKey(rank.row.job);
   WINNOW_CHECK(job != nullptr, "a job with a live attempt is open");
   const bool of_machines = end.cause == FailureCause::kNotStarted || end.cause == FailureCause::kRanksGone;
   if (end.outcome == AttemptOutcome::kFinished || (end.outcome == AttemptOutcome::kFailed && !of_machines))
     job->ran = true;
+  if (rank.row.rank == 0) CountStart(rank.row.part_start, *job);
   if (std::optional<AttemptEnded> over = attempts_.EndRank(rank, end)) Record(*job, *std::move(over));
 }
 

@@ -44,6 +44,7 @@ class Recorder {
 
  private:
   void Stop(OpenJob& job, std::vector<TrialNumber> ended);
+  static void CountStart(PartStart start, OpenJob& job);
 
   Jobs& jobs_;
   Workers& workers_;

@@ -132,6 +132,12 @@ std::string_view Unprepared(v1::Outcome::Cause cause) {
   }
 }
 
+PartStart ToPartStart(v1::PartStart start) {
+  if (start == v1::NEW_PROCESS) return PartStart::kNewProcess;
+  if (start == v1::FORKED) return PartStart::kForked;
+  return start == v1::CONTINUED ? PartStart::kContinued : PartStart::kUnknown;
+}
+
 RankEnd ToRankEnd(const v1::Outcome& outcome, bool asked_to_stop) {
   RankEnd end;
   end.reason = outcome.reason();
@@ -195,10 +201,6 @@ absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, co
     row.id = request.worker_id();
     row.register_us = context_.wall_us();
     worker = &workers_.Register(std::move(row));
-    std::erase_if(waiting_, [this](const auto& entry) {
-      const WorkerEntry* known = workers_.Find(entry.first);
-      return known == nullptr || !known->present();
-    });
   } else if (worker->lost() || (worker->row.state == WorkerState::kGone && !request.leaving())) {
     return absl::FailedPreconditionError(fmt::format(
         "worker id {} of {} was given up; register under a new one", worker->row.id, worker->row.name));
@@ -337,9 +339,12 @@ void SyncCalls::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request
       }
       continue;
     }
-    if (running.state() == v1::RunningAssignment::RUNNING) NoteRunning(*rank);
+    if (context_.options.metrics != nullptr)
+      context_.options.metrics->preparations.Set(running.assignment_id(), Beginning(running.preparing()));
+    if (running.state() == v1::RunningAssignment::RUNNING && running.preparing().empty()) NoteRunning(*rank);
     if (running.state() != v1::RunningAssignment::ENDED) continue;
     context_.Publish(LogTopic(rank->row.key));
+    rank->row.part_start = ToPartStart(running.outcome().part_start());
     const RankEnd end = ToRankEnd(running.outcome(), rank->revoked());
     if (const std::string_view what = Unprepared(running.outcome().cause()); !what.empty()) {
       recorder_.EndUnprepared(*rank, end, what);
@@ -416,20 +421,17 @@ bool SyncCalls::Differs(const Call& call, const WorkerEntry& worker) const {
          std::any_of(call.prepared.begin(), call.prepared.end(), unwanted);
 }
 
-void SyncCalls::TakeWaiting(const WorkerEntry& worker, const v1::SyncRequest& request) {
-  if (request.waiting().empty()) {
-    waiting_.erase(worker.row.id);
-    return;
-  }
+void SyncCalls::TakeWaiting(WorkerEntry& worker, const v1::SyncRequest& request) {
   const int count = std::min(request.waiting_size(), kMostWaiting);
-  waiting_[worker.row.id].assign(request.waiting().begin(), request.waiting().begin() + count);
+  worker.waiting.emplace(request.waiting().begin(), request.waiting().begin() + count);
 }
 
 bool SyncCalls::MayGoOn(const WorkerEntry& worker, const v1::WaitingTrainer& program) const {
   const OpenJob* job = jobs_.Find(program.job_id());
-  if (job == nullptr || job->state.ended() || program.trial() < 1 ||
-      program.trial() >= job->state.next_trial())
-    return false;
+  const bool is_parent = program.trial() == 0;  // from which programs of the job are forked
+  if (job == nullptr || job->state.ended()) return is_parent && WINNOW_MUTANT("a parent outlives its job");
+  if (is_parent) return true;
+  if (program.trial() < 1 || program.trial() >= job->state.next_trial()) return false;
   const TrialState& trial = job->state.trial(program.trial());
   if (trial.ended()) return false;
   if (!trial.live) return trial.checkpoint == program.resource();
@@ -447,8 +449,8 @@ v1::SyncResponse SyncCalls::Compose(WorkerEntry& worker) const {
     rank->told_us = context_.steady_us();
   }
   artifacts_.AddWanted(worker, response);
-  if (const auto waiting = waiting_.find(worker.row.id); waiting != waiting_.end()) {
-    for (const v1::WaitingTrainer& program : waiting->second) {
+  if (worker.waiting) {
+    for (const v1::WaitingTrainer& program : *worker.waiting) {
       if (!MayGoOn(worker, program) && !WINNOW_MUTANT("no waiting program is let go"))
         *response.add_let_go() = program;
     }
@@ -477,7 +479,6 @@ void SyncCalls::Answer() {
     if (found == calls_.end()) continue;
     WorkerEntry* worker = workers_.Find(id);
     const bool lost = worker->lost();
-    if (lost) waiting_.erase(id);
     Call& call = found->second;
     if (!lost && holding_ && !call.at_once && due_.count(id) == 0 && !Differs(call, *worker)) continue;
     SyncDone done = std::move(call.done);

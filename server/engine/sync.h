@@ -78,7 +78,7 @@ class SyncCalls {
   void TakeLogs(const v1::SyncRequest& request);
   void TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& request);
   void NoteRunning(Rank& rank);
-  void TakeWaiting(const WorkerEntry& worker, const v1::SyncRequest& request);
+  static void TakeWaiting(WorkerEntry& worker, const v1::SyncRequest& request);
   void TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request);
   bool Differs(const Call& call, const WorkerEntry& worker) const;
   // Whether the program's trial may go on where it waits. False: another worker has the trial, it has ended,
@@ -98,7 +98,6 @@ class SyncCalls {
   std::map<std::string, Call> calls_;                    // each worker's newest call, by worker id
   std::vector<std::pair<std::string, SyncDone>> older_;  // calls that a newer one follows: answered at once
   std::vector<std::pair<absl::Status, SyncDone>> refused_calls_;
-  std::map<std::string, std::vector<v1::WaitingTrainer>> waiting_;  // by worker id, as its newest call said
   std::set<std::string> due_;  // workers whose call is to be answered now
   RefusedReports refused_;
   ReportCounts reports_;

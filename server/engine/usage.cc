@@ -29,6 +29,11 @@ constexpr int64_t kStepS = kUsageLevels.front().step_s;
 // NaN is 0.
 double Within(double value, double most) { return value > 0 ? std::min(value, most) : 0; }
 
+// Absent: the worker does not say it, or says what cannot be.
+std::optional<double> PartSaid(bool has, double value) {
+  return has && value >= 0 && value <= 1 ? std::optional(value) : std::nullopt;
+}
+
 }  // namespace
 
 void UsageRecorder::Clear() {
@@ -84,6 +89,10 @@ void UsageRecorder::Take(WorkerEntry& worker, const v1::SyncRequest& request) {
       const AssignmentRow& row = held->second->row;
       AddRank(row.key, std::max<int64_t>(0, time_us - row.place_us) / 1'000'000, usage);
     }
+  }
+  for (const v1::Gpu& gpu : request.gpus()) {
+    host.newest.gpus[gpu.id()] = {PartSaid(gpu.has_utilization(), gpu.utilization()),
+                                  PartSaid(gpu.has_memory(), gpu.memory())};
   }
   if (now_s / kRollUpEveryS == rolled_up_s_ / kRollUpEveryS) return;
   rolled_up_s_ = now_s;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "server/engine/context.h"
@@ -16,9 +17,15 @@ struct WorkerEntry;
 // no Sync is refused for its usage. Owner: the coordinator thread.
 class UsageRecorder {
  public:
+  // Use of a GPU by all processes, 0 to 1; absent: not known.
+  struct GpuPart {
+    std::optional<double> utilization;
+    std::optional<double> memory;
+  };
   struct Newest {
-    double cpu = 0;     // of the host: 0 to 1
-    double memory = 0;  // likewise
+    double cpu = 0;                            // of the host: 0 to 1
+    double memory = 0;                         // likewise
+    std::map<std::string, GpuPart> gpus = {};  // by id
   };
 
   explicit UsageRecorder(Context& context) : context_(context) {}

@@ -34,6 +34,21 @@ void LeaveOutFaulty(const WorkerRow& worker, WorkerRoom* room) {
 
 }  // namespace
 
+void HeldSlots::Set(int32_t slots, int64_t now_us) {
+  if (since_us_ == 0) begin_us_ = now_us;
+  if (since_us_ != 0) sum_ += static_cast<double>(slots_) * static_cast<double>(now_us - since_us_);
+  since_us_ = now_us;
+  slots_ = slots;
+}
+
+double HeldSlots::TakeMean(int64_t now_us) {
+  Set(slots_, now_us);
+  const auto time_us = static_cast<double>(now_us - begin_us_);
+  begin_us_ = now_us;
+  const double sum = std::exchange(sum_, 0);
+  return time_us > 0 ? sum / time_us : slots_;
+}
+
 WorkerRoom HealthyRoom(const WorkerRow& worker) {
   WorkerRoom room = WholeRoom(worker);
   LeaveOutFaulty(worker, &room);
@@ -120,6 +135,7 @@ void Workers::RenewLeases() {
 
 void Workers::GiveUp(WorkerEntry& worker, WorkerState state) {
   worker.row.state = state;
+  worker.waiting.reset();
   NoteRoom(worker);
   context_.Note(context_.store.workers.Put(worker.row));
   context_.deadlines.Clear(Deadlines::Kind::kLease, worker.row.id);

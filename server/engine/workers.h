@@ -10,11 +10,26 @@
 
 #include "scheduler/placement.h"
 #include "server/engine/context.h"
-#include "server/engine/held_slots.h"
 #include "server/engine/rank.h"
 #include "server/engine/worker_marks.h"
+#include "winnow/v1/worker.pb.h"
 
 namespace winnow {
+
+// How many slots a worker held on average. Times are of Clock::steady_us.
+class HeldSlots {
+ public:
+  // The worker holds `slots` from `now_us` on.
+  void Set(int32_t slots, int64_t now_us);
+  // The mean since the last call, or since the first Set.
+  double TakeMean(int64_t now_us);
+
+ private:
+  int32_t slots_ = 0;
+  int64_t since_us_ = 0;  // from when on slots_ counts; 0: nothing was told yet
+  int64_t begin_us_ = 0;  // of the time that the mean is over
+  double sum_ = 0;        // slots times microseconds until since_us_
+};
 
 struct WorkerEntry {
   WorkerRow row;
@@ -24,6 +39,8 @@ struct WorkerEntry {
   // The token (its id; "": none) that its first call since the server's start came with.
   std::optional<std::string> caller;
   HeldSlots held_slots;  // used_slots over time
+  // The programs that wait on it, as its newest call said. Absent: none has come since the server's start.
+  std::optional<std::vector<v1::WaitingTrainer>> waiting;
 
   bool live() const { return row.state == WorkerState::kLive; }
   bool lost() const { return row.state == WorkerState::kLost; }

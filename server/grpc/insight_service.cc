@@ -190,6 +190,41 @@ Unary* InsightService::GetSlice(CallContext* context, const v1::GetSliceRequest*
                       });
 }
 
+Unary* InsightService::GetContour(CallContext* context, const v1::GetContourRequest* request,
+                                  v1::Contour* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return PostCompared(hub_, threads_, request, response,
+                      [&threads = threads_](const Call<v1::Contour>& call, const v1::GetContourRequest& asked,
+                                            Insights& insights, const LevelScores& compared) {
+                        absl::StatusOr<ContourAnswer> answer = insights.GetContour(asked, compared);
+                        if (!answer.ok()) return call->Answer(answer.status());
+                        AskForest(threads, call, answer->question,
+                                  [answer = *answer](const SolvedForest& forest) {
+                                    v1::Contour whole = answer.contour;
+                                    FillSurface(forest, answer.x, answer.y, answer.cells, whole);
+                                    return whole;
+                                  });
+                      });
+}
+
+Unary* InsightService::GetScatter(CallContext* context, const v1::GetScatterRequest* request,
+                                  v1::Scatter* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Post(
+      hub_, threads_, request, response,
+      [&threads = threads_](const Call<v1::Scatter>& call,
+                            const std::shared_ptr<const v1::GetScatterRequest>& asked, Insights& insights) {
+        absl::StatusOr<ScatterQuestion> question = insights.AskScatter(*asked);
+        if (!question.ok()) return call->Answer(question.status());
+        if (question->metrics.empty()) return call->Answer(ToProto(*question));
+        threads.curves->Post([call, question = *std::move(question)](LearningCurves& curves) mutable {
+          if (!call->GoOn().ok()) return;
+          const absl::Status filled = curves.FillScatter(question);
+          call->Answer(filled.ok() ? absl::StatusOr<v1::Scatter>(ToProto(question)) : filled);
+        });
+      });
+}
+
 Unary* UsageService::GetWorkerUsage(Context* context, const v1::GetWorkerUsageRequest* request,
                                     v1::GetWorkerUsageResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;

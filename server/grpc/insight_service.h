@@ -53,6 +53,8 @@ class InsightService final : public v1::InsightService::CallbackService {
   Unary* GetLearningCurves(Context*, const v1::GetLearningCurvesRequest*, v1::LearningCurves*) override;
   Unary* GetImportance(Context*, const v1::GetImportanceRequest*, v1::Importance*) override;
   Unary* GetSlice(Context*, const v1::GetSliceRequest*, v1::Slice*) override;
+  Unary* GetContour(Context*, const v1::GetContourRequest*, v1::Contour*) override;
+  Unary* GetScatter(Context*, const v1::GetScatterRequest*, v1::Scatter*) override;
   Unary* GetNeighbours(Context*, const v1::GetNeighboursRequest*, v1::Neighbours*) override;
   Unary* Compare(Context*, const v1::CompareRequest*, v1::Comparison*) override;
   Unary* GetObjectives(Context*, const v1::GetObjectivesRequest*, v1::ObjectivePoints*) override;

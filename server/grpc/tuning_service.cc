@@ -215,6 +215,20 @@ Unary* TuningService::DeleteTuningJob(CallContext* context, const v1::DeleteTuni
   return reactor;
 }
 
+Unary* TuningService::Annotate(CallContext* context, const v1::AnnotateRequest* request,
+                               v1::AnnotateResponse* response) {
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  Unary* reactor = context->DefaultReactor();
+  coordinator_.Call<absl::StatusOr<v1::Annotation>>(
+      [request, by](Engine& engine) { return engine.Annotate(*request, by); },
+      [reactor, response](absl::StatusOr<v1::Annotation> written) {
+        if (written.ok()) *response->mutable_annotation() = *std::move(written);
+        reactor->Finish(ToGrpc(written.status()));
+      });
+  return reactor;
+}
+
 Unary* TuningService::ListTrials(CallContext* context, const v1::ListTrialsRequest* request,
                                  v1::ListTrialsResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
@@ -224,8 +238,13 @@ Unary* TuningService::ListTrials(CallContext* context, const v1::ListTrialsReque
 Unary* TuningService::DescribeTrial(CallContext* context, const v1::DescribeTrialRequest* request,
                                     v1::DescribeTrialResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
-  return Answer(context, reader_, response,
-                [request](Reads& reads) { return reads.DescribeTrial(*request); });
+  return Answer(context, reader_, response, [this, request](Reads& reads) {
+    absl::StatusOr<v1::DescribeTrialResponse> answer = reads.DescribeTrial(*request);
+    if (answer.ok() && preparations_ != nullptr) {
+      for (v1::Attempt& attempt : *answer->mutable_attempts()) preparations_->AddTo(attempt);
+    }
+    return answer;
+  });
 }
 
 Unary* TuningService::QueryMetrics(CallContext* context, const v1::QueryMetricsRequest* request,

@@ -2,6 +2,7 @@
 
 #include "server/engine/coordinator.h"
 #include "server/engine/hub.h"
+#include "server/engine/preparations.h"
 #include "server/grpc/guard.h"
 #include "server/reads/create.h"
 #include "server/reads/expectations.h"
@@ -26,8 +27,10 @@ struct SlowReaders {
 class TuningService final : public v1::TuningService::CallbackService {
  public:
   TuningService(Coordinator& coordinator, Reader& reader, SlowReaders slow, Hub& hub, Authority& authority,
-                Training training = Training::kHere, ReadableFolders files = ReadableFolders::Everything())
+                Training training = Training::kHere, ReadableFolders files = ReadableFolders::Everything(),
+                const Preparations* preparations = nullptr)
       : training_(training),
+        preparations_(preparations),
         files_(std::move(files)),
         coordinator_(coordinator),
         reader_(reader),
@@ -44,6 +47,7 @@ class TuningService final : public v1::TuningService::CallbackService {
   Unary* ListTuningJobs(Context*, const v1::ListTuningJobsRequest*, v1::ListTuningJobsResponse*) override;
   Unary* StopTuningJob(Context*, const v1::StopTuningJobRequest*, v1::TuningJob*) override;
   Unary* DeleteTuningJob(Context*, const v1::DeleteTuningJobRequest*, v1::DeleteTuningJobResponse*) override;
+  Unary* Annotate(Context*, const v1::AnnotateRequest*, v1::AnnotateResponse*) override;
   Unary* ListTrials(Context*, const v1::ListTrialsRequest*, v1::ListTrialsResponse*) override;
   Unary* DescribeTrial(Context*, const v1::DescribeTrialRequest*, v1::DescribeTrialResponse*) override;
   Unary* QueryMetrics(Context*, const v1::QueryMetricsRequest*, v1::QueryMetricsResponse*) override;
@@ -64,6 +68,7 @@ class TuningService final : public v1::TuningService::CallbackService {
 
  private:
   const Training training_;
+  const Preparations* const preparations_;  // outlives it; null: trials are described without them
   const ReadableFolders files_;
   Coordinator& coordinator_;
   Reader& reader_;

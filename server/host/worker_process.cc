@@ -35,12 +35,15 @@ bool WriteArguments(const std::filesystem::path& work_dir, const std::vector<std
   return file.flush().good();
 }
 
-// Returns this process's environment without the address of any server: local workers use this one.
+// Returns this process's environment without the address of any server and without settings: local workers
+// use this server and its flags.
 std::vector<char*> EnvironmentOfWorkers() {
   std::vector<char*> entries;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
-    if (!text.starts_with("WINNOW_TLS_") && !text.starts_with("WINNOW_TOKEN")) entries.push_back(*entry);
+    const bool withheld = text.starts_with("WINNOW_TLS_") || text.starts_with("WINNOW_TOKEN") ||
+                          text.starts_with("WINNOW_SERVER_") || text.starts_with("WINNOW_WORKER_");
+    if (!withheld) entries.push_back(*entry);
   }
   entries.push_back(nullptr);
   return entries;

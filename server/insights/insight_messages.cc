@@ -74,4 +74,15 @@ void FillMarginal(const SolvedForest& forest, size_t dimension, v1::Slice& slice
   }
 }
 
+void FillSurface(const SolvedForest& forest, size_t x, size_t y, size_t cells, v1::Contour& contour) {
+  contour.set_note(forest.answer.note);
+  const MarginalSurface surface = MarginalOver(*forest.task, forest.answer.forest, x, y, cells);
+  contour.mutable_x_place()->Assign(surface.x.begin(), surface.x.end());
+  contour.mutable_y_place()->Assign(surface.y.begin(), surface.y.end());
+  for (const Share& share : surface.objective) {
+    contour.add_mean(share.mean);
+    contour.add_deviation(share.deviation);
+  }
+}
+
 }  // namespace winnow

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "insight/filter.h"
 #include "insight/ordering.h"
 #include "insight/parallel_lines.h"
@@ -14,6 +18,7 @@
 #include "server/engine/job_view.h"
 #include "server/engine/messages.h"
 #include "server/insights/insight_messages.h"
+#include "server/reads/annotations.h"
 
 namespace winnow {
 namespace {
@@ -31,6 +36,23 @@ void Fill(const std::array<int64_t, kTrialPhases>& counts, v1::TrialCounts& mess
 }
 
 constexpr int kMostShown = 100;
+constexpr size_t kMostTagFilters = 10;
+constexpr std::string_view kTagFilter = "#tag:";
+
+// Unmarks the trials that have none of the tags, "A|B". Tags hold no character that is escaped in a filter
+// but ':', which needs no escape here.
+void KeepTagged(const std::string& tags, const std::map<TrialNumber, AnnotationRow>& annotations,
+                std::vector<uint8_t>& marks) {
+  const std::vector<std::string> wanted = absl::StrSplit(absl::StrReplaceAll(tags, {{"\\", ""}}), '|');
+  for (size_t row = 0; row < marks.size(); ++row) {
+    const auto found = annotations.find(static_cast<TrialNumber>(row + 1));
+    const bool has_any =
+        found != annotations.end() && std::any_of(wanted.begin(), wanted.end(), [&](const std::string& tag) {
+          return std::binary_search(found->second.tags.begin(), found->second.tags.end(), tag);
+        });
+    if (!has_any) marks[row] = 0;
+  }
+}
 
 }  // namespace
 
@@ -47,9 +69,25 @@ absl::Status Insights::With(const std::string& id, const std::vector<std::string
   return store_.Read([&]() -> absl::Status {
     const absl::StatusOr<const JobTrials*> job = tables_.Get(id);
     if (!job.ok()) return job.status();
-    const absl::StatusOr<std::vector<Filter>> filters = ParseFilters(texts, (*job)->columns);
+    const auto is_of_tags = [](const std::string& text) { return text.starts_with(kTagFilter); };
+    std::vector<std::string> of_columns;
+    std::copy_if(texts.begin(), texts.end(), std::back_inserter(of_columns), std::not_fn(is_of_tags));
+    const absl::StatusOr<std::vector<Filter>> filters = ParseFilters(of_columns, (*job)->columns);
     if (!filters.ok()) return filters.status();
-    return look(**job, Marks((*job)->columns, *filters));
+    std::vector<uint8_t> marks = Marks((*job)->columns, *filters);
+    if (texts.size() - of_columns.size() > kMostTagFilters) {
+      return absl::InvalidArgumentError(fmt::format("filters: {} of #tag; expected at most {}",
+                                                    texts.size() - of_columns.size(), kMostTagFilters));
+    }
+    if (of_columns.size() < texts.size()) {
+      absl::StatusOr<std::map<TrialNumber, AnnotationRow>> annotations =
+          store_.annotations.OfTrials((*job)->row.key, 1, static_cast<TrialNumber>(marks.size()));
+      if (!annotations.ok()) return annotations.status();
+      for (const std::string& text : texts) {
+        if (is_of_tags(text)) KeepTagged(text.substr(kTagFilter.size()), *annotations, marks);
+      }
+    }
+    return look(**job, marks);
   });
 }
 
@@ -59,7 +97,7 @@ absl::Status Insights::AddTrial(const JobTrials& job, size_t row, v1::Trial& mes
   if (!trial.ok()) return trial.status();
   if (!*trial) return absl::DataLossError(fmt::format("job \"{}\": trial {} has no row", job.row.id, number));
   message = ToProto(job.row.id, job.search, **trial);
-  return absl::OkStatus();
+  return AddAnnotation(store_, job.row.key, message);
 }
 
 absl::StatusOr<v1::Sieve> Insights::GetSieve(const v1::GetSieveRequest& request) {

@@ -22,6 +22,14 @@ struct SliceAnswer {
   size_t dimension = 0;
 };
 
+// A contour without the forest's part.
+struct ContourAnswer {
+  v1::Contour contour;
+  ForestQuestion question;
+  size_t x = 0, y = 0;  // dimensions
+  size_t cells = 0;
+};
+
 // Results of a search, from its table of trials. Each method reads one state of the file. Errors: NOT_FOUND
 // names the job or trial, INVALID_ARGUMENT the field. Owner: its thread.
 class Insights {
@@ -33,6 +41,7 @@ class Insights {
   absl::StatusOr<v1::ParallelCoordinates> GetParallelCoordinates(
       const v1::GetParallelCoordinatesRequest& request);
   absl::StatusOr<v1::ObjectivePoints> GetObjectives(const v1::GetObjectivesRequest& request);
+  absl::StatusOr<ScatterQuestion> AskScatter(const v1::GetScatterRequest& request);
   absl::StatusOr<v1::QueryTrialsResponse> QueryTrials(const v1::QueryTrialsRequest& request);
   absl::StatusOr<v1::Neighbours> GetNeighbours(const v1::GetNeighboursRequest& request);
   absl::StatusOr<v1::Comparison> Compare(const v1::CompareRequest& request);
@@ -44,6 +53,7 @@ class Insights {
   absl::StatusOr<ForestQuestion> AskForest(const v1::GetImportanceRequest& request,
                                            const LevelScores& compared);
   absl::StatusOr<SliceAnswer> GetSlice(const v1::GetSliceRequest& request, const LevelScores& compared);
+  absl::StatusOr<ContourAnswer> GetContour(const v1::GetContourRequest& request, const LevelScores& compared);
 
   // Jobs whose tables were read from their beginning since the last call: their curves will be requested.
   std::vector<std::pair<int64_t, std::string>> TakeOpened() { return tables_.TakeOpened(); }
@@ -71,6 +81,20 @@ class Insights {
 };
 
 using InsightReader = ReadingThread<Insights>;
+
+// The dimension of a hyperparameter. INVALID_ARGUMENT names the field and the hyperparameters that there are.
+absl::StatusOr<size_t> ParameterAt(const char* field, const std::string& name, const JobTrials& job);
+
+// The marked rows that have a score and a value in all of `needed`, best first.
+std::vector<uint32_t> RowsByScore(const TrialColumns& columns, const std::vector<uint8_t>& marked,
+                                  const std::vector<double>& scores,
+                                  const std::vector<const std::vector<double>*>& needed);
+
+// The forest of all trials at the level: filters do not change a hyperparameter's effect.
+ForestQuestion WholeForest(const JobTrials& job, const LevelScores& compared);
+
+// The objective's metrics first, then those that the best, the first and the last trial have reported.
+absl::StatusOr<std::vector<std::string>> MetricsOf(Store& store, const JobTrials& job);
 
 // Returns `asked`, or `otherwise` for 0. INVALID_ARGUMENT names the field if it is not in [`least`, `most`].
 absl::StatusOr<size_t> Bounded(const char* field, int64_t asked, int64_t otherwise, int64_t least,

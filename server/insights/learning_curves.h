@@ -32,6 +32,18 @@ struct CurvesQuestion {
   v1::LearningCurves answer;       // the parts already known
 };
 
+// A scatter whose columns of metrics are to be filled in.
+struct ScatterQuestion {
+  int64_t job = 0;                     // its key
+  std::vector<TrialNumber> unsettled;  // as in CurvesQuestion
+  v1::Scatter scatter;
+  // The metrics, each with the column to fill: 0, 1, 2: x, y, color.
+  std::vector<std::pair<int, std::string>> metrics;
+};
+
+// The scatter without the trials that have no x or no y.
+v1::Scatter ToProto(const ScatterQuestion& question);
+
 // The level at which to compare a job's trials, as requested, with the data from its table of trials.
 struct LevelQuestion {
   int64_t job = 0;  // its key
@@ -54,6 +66,8 @@ class LearningCurves {
 
   absl::StatusOr<v1::LearningCurves> Answer(const CurvesQuestion& question);
   absl::StatusOr<LevelScores> Compare(const LevelQuestion& question);
+  // Fills in the newest value of each metric for each trial of the scatter.
+  absl::Status FillScatter(ScatterQuestion& question);
   // Reads them in advance.
   void Warm(int64_t job, const std::string& metric);
 

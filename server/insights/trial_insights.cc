@@ -18,7 +18,25 @@ namespace {
 constexpr size_t kMostStopped = 2000;
 constexpr int kMostNamed = 100;
 
-// The objective's metrics first, then those that the best, the first and the last trial have reported.
+absl::StatusOr<std::vector<uint32_t>> Singles(const JobTrials& job, const std::vector<uint8_t>& marked,
+                                              size_t most, const v1::GetLearningCurvesRequest& request) {
+  if (request.trials_size() > kMostNamed) {
+    return absl::InvalidArgumentError(
+        fmt::format("trials: {} of them; expected at most {}", request.trials_size(), kMostNamed));
+  }
+  std::vector<uint32_t> rows = BestRows(job.columns, marked, most);
+  for (const int64_t trial : request.trials()) {
+    if (trial < 1 || trial > static_cast<int64_t>(job.columns.size())) {
+      return absl::NotFoundError(fmt::format("job \"{}\" has no trial {}", job.row.id, trial));
+    }
+    const auto row = static_cast<uint32_t>(trial - 1);
+    if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<std::string>> MetricsOf(Store& store, const JobTrials& job) {
   const TrialColumns& columns = job.columns;
   std::vector<uint32_t> rows;
@@ -40,25 +58,6 @@ absl::StatusOr<std::vector<std::string>> MetricsOf(Store& store, const JobTrials
   }
   return metrics;
 }
-
-absl::StatusOr<std::vector<uint32_t>> Singles(const JobTrials& job, const std::vector<uint8_t>& marked,
-                                              size_t most, const v1::GetLearningCurvesRequest& request) {
-  if (request.trials_size() > kMostNamed) {
-    return absl::InvalidArgumentError(
-        fmt::format("trials: {} of them; expected at most {}", request.trials_size(), kMostNamed));
-  }
-  std::vector<uint32_t> rows = BestRows(job.columns, marked, most);
-  for (const int64_t trial : request.trials()) {
-    if (trial < 1 || trial > static_cast<int64_t>(job.columns.size())) {
-      return absl::NotFoundError(fmt::format("job \"{}\" has no trial {}", job.row.id, trial));
-    }
-    const auto row = static_cast<uint32_t>(trial - 1);
-    if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
-  }
-  return rows;
-}
-
-}  // namespace
 
 absl::StatusOr<CurvesQuestion> Insights::AskCurves(const v1::GetLearningCurvesRequest& request) {
   const absl::StatusOr<size_t> most = Bounded("max_curves", request.max_curves(), 20, 1, 500);
@@ -156,20 +155,13 @@ absl::StatusOr<SliceAnswer> Insights::GetSlice(const v1::GetSliceRequest& reques
   const absl::Status status =
       With(request, [&](const JobTrials& job, const std::vector<uint8_t>& marked) -> absl::Status {
         const TrialColumns& columns = job.columns;
-        const auto axis = std::find_if(columns.axes().begin(), columns.axes().end(),
-                                       [&](const AxisScale& a) { return a.name() == request.parameter(); });
-        if (axis == columns.axes().end()) {
-          std::vector<std::string> names;
-          for (const AxisScale& known : columns.axes()) names.push_back(known.name());
-          return absl::InvalidArgumentError(
-              fmt::format("parameter: job \"{}\" has no hyperparameter \"{}\"; expected one of {}",
-                          job.row.id, request.parameter(), fmt::join(names, ", ")));
-        }
-        answer.dimension = static_cast<size_t>(axis - columns.axes().begin());
+        const absl::StatusOr<size_t> dimension = ParameterAt("parameter", request.parameter(), job);
+        if (!dimension.ok()) return dimension.status();
+        answer.dimension = *dimension;
         v1::Slice& slice = answer.slice;
         const std::vector<double> scores = ScoresAt(columns, compared);
         const AxisScale objective = columns.AxisOf(scores);
-        Fill(*axis, *slice.mutable_axis());
+        Fill(columns.axes()[*dimension], *slice.mutable_axis());
         Fill(objective, *slice.mutable_objective());
         const std::vector<double>& x = columns.position[answer.dimension];
         const std::vector<double> y = ScorePositions(scores, objective);
@@ -179,19 +171,8 @@ absl::StatusOr<SliceAnswer> Insights::GetSlice(const v1::GetSliceRequest& reques
           slice.add_y_bin(cell.to);
           slice.add_count(cell.count);
         }
-        std::vector<uint32_t> rows;  // by score
-        for (uint32_t row = 0; row < marked.size(); ++row) {
-          if (marked[row] != 0 && !std::isnan(x[row]) && !std::isnan(scores[row])) rows.push_back(row);
-        }
-        std::stable_sort(rows.begin(), rows.end(),
-                         [&](uint32_t a, uint32_t b) { return columns.Better(scores[a], scores[b]); });
-        if (rows.size() > *most) {
-          const auto best = static_cast<std::ptrdiff_t>((*most + 1) / 2);
-          std::vector<uint32_t> rest(rows.begin() + best, rows.end());
-          rows.resize(best);
-          for (const uint32_t row : ChooseEvenly(rest, *most - rows.size())) rows.push_back(row);
-        }
-        for (const uint32_t row : rows) {
+        const std::vector<uint32_t> rows = RowsByScore(columns, marked, scores, {&x});
+        for (const uint32_t row : ChooseFirstAndEvenly(rows, *most)) {
           slice.add_trial(static_cast<int32_t>(row + 1));
           slice.add_x(Rounded(x[row]));
           slice.add_y(Rounded(y[row]));
@@ -200,10 +181,7 @@ absl::StatusOr<SliceAnswer> Insights::GetSlice(const v1::GetSliceRequest& reques
         slice.set_bins(static_cast<int32_t>(*bins));
         slice.set_resource_level(compared.level);
         // The selected filters do not change the hyperparameter's effect.
-        answer.question.job = job.row.key;
-        answer.question.level = compared.level;
-        answer.question.task = std::make_shared<const ForestTask>(
-            MakeForestTask(columns, std::vector<uint8_t>(columns.size(), 1), compared, job.search.seed));
+        answer.question = WholeForest(job, compared);
         return absl::OkStatus();
       });
   if (!status.ok()) return status;

@@ -7,13 +7,17 @@
 #include <limits>
 #include <optional>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "scheduler/decide.h"
 #include "scheduler/suggest.h"
 #include "server/engine/feasible.h"
 #include "server/engine/job_view.h"
 #include "server/engine/messages.h"
+#include "server/engine/violations.h"
+#include "server/reads/annotations.h"
 #include "server/reads/paging.h"
+#include "spec/annotation.h"
 #include "spec/cluster.h"
 
 namespace winnow {
@@ -109,6 +113,37 @@ std::string StateName(int state) {
   return name;
 }
 
+constexpr size_t kLongestSearch = 256;
+
+// INVALID_ARGUMENT names the field.
+absl::StatusOr<JobFilter> ToFilter(const v1::ListTuningJobsRequest& request) {
+  JobFilter filter;
+  if (const std::vector<Violation> wrong = CheckTags(request.tags(), "tags"); !wrong.empty())
+    return ViolationsError(wrong);
+  filter.tags = SortedTags(request.tags());
+  for (int state : request.states()) {
+    if (state < v1::TuningJob::RUNNING || state > v1::TuningJob::FAILED) {
+      return absl::InvalidArgumentError(fmt::format("states: {} is not a state of a job", state));
+    }
+    filter.states.push_back(absl::AsciiStrToLower(v1::TuningJob::State_Name(v1::TuningJob::State(state))));
+  }
+  if (request.search().size() > kLongestSearch) {
+    return absl::InvalidArgumentError(
+        fmt::format("search: has {} bytes; expected at most {}", request.search().size(), kLongestSearch));
+  }
+  filter.search = request.search();
+  return filter;
+}
+
+// Distinguishes filters; "" for none.
+std::string FilterText(const JobFilter& filter) {
+  std::string text;
+  for (const std::string& tag : filter.tags) text += " #" + tag;
+  for (const std::string& state : filter.states) text += " " + state;
+  if (!filter.search.empty()) text += " ?" + filter.search;
+  return text;
+}
+
 absl::StatusOr<TrialQuery> ToQuery(const v1::ListTrialsRequest& request, const SearchSpec& spec) {
   TrialQuery query;
   for (int state : request.states()) {
@@ -117,6 +152,9 @@ absl::StatusOr<TrialQuery> ToQuery(const v1::ListTrialsRequest& request, const S
     }
     query.states.push_back(StateName(state));
   }
+  if (const std::vector<Violation> wrong = CheckTags(request.tags(), "tags"); !wrong.empty())
+    return ViolationsError(wrong);
+  query.tags = SortedTags(request.tags());
   std::string column = request.order_by();
   bool reverse = false;
   for (const char* suffix : {" desc", " asc"}) {
@@ -157,12 +195,13 @@ absl::Status Reads::Message(const JobRow& row, v1::TuningJob& message) {
   if (!kept.ok()) return kept.status();
   if (*kept) {
     message = **std::move(kept);
-    return absl::OkStatus();
+    return AddAnnotation(store_, row.key, message);
   }
   const absl::StatusOr<const JobView*> view = views_.Get(row);
   if (!view.ok()) return view.status();
   const JobView& job = **view;
   message = ToProto(job, clock_.wall_us());
+  if (absl::Status added = AddAnnotation(store_, row.key, message); !added.ok()) return added;
   if (message.state() != v1::TuningJob::RUNNING || job.state.totals().running > 0) return absl::OkStatus();
   absl::StatusOr<std::string> reason = WaitReason(store_, job);
   if (!reason.ok()) return reason.status();
@@ -190,18 +229,22 @@ absl::StatusOr<v1::TuningJob> Reads::DescribeTuningJob(const std::string& id) {
 absl::StatusOr<v1::ListTuningJobsResponse> Reads::ListTuningJobs(const v1::ListTuningJobsRequest& request) {
   absl::StatusOr<int64_t> size = PageSize(request.page_size(), 50, 1000);
   if (!size.ok()) return size.status();
-  absl::StatusOr<std::vector<std::string>> token = ReadPageToken(request.page_token(), "jobs", 1);
+  const absl::StatusOr<JobFilter> filter = ToFilter(request);
+  if (!filter.ok()) return filter.status();
+  // A token is valid for its filter only.
+  const std::string kind = "jobs" + FilterText(*filter);
+  absl::StatusOr<std::vector<std::string>> token = ReadPageToken(request.page_token(), kind, 1);
   if (!token.ok()) return token.status();
   absl::StatusOr<int64_t> before = PageNumber(*token, 0, std::numeric_limits<int64_t>::max());
   if (!before.ok()) return before.status();
   v1::ListTuningJobsResponse response;
   absl::Status status = store_.Read([&]() -> absl::Status {
-    absl::StatusOr<std::vector<JobRow>> rows = store_.jobs.List(*before, *size + 1);
+    absl::StatusOr<std::vector<JobRow>> rows = store_.jobs.List(*before, *size + 1, *filter);
     if (!rows.ok()) return rows.status();
     size_t bytes = 0;
     for (size_t i = 0; i < rows->size(); ++i) {
       if (static_cast<int64_t>(i) == *size || bytes > kMostListBytes) {
-        response.set_next_page_token(MakePageToken("jobs", {std::to_string((*rows)[i - 1].key)}));
+        response.set_next_page_token(MakePageToken(kind, {std::to_string((*rows)[i - 1].key)}));
         break;
       }
       v1::TuningJob& job = *response.add_jobs();
@@ -222,6 +265,7 @@ absl::StatusOr<v1::ListTrialsResponse> Reads::ListTrials(const v1::ListTrialsReq
   // A token is valid for its ordering and filter only.
   std::string kind = "trials " + request.job_id() + " " + request.order_by();
   for (int state : request.states()) kind += " " + std::to_string(state);
+  for (const std::string& tag : request.tags()) kind += " #" + tag;
   absl::StatusOr<std::vector<std::string>> token = ReadPageToken(request.page_token(), kind, 1);
   if (!token.ok()) return token.status();
   absl::StatusOr<int64_t> offset = PageNumber(*token, 0, 0);
@@ -232,7 +276,7 @@ absl::StatusOr<v1::ListTrialsResponse> Reads::ListTrials(const v1::ListTrialsReq
     if (!job.ok()) return job.status();
     absl::StatusOr<TrialQuery> query = ToQuery(request, job->search);
     if (!query.ok()) return query.status();
-    absl::StatusOr<int64_t> count = store_.trials.Count(job->row.key, query->states);
+    absl::StatusOr<int64_t> count = store_.trials.Count(job->row.key, *query);
     if (!count.ok()) return count.status();
     query->offset = *offset;
     query->limit = *size;
@@ -241,6 +285,8 @@ absl::StatusOr<v1::ListTrialsResponse> Reads::ListTrials(const v1::ListTrialsReq
     for (const TrialRow& row : *rows) {
       *response.add_trials() = ToProto(job->row.id, job->search, row);
     }
+    if (absl::Status added = AddAnnotations(store_, job->row.key, *response.mutable_trials()); !added.ok())
+      return added;
     response.set_total_size(*count);
     int64_t next = *offset + static_cast<int64_t>(rows->size());
     if (!rows->empty() && next < *count)
@@ -262,6 +308,7 @@ absl::StatusOr<v1::DescribeTrialResponse> Reads::DescribeTrial(const v1::Describ
     if (!row.ok()) return row.status();
     if (!*row) return NoTrial(request.job_id(), request.trial());
     *response.mutable_trial() = ToProto(request.job_id(), spec, **row);
+    if (absl::Status added = AddAnnotation(store_, key, *response.mutable_trial()); !added.ok()) return added;
     absl::StatusOr<std::vector<Fact>> facts = store_.facts.LoadTrial(key, request.trial());
     if (!facts.ok()) return facts.status();
     response.mutable_trial()->set_choice_reason(ChoiceReason(*facts));
@@ -336,7 +383,7 @@ absl::StatusOr<v1::GetAnalyticsResponse> Reads::GetAnalytics(const v1::GetAnalyt
     absl::StatusOr<std::vector<TrialRow>> rows = store_.trials.List(job->row.key, {});
     if (!rows.ok()) return rows.status();
     for (const TrialRow& row : *rows) *response.add_trials() = ToProto(job->row.id, job->search, row);
-    return absl::OkStatus();
+    return AddAnnotations(store_, job->row.key, *response.mutable_trials());
   });
   if (!status.ok()) return status;
   return response;

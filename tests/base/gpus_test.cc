@@ -86,6 +86,15 @@ TEST_CASE("GPUs: what a host has, unless a flag or CUDA_VISIBLE_DEVICES names ot
   CHECK(OwnGpus("")->empty());
 }
 
+TEST_CASE("GPUs: their use, as nvidia-smi and rocm-smi tell it", "[base]") {
+  CHECK(ReadNvidiaSmiUse("0, GPU-aa, 35, 10240, 40960\n1, GPU-bb, [N/A], [N/A], 40960\nno devices\n") ==
+        std::vector<GpuUse>{{"0", "GPU-aa", 0.35, 0.25}, {"1", "GPU-bb", std::nullopt, std::nullopt}});
+  CHECK(ReadRocmSmiUse(
+            "device,GPU use (%),GPU memory use (%),Memory Activity\ncard0,12,50,N/A\ncard1,N/A,0,N/A\n") ==
+        std::vector<GpuUse>{{"0", "", 0.12, 0.5}, {"1", "", std::nullopt, 0}});
+  CHECK(ReadRocmSmiUse("card0,12,50\n") == std::vector<GpuUse>{{"0", "", std::nullopt, std::nullopt}});
+}
+
 TEST_CASE("GPUs: their text is a list that names them", "[base]") {
   CHECK(GpuListText(kFound) == "0,1");
   CHECK(GpuListText({}) == "none");

@@ -91,10 +91,20 @@ grpc::Status FakeService::DescribeTuningJob(Context*, const v1::DescribeTuningJo
 grpc::Status FakeService::ListTuningJobs(Context*, const v1::ListTuningJobsRequest* request,
                                          v1::ListTuningJobsResponse* response) {
   const std::lock_guard lock(mutex);
+  jobs_asked = *request;
   size_t at = request->page_token().empty() ? 0 : std::stoul(request->page_token());
   for (; at < jobs.size() && response->jobs_size() < request->page_size(); ++at)
     *response->add_jobs() = jobs[at];
   if (at < jobs.size()) response->set_next_page_token(std::to_string(at));
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeService::Annotate(Context*, const v1::AnnotateRequest* request,
+                                   v1::AnnotateResponse* response) {
+  const std::lock_guard lock(mutex);
+  annotated = *request;
+  *response->mutable_annotation()->mutable_tags() = request->tags();
+  response->mutable_annotation()->set_note(request->note());
   return grpc::Status::OK;
 }
 

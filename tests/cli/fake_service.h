@@ -56,6 +56,8 @@ class FakeService : public v1::TuningService::Service, private v1::InsightServic
   v1::SuggestTrialsRequest suggest_asked;
   v1::ReportMetricsRequest reported;
   v1::CompleteTrialRequest completed;
+  v1::ListTuningJobsRequest jobs_asked;  // the last
+  v1::AnnotateRequest annotated;         // the last; answered with its tags and note
 
  private:
   template <class T>
@@ -69,6 +71,7 @@ class FakeService : public v1::TuningService::Service, private v1::InsightServic
   grpc::Status StopTuningJob(Context*, const v1::StopTuningJobRequest*, v1::TuningJob*) override;
   grpc::Status DeleteTuningJob(Context*, const v1::DeleteTuningJobRequest*,
                                v1::DeleteTuningJobResponse*) override;
+  grpc::Status Annotate(Context*, const v1::AnnotateRequest*, v1::AnnotateResponse*) override;
   grpc::Status ListTrials(Context*, const v1::ListTrialsRequest*, v1::ListTrialsResponse*) override;
   grpc::Status DescribeTrial(Context*, const v1::DescribeTrialRequest*, v1::DescribeTrialResponse*) override;
   grpc::Status QueryMetrics(Context*, const v1::QueryMetricsRequest*, v1::QueryMetricsResponse*) override;

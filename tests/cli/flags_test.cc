@@ -132,7 +132,8 @@ TEST_CASE("Flags: help is grouped, and no line of any command's is longer than t
     INFO(group);
     CHECK(all.find("\n" + group + ":\n") != std::string::npos);
   }
-  for (const std::string command : {"", "submit", "trials", "best", "simulate", "compare", "ask", "token"}) {
+  for (const std::string command :
+       {"", "submit", "run", "trials", "best", "simulate", "compare", "ask", "token", "context"}) {
     std::vector<std::string> arguments = {"--help"};
     if (!command.empty()) arguments.insert(arguments.begin(), command);
     Process process(arguments, "", Process::Io::kNarrowTerminal);
@@ -171,7 +172,7 @@ TEST_CASE("Completion: scripts name every command and parse", "[cli]") {
     CHECK(result.out.find(
               "describe|trials|best|analytics|source|metrics|watch|logs|stop|delete|replay|compare|ask|"
               "tell|complete)") != std::string::npos);
-    CHECK(result.out.find("submit|plan|simulate|backup)") != std::string::npos);
+    CHECK(result.out.find("submit|plan|simulate|backup|config)") != std::string::npos);
   }
 }
 
@@ -198,6 +199,15 @@ TEST_CASE("Completion: bash offers the columns behind --sort", "[cli]") {
   CHECK(fgets(line, sizeof line, bash) != nullptr);
   CHECK(pclose(bash) == 0);
   CHECK(std::string(line) == "number num_round\n");
+}
+
+TEST_CASE("Completion: words below a command are offered", "[cli]") {
+  CHECK(RunWinnow({"completion", "bash"}, "")
+            .out.find("  token) COMPREPLY=($(compgen -W \"create list revoke\"") != std::string::npos);
+  CHECK(RunWinnow({"completion", "zsh"}, "").out.find("  context) compadd add use list show remove ;;") !=
+        std::string::npos);
+  CHECK(RunWinnow({"completion", "fish"}, "")
+            .out.find("seen_subcommand_from context' -a 'add use list show remove'") != std::string::npos);
 }
 
 TEST_CASE("Completion: fish has a rule for every command and flag", "[cli]") {

@@ -80,6 +80,8 @@ class Topology:
         for program in PROGRAMS:
             run("strip", "-o", f"{context}/bin/{program}", os.path.join(BIN, program))
         shutil.copytree(f"{ROOT}/docker", f"{context}/docker")
+        os.makedirs(f"{context}/worker")
+        shutil.copy(f"{ROOT}/worker/winnow-mpirun", f"{context}/worker")
         targets = {service["image"]: service["build"]["target"] for service in self.services.values()
                    if "build" in service}
         for image, target in targets.items():
@@ -221,6 +223,9 @@ class ImagesTest(unittest.TestCase):
             self.assertLess(size, LARGEST, image)
             settings = json.loads(topology.podman("image", "inspect", image))[0]["Config"]
             self.assertEqual(settings.get("User", ""), "" if image == "winnow/worker" else "winnow", image)
+
+        topology.podman("run", "--rm", "--network", "none", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024",
+                        "--entrypoint", '["test", "-x", "/usr/local/bin/winnow-mpirun"]', "winnow/worker")
 
         self.write_example()
         topology.create_network()

@@ -27,7 +27,7 @@ class PythonPage(unittest.TestCase):
         self.assertEqual({language for language, *_ in blocks}, LANGUAGES)
         folder = tempfile.mkdtemp(prefix="winnow-python-")
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        for name in ("scripts", "clients", "CMakeLists.txt", "LICENSE"):
+        for name in ("scripts", "clients", "worker", "CMakeLists.txt", "LICENSE"):
             os.symlink(os.path.abspath(os.path.join(ROOT, name)), os.path.join(folder, name))
         os.mkdir(os.path.join(folder, "build"))
         os.symlink(os.path.abspath(BIN), os.path.join(folder, "build/bin"))

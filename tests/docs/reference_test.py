@@ -22,9 +22,10 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from reference import command_line, job_file, protos, roles  # noqa: E402
 
 PAGES = ROOT / "docs/reference"
+CONFIG = ROOT / "packaging/config"
 MAKE = ROOT / "scripts/make-reference.py"
 BIN = os.environ.get("WINNOW_BIN_DIR", ROOT / "build/bin")
-MENDED_BY = "run scripts/make-reference.py --bin build/bin (or your build's bin folder), and commit docs/reference"
+MENDED_BY = "run scripts/make-reference.py --bin build/bin (or your build's bin folder), and commit what it has changed"
 MOST_LINES = 40  # of a difference that is shown
 
 
@@ -59,15 +60,19 @@ def paths_of(value, message, contract, path=""):
 class Reference(unittest.TestCase):
     def test_each_page_is_as_its_sources_make_it(self):
         with tempfile.TemporaryDirectory() as folder:
-            made = subprocess.run([MAKE, "--bin", BIN, "--out", folder], capture_output=True, text=True)
+            parts = {PAGES: pathlib.Path(folder, "pages"), CONFIG: pathlib.Path(folder, "config")}
+            made = subprocess.run([MAKE, "--bin", BIN, "--out", parts[PAGES], "--config", parts[CONFIG]], capture_output=True,
+                                  text=True)
             self.assertEqual(made.returncode, 0, made.stderr)
-            names = sorted(os.listdir(folder))
-            self.assertEqual(sorted(os.listdir(PAGES)), names, MENDED_BY)
-            for name in names:
-                old, new = ((where / name).read_text().splitlines() for where in (PAGES, pathlib.Path(folder)))
-                difference = list(difflib.unified_diff(old, new, f"docs/reference/{name}", "as its sources make it", lineterm=""))
-                shown = "\n".join(difference[:MOST_LINES])
-                self.assertEqual(difference, [], f"docs/reference/{name} is not what its sources say: {MENDED_BY}\n{shown}")
+            for kept, fresh in parts.items():
+                names = sorted(os.listdir(fresh))
+                self.assertEqual(sorted(os.listdir(kept)), names, MENDED_BY)
+                for name in names:
+                    shown_name = kept.relative_to(ROOT) / name
+                    old, new = ((where / name).read_text().splitlines() for where in (kept, fresh))
+                    difference = list(difflib.unified_diff(old, new, str(shown_name), "as its sources make it", lineterm=""))
+                    shown = "\n".join(difference[:MOST_LINES])
+                    self.assertEqual(difference, [], f"{shown_name} is not what its sources say: {MENDED_BY}\n{shown}")
 
     def test_every_link_leads_somewhere(self):
         for page in [*PAGES.glob("*.md"), ROOT / "docs/job-file.md"]:

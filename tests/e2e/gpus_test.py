@@ -114,6 +114,24 @@ class Gpus(unittest.TestCase):
             self.assertEqual(cluster.watch(both).to_end(), 0)
             self.assertEqual(notes(cluster.folder, "end")[-1][1], "GPU-a,GPU-b")
 
+    def test_the_use_of_devices_is_shown(self):
+        with processes.Cluster(workers=0) as cluster:
+            tools = os.path.join(cluster.folder, "tools")
+            os.makedirs(tools)
+            with open(f"{tools}/nvidia-smi", "w", encoding="ascii") as file:
+                file.write("#!/bin/sh\ncase $1 in\n"
+                           "  *utilization*) echo 0, GPU-a, 80, 10240, 40960; echo 1, GPU-b, 20, '[N/A]', 40960;;\n"
+                           "  *) echo 0, GPU-a, A100; echo 1, GPU-b, A100;;\nesac\n")
+            os.chmod(f"{tools}/nvidia-smi", 0o755)
+            worker = processes.Worker(cluster.server, cluster.folder, "w1",
+                                      prefix=["env", "-u", "CUDA_VISIBLE_DEVICES", f"PATH={tools}:{os.environ['PATH']}"])
+            cluster.workers.append(worker)
+            worker.start()
+            use = lambda: [(gpu.get("utilization"), gpu.get("memory")) for each in cluster.client.workers()  # noqa: E731
+                           for gpu in each["gpus"]]
+            wait_until(lambda: use() == [(0.8, 0.25), (0.2, None)], "their use is known")
+            self.assertIn("0/2 at 50 %", cluster.client.run("workers"))
+
     def test_what_no_worker_has_is_refused_and_a_wrong_list_is_told(self):
         with processes.Cluster(workers=0) as cluster:
             worker = processes.Worker(cluster.server, cluster.folder, "w1", slots=2, flags=["--gpus", "0,1"])

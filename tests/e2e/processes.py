@@ -63,6 +63,15 @@ def parent_of(pid):
         return -1
 
 
+def is_parent(pid):
+    """Whether it is a parent, by the variable that it was started with. A rank that it has forked has another there."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return re.search(rb"(^|\0)WINNOW_ASSIGNMENT=[^\0]*\.parent-", file.read()) is not None
+    except OSError:
+        return False
+
+
 def children_of(parent):
     return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and parent_of(pid) == parent]
 
@@ -157,6 +166,13 @@ class Worker(Program):
 
     def trainers(self):
         """Process ids of the ranks that it runs."""
+        return [pid for pid in self.children() if not is_parent(pid)]
+
+    def parents(self):
+        """Process ids of the parents from which it forks ranks."""
+        return [pid for pid in self.children() if is_parent(pid)]
+
+    def children(self):
         return children_of(self.pid) if self.alive() else []
 
     def printed(self):

@@ -1,5 +1,7 @@
-"""Programs that know nothing of Winnow, on one node and on three: PyTorch DDP, torchrun and MPI; ranks are killed."""
+"""Programs that know nothing of Winnow, on one node and on three: script mode, PyTorch DDP, torchrun and MPI. Their
+workers share no folder and have nothing of the programs; ranks are killed."""
 
+import copy
 import json
 import os
 import shutil
@@ -15,6 +17,49 @@ EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", 
 EPOCHS = 400
 HAS_TORCH = subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True, check=False).returncode == 0
 HAS_MPI = shutil.which("mpirun") is not None and shutil.which("mpicc") is not None
+
+# As SageMaker's examples of script mode on several hosts are written.
+SCRIPT_MODE = """
+import argparse, json, os
+import torch
+from torch import distributed
+parser = argparse.ArgumentParser()
+parser.add_argument("--learning-rate", type=float, default=0.1)
+parser.add_argument("--epochs", type=int, default=10)
+parser.add_argument("--checkpoint-dir", default="/opt/ml/checkpoints")
+parser.add_argument("--hosts", type=json.loads, default=json.loads(os.environ["SM_HOSTS"]))
+parser.add_argument("--current-host", default=os.environ["SM_CURRENT_HOST"])
+parser.add_argument("--model-dir", default=os.environ["SM_MODEL_DIR"])
+args = parser.parse_args()
+world, rank = len(args.hosts), args.hosts.index(args.current_host)
+distributed.init_process_group("gloo", rank=rank, world_size=world)
+torch.manual_seed(1)
+inputs, wanted = torch.randn(256, 8), torch.randn(8, 1)
+weights, first = torch.zeros(8, 1), 1
+saved = os.path.join(args.checkpoint_dir, "checkpoint.pt")
+if os.path.exists(saved):
+    state = torch.load(saved)
+    weights, first = state["weights"], state["epoch"] + 1
+for epoch in range(first, args.epochs + 1):
+    mine = inputs[rank::world]
+    off = mine @ (weights - wanted)
+    sums = torch.cat([(mine.T @ off).flatten(), (off ** 2).sum().view(1)])
+    distributed.all_reduce(sums)
+    weights = weights - args.learning_rate * 2 * sums[:8].view(8, 1) / len(inputs)
+    if rank == 0:
+        torch.save({"epoch": epoch, "weights": weights}, saved + ".tmp")
+        os.replace(saved + ".tmp", saved)
+        print(f"epoch {epoch}: loss={sums[8].item() / len(inputs):.9f} ({world} processes)", flush=True)
+if rank == 0:
+    torch.save(weights, os.path.join(args.model_dir, "model.pt"))
+"""
+SCRIPT_MODE_JOB = {
+    "name": "script-mode",
+    "trainer": {"command": ["sh", "-c", "exec python3 script-mode/train.py --learning-rate {{learning-rate}} "
+                            "--epochs $WINNOW_RESOURCE_TO --checkpoint-dir $WINNOW_CHECKPOINT_DIR"],
+                "metrics": [{"name": "loss", "regex": "loss=([-+0-9.e]+|nan|inf)"}], "resource_regex": "epoch ([0-9]+)"},
+    "parameters": [{"name": "learning-rate", "continuous": {"min": 0.001, "max": 0.1, "scaling": "LOG"}}],
+    "objective": {"metric": "loss", "goal": "MINIMIZE"}}
 
 
 def processes_of(folder):
@@ -43,17 +88,29 @@ class SeveralNodes(unittest.TestCase):
 
     def train_through_a_kill(self, example, nodes, processes_in_all):
         """Trains one trial on so many nodes; kills the last rank in the middle. What its rank 0 printed, by attempt."""
-        with processes.Cluster(workers=nodes, slots=1) as cluster:
-            copy = os.path.join(cluster.folder, "examples")
-            shutil.copytree(EXAMPLES, copy)
+        declared = ["--declare-workers", f"{nodes} x slots=1"]
+        with processes.Cluster(workers=0, server_flags=declared) as cluster:
+            folder = os.path.join(cluster.folder, "examples")
+            if example == "script-mode":
+                os.makedirs(f"{folder}/script-mode")
+                with open(f"{folder}/script-mode/train.py", "w", encoding="utf-8") as file:
+                    file.write(SCRIPT_MODE)
+                spec = copy.deepcopy(SCRIPT_MODE_JOB)
+            else:
+                shutil.copytree(EXAMPLES, folder)
+                with open(f"{folder}/{example}.json", encoding="utf-8") as file:
+                    spec = json.load(file)
+                spec.pop("hyperband")
+            spec["trainer"]["source"] = "."
             if example == "mpi":
-                subprocess.run(["mpicc", "-O2", "-o", f"{copy}/mpi/train", f"{copy}/mpi/train.c"], check=True)
-            with open(f"{copy}/{example}.json", encoding="utf-8") as file:
-                spec = json.load(file)
+                spec["trainer"]["setup"] = ["mpicc", "-O2", "-o", "mpi/train", "mpi/train.c"]
             spec.update(cluster={"nodes": nodes}, strategy="RANDOM",
                         limits={"max_trials": 1, "max_trial_resource": EPOCHS, "max_attempts": 3})
-            del spec["hyperband"]
-            job = cluster.client.submit(spec, copy)
+            for number in range(1, nodes + 1):
+                # Each with folders and, for what tells ranks apart by their hosts, an address of its own.
+                cluster.add_worker(f"w{number}", slots=1, shared=os.path.join(cluster.folder, f"own{number}"),
+                                   host=f"127.0.0.{number if example == 'script-mode' else 1}")
+            job = cluster.client.submit(spec, folder)
             watch = cluster.watch(job)
             wait_until(lambda: len(self.levels(cluster, job)) > 5, "it trains")
             attempt = cluster.client.json("describe", job, "1")["attempts"][-1]
@@ -79,6 +136,14 @@ class SeveralNodes(unittest.TestCase):
         self.assertGreater(first, 1)
         for text in printed.values():
             self.assertEqual({line.split("(")[1] for line in text.splitlines()}, {f"{processes_in_all} processes)"})
+
+    @unittest.skipUnless(HAS_TORCH, "python3-torch is not installed")
+    def test_script_mode_on_one_node(self):
+        self.train_through_a_kill("script-mode", 1, 1)
+
+    @unittest.skipUnless(HAS_TORCH, "python3-torch is not installed")
+    def test_script_mode_on_three_nodes(self):
+        self.train_through_a_kill("script-mode", 3, 3)
 
     @unittest.skipUnless(HAS_TORCH, "python3-torch is not installed")
     def test_ddp_on_one_node(self):

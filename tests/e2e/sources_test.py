@@ -304,6 +304,19 @@ class MetricsFiles(unittest.TestCase):
             self.assertIn("The program exited without writing `loss` (key `loss`): the folder runs has no TensorBoard "
                           "event file", reason)
 
+    def test_an_event_file_that_cannot_be_read_ends_the_job_before_all_its_trials_fail(self):
+        damaged = ("import os\nruns = os.path.join(os.environ['SM_OUTPUT_DATA_DIR'], 'runs')\nos.makedirs(runs)\n"
+                   "open(runs + '/events.out.tfevents.1', 'wb').write(b'not an event file ' * 9)\n")
+        with processes.Cluster(workers=0, server_flags=["--declare-workers", "1 x slots=2"]) as cluster:
+            cluster.add_worker("w1", slots=2)
+            write(cluster.folder, {"train.py": damaged, ".winnowignore": "*\n!train.py\n"})
+            job = cluster.client.submit(spec("damaged", {"metrics_file": "runs"}, trials=30), cluster.folder)
+            self.assertEqual(cluster.watch(job).to_end(), 1)
+            described = cluster.client.json("describe", job)
+            self.assertIn("The program exited without writing `loss` (key `loss`): runs cannot be read: ",
+                          described["state_reason"])
+            self.assertLess(int(described["trial_counts"]["failed"]), 10)
+
 
 class YourOwnCode(unittest.TestCase):
     """The examples with "source": "."."""

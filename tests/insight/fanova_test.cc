@@ -62,6 +62,13 @@ TEST_CASE("Fanova: the shares of a small tree are those of sums over a grid", "[
   CHECK(marginal[2].mean == Approx(one[0][2] + mean));
   CHECK(marginal[0].mean == marginal[1].mean);
   CHECK(marginal[3].mean == marginal[4].mean);
+  const std::vector<double> places = {0.5 / kSide, 3.5 / kSide, 7.5 / kSide};
+  const std::vector<Share> joint = JointMarginal(Forest(3, {kTree}), 0, places, 2, places);
+  for (int i = 0; i < 3; ++i)
+    for (int k = 0; k < 3; ++k) {
+      const auto at = [&](int place) { return static_cast<int>(places[place] * kSide); };
+      CHECK(joint[3 * i + k].mean == Approx(two[1][at(i)][at(k)] + mean));
+    }
 }
 
 TEST_CASE("Fanova: the mean and deviation are over the trees that vary", "[insight]") {

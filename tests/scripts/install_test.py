@@ -1,22 +1,68 @@
-"""cmake --install puts the programs where it is told, and they start there."""
+"""cmake --install puts everything where it belongs, and the programs start there."""
 
 import os
+import re
+import shutil
 import subprocess
 import tempfile
 import unittest
 
 BUILD = os.environ["WINNOW_BUILD_DIR"]
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 PROGRAMS = ["winnow", "winnow-gbdt", "winnow-mlp", "winnow-mpirun", "winnow-server", "winnow-worker"]
+WITH_VERSION = [program for program in PROGRAMS if program != "winnow-mpirun"]
 
 
 class InstallTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.prefix = tempfile.mkdtemp(prefix="winnow-install-")
+        cls.addClassCleanup(shutil.rmtree, cls.prefix)
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", cls.prefix], check=True, stdout=subprocess.DEVNULL)
+
+    def text(self, path):
+        with open(f"{self.prefix}/{path}", encoding="utf-8") as file:
+            return file.read()
+
     def test_installed_programs_start(self):
-        with tempfile.TemporaryDirectory() as prefix:
-            subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
-            self.assertEqual(sorted(os.listdir(f"{prefix}/bin")), PROGRAMS)
-            for program in PROGRAMS:
-                shown = subprocess.run([f"{prefix}/bin/{program}", "--help"], capture_output=True, text=True, check=True)
-                self.assertIn(program, shown.stdout)
+        self.assertEqual(sorted(os.listdir(f"{self.prefix}/bin")), PROGRAMS)
+        for program in PROGRAMS:
+            shown = subprocess.run([f"{self.prefix}/bin/{program}", "--help"], capture_output=True, text=True, check=True)
+            self.assertIn(program, shown.stdout)
+
+    def test_every_program_has_the_one_version(self):
+        with open(f"{ROOT}/CMakeLists.txt", encoding="utf-8") as file:
+            version = re.search(r"^project\(winnow VERSION ([0-9.]+)", file.read(), re.M)[1]
+        for program in WITH_VERSION:
+            shown = subprocess.run([f"{self.prefix}/bin/{program}", "--version"], capture_output=True, text=True, check=True)
+            self.assertEqual(shown.stdout.split(), [program, version])
+        self.assertIn(f'"Winnow {version}"', self.text("share/man/man1/winnow.1"))
+        with open(f"{BUILD}/CPackConfig.cmake", encoding="utf-8") as file:
+            self.assertIn(f'set(CPACK_PACKAGE_VERSION "{version}")', file.read())
+
+    def test_every_program_and_command_has_its_manual_page(self):
+        pages = os.listdir(f"{self.prefix}/share/man/man1")
+        for name in [*WITH_VERSION, "winnow-submit", "winnow-run", "winnow-context-add", "winnow-token-create"]:
+            self.assertIn(f"{name}.1", pages)
+        for page in pages:
+            text = self.text(f"share/man/man1/{page}")
+            self.assertRegex(text, r"(?s)^\.TH .*\n\.SH NAME\n.* \\- .*\n\.SH SYNOPSIS\n", page)
+        self.assertIn("\\fB\\-\\-sort\\fR \\fICOLUMN\\fR", self.text("share/man/man1/winnow-trials.1"))
+        if shutil.which("groff"):
+            said = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-z", f"{self.prefix}/share/man/man1/winnow-trials.1"],
+                                  capture_output=True, text=True, check=True)
+            self.assertEqual(said.stderr, "")
+
+    def test_completions_units_configuration_examples_and_licence_are_there(self):
+        self.assertIn("complete -o filenames -F _winnow winnow", self.text("share/bash-completion/completions/winnow"))
+        self.assertIn("#compdef winnow", self.text("share/zsh/vendor-completions/_winnow"))
+        self.assertIn("complete -c winnow", self.text("share/fish/vendor_completions.d/winnow.fish"))
+        for unit in ("winnow-server.service", "winnow-worker@.service"):
+            self.assertIn("ExecStart=/usr/bin/winnow-", self.text(f"lib/systemd/system/{unit}"))
+        self.assertIn('db = "/var/lib/winnow/winnow.db"', self.text("etc/winnow/server.toml"))
+        self.assertIn("Apache License", self.text("share/doc/winnow/LICENSE"))
+        self.assertTrue(os.path.exists(f"{self.prefix}/share/doc/winnow/examples/direct-marketing.json"))
+        self.assertFalse(os.path.exists(f"{self.prefix}/share/doc/winnow/examples/data"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""The unit files of packaging/systemd: systemd takes them without a word, and the programs take the flags in them."""
+"""The unit files of packaging/systemd and the configuration of packaging/config: systemd takes the units without a word, and the
+programs take their flags and settings."""
 
 import glob
+import json
 import os
 import re
 import shlex
@@ -38,7 +40,7 @@ class UnitsTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def test_systemd_finds_nothing_to_say(self):
-        self.assertEqual(sorted(units()), ["winnow-server.service", "winnow-worker.service"])
+        self.assertEqual(sorted(units()), ["winnow-server.service", "winnow-worker@.service"])
         for name, text in units().items():
             path = f"{self.folder}/{name}"
             with open(path, "w", encoding="utf-8") as file:
@@ -51,24 +53,25 @@ class UnitsTest(unittest.TestCase):
             for line in ("Restart=always", "NoNewPrivileges=yes", "ProtectSystem=strict", "PrivateTmp=yes"):
                 self.assertIn(f"\n{line}\n", text, name)
             self.assertRegex(text, r"\nLimitNOFILE=\d+\n", name)
-        self.assertIn("\nDelegate=yes\n", units()["winnow-worker.service"])
-        self.assertIn("--run-as", units()["winnow-worker.service"])
+        self.assertIn("\nDelegate=yes\n", units()["winnow-worker@.service"])
+        with open(f"{ROOT}/packaging/config/worker.toml", encoding="utf-8") as file:
+            self.assertRegex(file.read(), r"\nrun-as = \"\d+-\d+\"\n")
 
-    def test_the_programs_take_the_flags(self):
+    def test_the_programs_take_the_flags_and_the_settings(self):
         for name, text in units().items():
-            command = shlex.split(re.search("ExecStart=(.*)", text.replace("\\\n", " "))[1])
+            command = re.search("ExecStart=(.*)", text)[1].replace("%l", "host").replace("%i", "1")
+            command = shlex.split(command.replace("/etc/winnow", f"{ROOT}/packaging/config").replace("/var/lib", self.folder))
+            shown = subprocess.run([*command, "--show-config", "json"], capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual((shown.returncode, shown.stderr), (0, ""), name)
+            values = {row["name"]: (row["value"], row["from"]) for row in json.loads(shown.stdout)}
             if "worker" in name:
-                if os.geteuid() != 0:
-                    continue
-                os.chmod(self.folder, 0o755)
-                command = [word.replace("/var/lib", self.folder) for word in command] + ["--check", "--slots", "1"]
+                self.assertEqual(values["run-as"][0], "61184-61247")
+                self.assertEqual(values["token-file"][0], "/etc/winnow/worker.token")
+                self.assertEqual(values["work-dir"], (f"{self.folder}/winnow-worker/1", "command line"))
             else:
-                command = [word.replace("/var/lib", "/nonexistent") for word in command]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-            if "worker" in name:
-                self.assertEqual((done.returncode, done.stderr), (0, ""))
-            else:  # all flags are known; what is wrong is what they name
-                self.assertRegex(done.stderr, "/etc/winnow/server|/nonexistent/winnow")
+                self.assertEqual(values["require-tokens"][0], True)
+                self.assertEqual(values["local-workers"][0], 0)
+                self.assertTrue(values["db"][1].startswith(f"{ROOT}/packaging/config/server.toml:"))
 
 
 if __name__ == "__main__":

@@ -56,8 +56,7 @@ void Ledger::Started(const std::string& host, const HostRoom& room, const v1::As
                        row->reason));
     }
     if (own && own->state != RankState::kGone && row && row->state != RankState::kGone) {
-      Fail(fmt::format("{} was started while {} runs and is {}", assignment.id(), id,
-                       TextOf(row->state)));
+      Fail(fmt::format("{} was started while {} runs and is {}", assignment.id(), id, TextOf(row->state)));
     }
   }
   if (used > room.slots) Fail(fmt::format("{} has {} slots and runs {} ranks", host, room.slots, used));
@@ -185,7 +184,7 @@ Ledger::Ticket Ledger::Take(const v1::SyncRequest& request, const std::function<
     const std::optional<AssignmentRow> after = Find(report.assignment_id());
     if (after && after->state == RankState::kWanted) {
       FailOnCommit(fmt::format("a report of {} at {} was answered and not stored", report.assignment_id(),
-                       report.resource()));
+                               report.resource()));
     }
   }
   for (const auto& [id, row] : before) {
@@ -319,10 +318,11 @@ void Ledger::CheckStored(const std::string& job_id) {
                      mismatch.recorded, mismatch.expected));
   }
   std::set<ReportKey> counted;
-  std::map<std::pair<TrialNumber, int64_t>, int64_t> live;
+  JobState state(spec);
   bool out_of_time = false;
   for (const Fact& fact : *facts) {
     ++facts_;
+    state.Apply(fact);
     if (!IsObserved(fact.body)) ++decisions_;
     if (std::holds_alternative<TimeLimitReached>(fact.body)) out_of_time = true;
     if (const auto* report = std::get_if<Reported>(&fact.body)) {
@@ -338,6 +338,11 @@ void Ledger::CheckStored(const std::string& job_id) {
     if (std::holds_alternative<AttemptStarted>(fact.body) && out_of_time) {
       Fail(fmt::format("{}: an attempt was started after the time was up", job_id));
     }
+  }
+  // Each report is of one unit, and what cannot resume trains each unit that it reports.
+  const auto units = static_cast<int64_t>(counted.size());
+  if (message->trainer().has_resumes() && !message->trainer().resumes() && state.totals().resource != units) {
+    Fail(fmt::format("{} counts {} units, and {} were trained", job_id, state.totals().resource, units));
   }
   for (const auto& [report_key, value] : accepted_) {
     if (std::get<0>(report_key) == key && counted.count(report_key) == 0) {

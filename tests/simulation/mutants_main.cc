@@ -42,6 +42,9 @@ constexpr std::string_view kMutants[] = {
     "a trial goes on where its checkpoint is not",
     "another attempt begins at the wrong level",
     "no waiting program is let go",
+    "a parent outlives its job",
+    "a suspended program goes on from any level",
+    "a trial goes on where its program is not",
 };
 std::string_view active_mutant;  // "": none
 

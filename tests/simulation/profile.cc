@@ -157,6 +157,18 @@ JobProfile DrawJob(Dice& dice, Scale scale, int index, const Profile& profile) {
   return job;
 }
 
+// Some programs cannot resume and are suspended at rungs.
+void DrawSuspension(Dice& dice, v1::TuningJobSpec& spec) {
+  const v1::ClusterSpec& cluster = spec.cluster();
+  const bool may = cluster.nodes() <= 1 && cluster.gpus() == 0 && cluster.gpu_share() == 0;
+  const bool has_rungs = spec.pruner().max_resource() > 0 && spec.pruner().form() != v1::PrunerSpec::STOPPING;
+  if (!may || !has_rungs || !dice.Chance(0.5)) return;
+  spec.mutable_trainer()->set_resumes(false);
+  spec.mutable_trainer()->set_warm(v1::TrainerSpec::SUSPEND);
+  if (spec.pruner().kind() == v1::PrunerSpec::ASHA)
+    spec.mutable_pruner()->set_form(v1::PrunerSpec::PROMOTION);
+}
+
 }  // namespace
 
 const char* NameOf(Fault fault) {
@@ -182,7 +194,8 @@ const char* NameOf(Fault fault) {
                                                   "trainer hangs",
                                                   "cannot prepare",
                                                   "cannot start",
-                                                  "waiting program dies"};
+                                                  "waiting program dies",
+                                                  "parent dies"};
   return kNames[static_cast<int>(fault)];
 }
 
@@ -224,6 +237,11 @@ Profile DrawProfile(uint64_t seed, Scale scale) {
   }
   if (dice.Chance(0.6)) profile.warm_trainers = static_cast<size_t>(dice.Between(1, 6));
   if (dice.Chance(0.4)) profile.waiting_dies = 0.2;
+  if (dice.Chance(0.4)) profile.parent_dies = 0.3;
+  for (JobProfile& job : profile.jobs) {
+    if (dice.Chance(0.6)) job.spec.mutable_trainer()->set_warm(v1::TrainerSpec::FORK);
+  }
+  for (JobProfile& job : profile.jobs) DrawSuspension(dice, job.spec);
   return profile;
 }
 

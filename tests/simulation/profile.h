@@ -55,8 +55,9 @@ enum class Fault {
   kPrepareFails,
   kStartFails,
   kWaitingDies,
+  kParentDies,
 };
-constexpr int kFaults = static_cast<int>(Fault::kWaitingDies) + 1;
+constexpr int kFaults = static_cast<int>(Fault::kParentDies) + 1;
 const char* NameOf(Fault fault);
 
 // The parameters of a seed's run. Each run has some kinds of faults and not others, so that each kind also
@@ -76,6 +77,7 @@ struct Profile {
   double prepare_fails = 0, start_fails = 0;
   size_t warm_trainers = 0;  // programs that may wait on a host
   double waiting_dies = 0;   // of a program that waits
+  double parent_dies = 0;    // of a parent from which programs are forked
 
   int max_reports = 0;  // in one Sync
   // Probability of a comparison with the loaded state at a commit, which is expensive with much stored data.

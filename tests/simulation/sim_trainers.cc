@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "worker/trainer_parents.h"
 #include "worker/waiting_trainers.h"
 
 namespace winnow {
@@ -16,6 +17,8 @@ using std::chrono::microseconds;
 
 constexpr int64_t kMostPrepareUs = 300'000;
 constexpr int64_t kMostStartUs = 500'000;
+constexpr int64_t kMostForkUs = 5'000;
+constexpr int64_t kMostImportUs = 2'000'000;  // of a parent, before it is ready
 // Interval at which a rank checks for its peers, and the number of checks before it gives up.
 constexpr int64_t kPeerWaitUs = 200'000;
 constexpr int kMostPeerWaits = 150;
@@ -30,7 +33,7 @@ constexpr int kPorts = 1'000;
 class SimTrainer : public RankRun {
  public:
   SimTrainer(Setting* setting, Timers* timers, const HostProfile* host, const int64_t* clock_skew_us,
-             v1::Assignment assignment, Events events, bool goes_on,
+             v1::Assignment assignment, Events events, v1::PartStart start,
              std::function<void(const v1::Assignment&)> keep)
       : setting_(setting),
         timers_(timers),
@@ -41,7 +44,8 @@ class SimTrainer : public RankRun {
         keep_(std::move(keep)),
         level_(assignment_.resource_from()),
         end_level_(assignment_.resource_to() > 0 ? assignment_.resource_to() : kOwnEnd),
-        start_us_(WallUs()) {
+        start_us_(WallUs()),
+        start_(start) {
     const Profile& profile = setting_->profile;
     Dice& dice = setting_->dice;
     if (setting_->Strikes(Fault::kTrainerFails, profile.trainer_fails)) {
@@ -58,7 +62,8 @@ class SimTrainer : public RankRun {
         Fail(v1::Outcome::TIME_LIMIT, "out of time");
       });
     }
-    Later(goes_on ? 1 : dice.Skewed(1, kMostStartUs));
+    const int64_t most_us = start_ == v1::FORKED ? kMostForkUs : kMostStartUs;
+    Later(start_ == v1::CONTINUED ? 1 : dice.Skewed(1, most_us));
   }
 
   ~SimTrainer() override {
@@ -69,6 +74,7 @@ class SimTrainer : public RankRun {
 
   void Stop(Why why) override { EndFor(why, setting_->dice.Skewed(1, kGraceUs)); }
   void Kill(Why why) override { EndFor(why, setting_->dice.Between(1, 1000)); }
+  v1::PartStart part_start() const override { return start_; }
 
  private:
   static constexpr int64_t kOwnEnd = 3;  // the last level of a trainer without a given one
@@ -163,6 +169,7 @@ class SimTrainer : public RankRun {
   void End(v1::Outcome outcome) {
     *outcome.mutable_start_time() = TimeUtil::MicrosecondsToTimestamp(std::max<int64_t>(1, start_us_));
     *outcome.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(std::max<int64_t>(1, WallUs()));
+    outcome.set_part_start(start_);
     setting_->Note("process ends", assignment_.id(), outcome.kind(), level_);
     setting_->ledger.Ended(assignment_.id());
     const auto ended = events_.ended;
@@ -179,6 +186,7 @@ class SimTrainer : public RankRun {
   int64_t level_;
   const int64_t end_level_;
   const int64_t start_us_;
+  const v1::PartStart start_;
   int64_t fails_at_ = -1;
   int64_t hangs_at_ = -1;
   bool out_of_memory_ = false;
@@ -220,20 +228,50 @@ absl::StatusOr<std::unique_ptr<RankRun>> SimTrainers::Start(const v1::Assignment
     return absl::InternalError("no process can be started");
   }
   const bool goes_on = GoesOn(assignment);
-  setting_->Note(goes_on ? "process goes on" : "process starts", assignment.id(), assignment.resource_from(),
-                 assignment.resource_to());
+  if (GoesOnSuspended(assignment) && !goes_on) {
+    if (suspended_.count({assignment.job_id(), assignment.trial()}) == 0)
+      setting_->ledger.Fail(fmt::format("{} is to go on where no program of its trial was", assignment.id()));
+    return absl::AbortedError("its program is gone");
+  }
+  const v1::PartStart start = goes_on ? v1::CONTINUED : (Forks(assignment) ? v1::FORKED : v1::NEW_PROCESS);
+  setting_->Note(start == v1::CONTINUED ? "process goes on"
+                 : start == v1::FORKED  ? "process is forked"
+                                        : "process starts",
+                 assignment.id(), assignment.resource_from(), assignment.resource_to());
   setting_->ledger.Started(host_->name, {host_->slots, host_->cpus, host_->gpus}, assignment);
-  if (!setting_->ledger.HasCheckpoint(host_->storage, assignment)) {
+  if (!goes_on && !setting_->ledger.HasCheckpoint(host_->storage, assignment)) {
     setting_->ledger.Fail(fmt::format("{} is to go on from {}, of which there is no checkpoint on {}",
                                       assignment.id(), assignment.resource_from(), host_->name));
   }
   return std::unique_ptr<RankRun>(new SimTrainer(setting_, timers_, host_, clock_skew_us_, assignment,
-                                                 std::move(events), goes_on,
+                                                 std::move(events), start,
                                                  [this](const v1::Assignment& part) { Keep(part); }));
 }
 
+bool SimTrainers::Forks(const v1::Assignment& assignment) {
+  if (leaving_ || setting_->profile.warm_trainers == 0 || !MayFork(assignment)) return false;
+  const auto parent = std::find_if(parents_.begin(), parents_.end(), [&assignment](const Parent& one) {
+    return one.job == assignment.job_id();
+  });
+  if (parent != parents_.end()) return parent->ready;
+  const int64_t number = ++last_program_;
+  parents_.push_back({number, assignment.job_id()});
+  timers_->After(microseconds(setting_->dice.Skewed(1, kMostImportUs)), [this, alive = alive_, number] {
+    if (!*alive) return;
+    for (Parent& one : parents_) one.ready = one.ready || one.number == number;
+  });
+  if (setting_->Strikes(Fault::kParentDies, setting_->profile.parent_dies)) {
+    timers_->After(microseconds(setting_->dice.Skewed(1, kMostWaitUs)), [this, alive = alive_, number] {
+      if (*alive) std::erase_if(parents_, [number](const Parent& one) { return one.number == number; });
+    });
+  }
+  return false;
+}
+
 void SimTrainers::Keep(const v1::Assignment& part) {
-  if (leaving_ || setting_->profile.warm_trainers == 0 || !MayWaitAfter(part)) return;
+  if (leaving_ || setting_->profile.warm_trainers == 0) return;
+  if (!MayWaitAfter(part) && !MaySuspendAfter(part)) return;
+  if (MaySuspendAfter(part)) suspended_.emplace(part.job_id(), part.trial());
   const int64_t number = ++last_program_;
   waiting_.push_back({number, part});
   if (waiting_.size() > setting_->profile.warm_trainers) waiting_.pop_front();
@@ -267,7 +305,9 @@ std::vector<v1::WaitingTrainer> SimTrainers::Waiting() const {
     entry.set_job_id(program.part.job_id());
     entry.set_trial(program.part.trial());
     entry.set_resource(program.part.resource_to());
+    entry.set_suspended(MaySuspendAfter(program.part));
   }
+  for (const Parent& parent : parents_) list.emplace_back().set_job_id(parent.job);
   return list;
 }
 
@@ -276,11 +316,14 @@ void SimTrainers::LetGo(const v1::WaitingTrainer& trainer) {
     return program.part.job_id() == trainer.job_id() && program.part.trial() == trainer.trial() &&
            program.part.resource_to() == trainer.resource();
   });
+  if (trainer.trial() == 0)
+    std::erase_if(parents_, [&trainer](const Parent& parent) { return parent.job == trainer.job_id(); });
 }
 
 void SimTrainers::LetGoAll(bool leaves) {
   leaving_ = leaving_ || leaves;
   waiting_.clear();
+  parents_.clear();
 }
 
 }  // namespace winnow

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/simulation/setting.h"
@@ -15,7 +17,8 @@ namespace winnow {
 // level, after virtual time. They save a checkpoint before each report, resume at their starting level, and
 // fail, hang and run out of memory at random. The ranks of a gang progress only while all of them run. A
 // program that has finished a part may wait for the next one, which it then begins at once, if it has not
-// died.
+// died; or be suspended, and then nothing else can begin the next part where it begins. A job that lets its
+// programs fork has a parent after its first program has started, until it dies or is let go.
 class SimTrainers : public Trainers {
  public:
   // All outlive it.
@@ -36,6 +39,14 @@ class SimTrainers : public Trainers {
     v1::Assignment part;  // that it has trained
   };
 
+  struct Parent {
+    int64_t number;
+    std::string job;
+    bool ready = false;
+  };
+
+  // Whether its program is forked. If it is not, and could be, a parent is started.
+  bool Forks(const v1::Assignment& assignment);
   void Keep(const v1::Assignment& part);
   // Whether a program that waits for the trial goes on; it does not wait any more.
   bool GoesOn(const v1::Assignment& assignment);
@@ -47,7 +58,9 @@ class SimTrainers : public Trainers {
   int64_t last_port_ = 0;
   bool leaving_ = false;
   int64_t last_program_ = 0;
-  std::list<Program> waiting_;  // those that have waited longest first
+  std::list<Program> waiting_;                               // those that have waited longest first
+  std::set<std::pair<std::string, TrialNumber>> suspended_;  // trials of which a program was suspended here
+  std::list<Parent> parents_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

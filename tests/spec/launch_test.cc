@@ -51,6 +51,24 @@ TEST_CASE("Launch: a repeat has its number, and begins from scratch", "[spec]") 
   CHECK(fold.environment.count("WINNOW_REPEAT") == 0);
 }
 
+TEST_CASE("Launch: channels that are more than a path are the worker's to prepare", "[spec]") {
+  auto spec = In("/jobs/bank", CommandJob());
+  auto& channels = *spec.mutable_channels();
+  channels["lines"].set_path("x.jsonl");
+  channels["lines"].set_distribution("sharded");
+  channels["plain"].set_path("y");
+  channels["web"].set_path("https://host/x.csv");
+  CHECK(MakeLaunch(spec, {0.25}, 1).channels.size() == 1);  // one rank divides nothing
+  spec.mutable_cluster()->set_nodes(3);
+  const Launch launch = MakeLaunch(spec, {0.25}, 1);
+  REQUIRE(launch.channels.size() == 2);
+  CHECK(launch.channels[0].name() == "lines");
+  CHECK(launch.channels[0].channel().path() == "/jobs/bank/x.jsonl");
+  CHECK(launch.channels[1].channel().path() == "https://host/x.csv");
+  CHECK(launch.environment.at("SM_CHANNEL_PLAIN") == "/jobs/bank/y");
+  CHECK(launch.environment.count("SM_CHANNEL_WEB") == 0);
+}
+
 TEST_CASE("Launch: a command with placeholders gets only those", "[spec]") {
   const auto spec = In("/job", CommandJob("\"train.py\"", "\"train.py\", \"-r{{rate}}\""));
   CHECK(MakeLaunch(spec, {1e-5}, 1).command == Words{"python3", "train.py", "-r1e-05"});

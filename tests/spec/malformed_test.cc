@@ -131,6 +131,36 @@ TEST_CASE("Malformed job files: code that travels, and metrics by keys", "[spec]
         "");
 }
 
+TEST_CASE("Malformed job files: containers", "[spec]") {
+  const auto with = [](const std::string& container) {
+    return CommandJob("\"environment\"", "\"container\": " + container + ", \"environment\"");
+  };
+  const std::string image = "trainer.container.image", options = "trainer.container.options[0]";
+  CheckCases({
+      {with("{}"), image, {"missing", "such as python:3.12"}},
+      {with(R"({"image": "python 3"})"), image, {"\"python 3\"", "the name of an image"}},
+      {with(R"({"image": "--privileged"})"), image, {"\"--privileged\"", "the name of an image"}},
+      {with(R"({"image": "a:{{rate}}"})"), image, {"the name of an image"}},
+      {with("{\"image\": \"" + std::string(1025, 'a') + "\"}"), image, {"1025 bytes", "at most 1024"}},
+      {with(R"({"image": "a", "engine": "lxc"})"),
+       "trainer.container.engine",
+       {"\"lxc\"", "podman, docker or apptainer"}},
+      {with(R"({"image": "a", "options": ["/data:/data"]})"),
+       options,
+       {"\"/data:/data\"", "one option with its value"}},
+      {with(R"({"image": "a", "options": ["--"]})"), options, {"one option with its value"}},
+      {with(R"({"image": "a", "options": ["--cpus={{rate}}"]})"), options, {"placeholder"}},
+      {with(R"({"image": "a"}, "source": ".", "setup": ["true"])"),
+       "trainer.setup",
+       {"with trainer.container", "into the image"}},
+      {BuiltinJob("\"builtin\": \"gbdt\"", R"("builtin": "gbdt", "container": {"image": "a"})"),
+       "trainer.container",
+       {"with trainer.command only"}},
+  });
+  CHECK(Listed(Violations(with(
+            R"({"image": "docker-archive:/a.tar", "engine": "podman", "options": ["-v=/a:/a"]})"))) == "");
+}
+
 TEST_CASE("Malformed job files: names, trainers and data", "[spec]") {
   const std::string metrics = R"json("metrics": [{"name": "loss", "regex": "loss=([0-9.e+-]+)"}])json";
   CheckCases({
@@ -196,6 +226,21 @@ TEST_CASE("Malformed job files: names, trainers and data", "[spec]") {
       {BuiltinJob("\"train\": {", "\"train\": {\"distribution\": \"split\", "),
        "channels.train.distribution",
        {"\"split\"", "expected one of replicated, sharded"}},
+      {BuiltinJob("\"train\": {", "\"train\": {\"mode\": \"pipe\", "),
+       "channels.train.mode",
+       {"gbdt looks at its data more than once", "expected file"}},
+      {BuiltinJob("train.csv", "gs://bucket/train.csv"),
+       "channels.train.path",
+       {"another scheme", "expected http://, https:// or s3://"}},
+      {BuiltinJob("\"train\": {", "\"train\": {\"sha256\": \"12\", "),
+       "channels.train.sha256",
+       {"only with the URL of one file"}},
+      {BuiltinJob("\"path\": \"train.csv\"", R"("path": "https://host/a.csv", "sha256": "12")"),
+       "channels.train.sha256",
+       {"\"12\"", "64 lower-case"}},
+      {BuiltinJob("\"train\": {", "\"train\": {\"endpoint\": \"https://host\", "),
+       "channels.train.endpoint",
+       {"only with a path that begins with s3://"}},
       {BuiltinJob("\"train\": {", "\"train\": {\"max_levels\": -1, "),
        "channels.train.max_levels",
        {"-1", "at least 1"}},

@@ -9,6 +9,7 @@
 #include "store/store.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
+#include "tests/store/get.h"
 #include "tests/store/temp_folder.h"
 
 namespace winnow {
@@ -239,7 +240,68 @@ TEST_CASE("Migrations: a rank that was revoked for a reason is one whose worker 
   CHECK((*ranks)[2].state == RankState::kGone);
   CHECK((*ranks)[2].outcome == AttemptOutcome::kFailed);
   CHECK((*ranks)[2].cause == FailureCause::kOutOfMemory);
+  CHECK((*ranks)[2].part_start == PartStart::kUnknown);
   CHECK((*store)->workers.List(true)->front().state == WorkerState::kLeaving);
+}
+
+TEST_CASE("Migrations: jobs of an older file are found by their owner, metrics and parameters", "[store]") {
+  TempFolder folder;
+  {
+    auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
+    for (const Migration& migration : Migrations()) {
+      if (migration.version <= 14) REQUIRE((*database)->Execute(migration.sql).ok());
+    }
+    REQUIRE((*database)->Execute("PRAGMA application_id = 0x57494e4e; PRAGMA user_version = 14").ok());
+    REQUIRE(
+        (*database)
+            ->Execute("INSERT INTO jobs (id, spec, state, reason, create_us, end_us, last_sequence, owner)"
+                      " VALUES ('one', '{\"objectives\": [{\"metric\": \"Latency\"}, {\"metric\": \"auc\"}],"
+                      " \"parameters\": [{\"name\": \"eta\"}, {\"name\": \"depth\"}]}', 'running', '', 1, 0, "
+                      "0, 'ana'),"
+                      " ('two', '{\"objective\": {\"metric\": \"loss\"}}', 'running', '', 1, 0, 0, ''),"
+                      " ('damaged', '{', 'running', '', 1, 0, 0, '')")
+            .ok());
+  }
+  auto store = Store::Open(folder.file("a.db"));
+  INFO(store.status().ToString());
+  REQUIRE(store.ok());
+  const auto found = [&](const std::string& text) {
+    std::string ids;
+    for (const JobRow& row : Get((*store)->jobs.List(100, 100, {.tags = {}, .states = {}, .search = text})))
+      ids += row.id + " ";
+    return ids;
+  };
+  CHECK(found("latency") == "one ");
+  CHECK(found("DEPTH") == "one ");
+  CHECK(found("ana") == "one ");
+  CHECK(found("loss") == "two ");
+  CHECK(found("damage") == "damaged ");
+}
+
+TEST_CASE("Assignments and jobs: how parts have started is kept", "[store]") {
+  auto store = *Store::Open(":memory:");
+  JobRow job;
+  job.state = "running";
+  job = *store->jobs.Insert("job", job);
+  job.forked_parts = 5;
+  job.new_process_parts = 2;
+  job.continued_parts = 7;
+  REQUIRE(store->jobs.Update(job).ok());
+  const JobRow kept = **store->jobs.Find("job");
+  CHECK(kept.new_process_parts == 2);
+  CHECK(kept.forked_parts == 5);
+  CHECK(kept.continued_parts == 7);
+  REQUIRE(store->workers.Put({"w", "w", "h", 4, "s", "v", 0, WorkerState::kLive, 1, 1}).ok());
+  AssignmentRow row;
+  row.id = "a";
+  row.job = job.key;
+  row.trial = 1;
+  row.worker = "w";
+  row.key = *store->assignments.Insert(row);
+  CHECK((*store->assignments.Find("a"))->part_start == PartStart::kUnknown);
+  row.part_start = PartStart::kForked;
+  REQUIRE(store->assignments.Update(row).ok());
+  CHECK((*store->assignments.Find("a"))->part_start == PartStart::kForked);
 }
 
 TEST_CASE("Assignments: a state that is not known is damage", "[store]") {

@@ -110,7 +110,7 @@ TEST_CASE("Trials: order, filter and page", "[store]") {
   CHECK(numbers({{}, TrialColumn::kHyperparameter, 0, false}) == V{3, 2, 1});
   CHECK(numbers({{"failed", "pruned"}}) == V{1, 2});
   CHECK(numbers({{}, TrialColumn::kNumber, 0, false, 1, 1}) == V{2});
-  CHECK(*store->trials.Count(job, {"failed", "pruned"}) == 2);
+  CHECK(*store->trials.Count(job, {{"failed", "pruned"}}) == 2);
   CHECK(*store->trials.Count(job, {}) == 3);
   CHECK_FALSE(store->trials.Find(job, 4)->has_value());
   SearchSpec spec;

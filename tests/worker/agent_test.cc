@@ -232,7 +232,6 @@ TEST_CASE("Agent: a trainer that cannot resume is stopped at its budget", "[work
   v1::Assignment assignment =
       Shell("a", "ls -A $WINNOW_CHECKPOINT_DIR; for i in 1 2 3 4 5; do echo loss=$i; done; exec sleep 1000");
   assignment.set_resumes(false);
-  assignment.set_resource_from(2);  // it starts from nothing all the same
   assignment.set_resource_to(3);
 
   server.Assign(assignment);

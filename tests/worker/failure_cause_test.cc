@@ -4,6 +4,12 @@
 
 namespace winnow {
 
+TEST_CASE("FailureCause: of a container that did not start, what its runtime says", "[worker]") {
+  CHECK(FindCause("runc create failed: exec: \"train\": executable file not found in $PATH\n"
+                  "Error: container create failed (no logs from conmon): conmon bytes \"\"\n") ==
+        "runc create failed: exec: \"train\": executable file not found in $PATH");
+}
+
 TEST_CASE("FailureCause: the exception of a Python traceback, whatever comes after it", "[worker]") {
   CHECK(FindCause("loading\n"
                   "Traceback (most recent call last):\n"

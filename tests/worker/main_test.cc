@@ -98,6 +98,7 @@ TEST_CASE("winnow-worker: a wrong flag is refused by name", "[worker]") {
       {{"--offline-timeout", "nan"}, "--offline-timeout"},
       {{"--log-level", "loud"}, "--log-level"},
       {{"--no-such-flag"}, "--no-such-flag"},
+      {{"--config", "/no/such/file"}, "--config: /no/such/file: No such file or directory"},
       {{"stray"}, "stray"},
   }));
   const auto result = RunSpec(WorkerSpec(flags));

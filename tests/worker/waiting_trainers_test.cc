@@ -35,6 +35,7 @@ done
 )";
 
 struct Part {
+  absl::Status start;
   v1::Outcome outcome;
   std::vector<int64_t> levels;
   std::string out;
@@ -78,9 +79,11 @@ class Host {
                          part.outcome = std::move(outcome);
                          part.ended = true;
                        }});
-      REQUIRE(started.ok());
+      part.start = started.status();
+      part.ended = !started.ok();
+      if (part.ended) return;
       run = *std::move(started);
-      part.continued = run->continued();
+      part.continued = run->part_start() == v1::CONTINUED;
     });
     REQUIRE(Await([&part] { return part.ended; }));
     return part;
@@ -237,6 +240,134 @@ TEST_CASE("Waiting trainers: nothing waits without a place, or against the job",
     CHECK(host.AwaitEndOf(host.Run(PartOf(1, 1, 0, 1)).pid()));
     CHECK(host.Waiting().empty());
   }
+}
+
+// ---- suspended ones
+
+// Prints levels without end, faster than it is read, from a child of its process; in MODE short up to
+// level 3.
+constexpr char kCounter[] = R"(
+(level=0; while [ "$MODE" != short ] || [ $level -lt 3 ]; do level=$((level + 1)); echo "loss=$level pid=$$ child=$BASHPID"; done) &
+wait
+)";
+
+v1::Assignment SuspendedPartOf(int64_t trial, int64_t attempt, int64_t from, int64_t to,
+                               const std::string& mode = "") {
+  v1::Assignment assignment = PartOf(trial, attempt, from, to, mode);
+  assignment.set_command(2, kCounter);
+  assignment.set_resumes(false);
+  assignment.set_warm(v1::TrainerSpec::SUSPEND);
+  return assignment;
+}
+
+// "T": it is suspended; "": it is gone.
+std::string StateOf(int pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const size_t end = line.rfind(')');
+  return end == std::string::npos ? "" : line.substr(end + 2, 1);
+}
+
+int ChildOf(const Part& part) { return std::stoi(part.out.substr(part.out.find("child=") + 6)); }
+
+TEST_CASE("Suspended trainers: go on from where they were, and no line is lost or counted early",
+          "[worker]") {
+  Host host({2});
+  const Part first = host.Run(SuspendedPartOf(1, 1, 0, 2));
+  REQUIRE(first.start.ok());
+  CHECK(first.outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(first.levels == std::vector<int64_t>{1, 2});
+  REQUIRE(host.Waiting() == std::vector<int64_t>{1});
+  CHECK(host.trainers().Waiting()[0].suspended());
+  CHECK(host.trainers().Waiting()[0].resource() == 2);
+  const int leader = std::stoi(first.out.substr(first.out.find("pid=") + 4)), child = ChildOf(first);
+  for (const int pid : {leader, child}) CHECK(host.Await([pid] { return StateOf(pid) == "T"; }));
+
+  // Thousands of levels more than a pipe holds.
+  int64_t level = 2, attempt = 1;
+  for (const int64_t to : {3, 40, 41, 6000, 20000}) {
+    const Part part = host.Run(SuspendedPartOf(1, ++attempt, level, to));
+    REQUIRE(part.start.ok());
+    CHECK(part.continued);
+    CHECK(part.outcome.kind() == v1::Outcome::FINISHED);
+    std::vector<int64_t> expected;
+    while (level < to) expected.push_back(++level);
+    CHECK(part.levels == expected);
+    CHECK(host.Await([child] { return StateOf(child) == "T"; }));
+  }
+}
+
+TEST_CASE("Suspended trainers: the last part ends as any other", "[worker]") {
+  Host host({2});
+  const Part first = host.Run(SuspendedPartOf(1, 1, 0, 2));
+  v1::Assignment last = SuspendedPartOf(1, 2, 2, 5);
+  last.set_warm(v1::TrainerSpec::OFF);
+  const Part part = host.Run(last);
+  CHECK(part.continued);
+  CHECK(part.levels == std::vector<int64_t>{3, 4, 5});
+  CHECK(part.outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(host.Waiting().empty());
+  CHECK(host.AwaitEndOf(ChildOf(first)));
+}
+
+TEST_CASE("Suspended trainers: the part after one that has died is handed back", "[worker]") {
+  Host host({2});
+  const Part first = host.Run(SuspendedPartOf(1, 1, 0, 2));
+  SECTION("killed") {
+    kill(std::stoi(first.out.substr(first.out.find("pid=") + 4)), SIGKILL);
+    REQUIRE(host.Await([&host] { return host.Waiting().empty(); }));
+  }
+  SECTION("let go") { host.trainers().LetGo(host.trainers().Waiting()[0]); }
+  SECTION("it trains something else") { CHECK(absl::IsAborted(host.Run(SuspendedPartOf(1, 3, 2, 4)).start)); }
+  CHECK(absl::IsAborted(host.Run(SuspendedPartOf(1, 2, 2, 4)).start));
+  CHECK(host.AwaitEndOf(ChildOf(first)));
+  const Part anew = host.Run(SuspendedPartOf(1, 3, 0, 3));
+  CHECK_FALSE(anew.continued);
+  CHECK(anew.levels == std::vector<int64_t>{1, 2, 3});
+}
+
+TEST_CASE("Suspended trainers: one that ends by itself has trained to its own end", "[worker]") {
+  Host host({2});
+  const Part part = host.Run(SuspendedPartOf(1, 1, 0, 9, "short"));
+  CHECK(part.outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(part.levels == std::vector<int64_t>{1, 2, 3});
+  CHECK(host.Waiting().empty());
+}
+
+TEST_CASE("Suspended trainers: beyond the limit those end that have trained least", "[worker]") {
+  Host host({2});
+  const Part most = host.Run(SuspendedPartOf(1, 1, 0, 9));
+  const Part least = host.Run(SuspendedPartOf(2, 1, 0, 1));
+  const Part middle = host.Run(SuspendedPartOf(3, 1, 0, 4));
+  CHECK(host.Waiting() == std::vector<int64_t>{1, 3});
+  CHECK(host.AwaitEndOf(ChildOf(least)));
+  host.Run(PartOf(4, 1, 0, 1));  // it has a checkpoint
+  CHECK(host.Waiting() == std::vector<int64_t>{1, 3});
+  CHECK(StateOf(ChildOf(most)) == "T");
+  host.trainers().LetGoAll(true);
+  CHECK(host.AwaitEndOf(ChildOf(most)));
+  CHECK(host.AwaitEndOf(ChildOf(middle)));
+}
+
+TEST_CASE("Suspended trainers: the memory of all their processes counts", "[worker]") {
+  const auto leader_of = [](const Part& part) {
+    return std::stoi(part.out.substr(part.out.find("pid=") + 4));
+  };
+  double enough_for_one = 0;
+  {
+    Host host({9});
+    const Part part = host.Run(SuspendedPartOf(1, 1, 0, 2));
+    REQUIRE(host.Waiting() == std::vector<int64_t>{1});
+    const auto leader = static_cast<double>(AnonymousMemoryOf(leader_of(part)));
+    const auto child = static_cast<double>(AnonymousMemoryOf(ChildOf(part)));
+    REQUIRE((leader > 0 && child > 0));
+    enough_for_one = (std::max(leader, child) + std::min(leader, child) / 2) / (1 << 30);
+  }
+  Host host({9, enough_for_one});
+  const Part part = host.Run(SuspendedPartOf(1, 1, 0, 2));
+  CHECK(host.Waiting().empty());
+  CHECK(host.AwaitEndOf(ChildOf(part)));
 }
 
 TEST_CASE("Waiting trainers: none outlives its worker", "[worker]") {

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """The module that every trial finds: with Winnow's variables around it, and without."""
 
+import ctypes
 import json
 import os
 import pathlib
+import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +21,144 @@ def run(program, **variables):
     return subprocess.run([sys.executable, "-B", "-c", "import winnow_trainer as winnow\n" + program],
                           env={**environment, "PYTHONPATH": str(MODULE), **variables}, capture_output=True, text=True,
                           check=False, timeout=60)
+
+
+SERVED = """
+import os, sys
+print("imports", flush=True)
+import winnow_trainer as winnow
+imported = os.getpid()
+def main():
+    print(imported == os.getpid(), sys.argv[1:], os.environ.get("COLOUR"), os.getcwd(), os.environ.get("WINNOW_CONTROL_FD"),
+          winnow.hyperparameters(), os.getsid(0) == os.getpid(), flush=True)
+    sys.exit(int(os.environ.get("CODE", "0")))
+winnow.serve(main)
+"""
+PADDING = "WINNOW_ASSIGNMENT=job.parent" + "-" * 100
+
+
+class Forked:
+    """A process that a parent has forked, as its worker, which this process is, has it."""
+
+    def __init__(self, parent, command, environment, directory="", order=b"go\n"):
+        reads, writes = zip(os.pipe(), os.pipe())
+        ours, theirs = socket.socketpair()
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        with tempfile.TemporaryFile() as plan:
+            fields = [str(os.getpid()), directory, str(len(command)), *command,
+                      *(f"{name}={value}" for name, value in environment.items())]
+            plan.write(b"".join(field.encode() + b"\0" for field in fields))
+            plan.seek(0)
+            socket.send_fds(parent.requests, [b"fork"], [plan.fileno(), *writes, theirs.fileno()])
+        for end in writes:
+            os.close(end)
+        theirs.close()
+        self.control, (self.out, self.err) = ours, reads
+        assert select.select([ours], [], [], 30)[0], "no answer"
+        self.answer, extra, _, _ = ours.recvmsg(1000, socket.CMSG_SPACE(12))
+        self.pid = int.from_bytes(extra[0][2][:4], sys.byteorder) if extra else 0
+        if self.answer == b"forked\n":
+            ours.send(order)
+
+    def end(self):
+        """Its output and its exit code, when it has ended."""
+        texts = []
+        for end in (self.out, self.err):
+            with os.fdopen(end) as file:
+                texts.append(file.read())
+        self.control.close()
+        return texts[0], os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+class Parent:
+    """A parent of trainers. Use it in `with`."""
+
+    def __init__(self, program, *arguments, **variables):
+        self.program, self.arguments, self.variables = program, arguments, variables
+
+    def __enter__(self):
+        assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0  # PR_SET_CHILD_SUBREAPER
+        self.folder = tempfile.TemporaryDirectory()
+        script = pathlib.Path(self.folder.name, "train.py")
+        script.write_text(self.program, encoding="ascii")
+        self.command = [sys.executable, "-B", str(script)]
+        self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        name, value = PADDING.split("=")
+        self.process = subprocess.Popen(
+            [*self.command, *self.arguments], pass_fds=[theirs.fileno()], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={"PYTHONPATH": str(MODULE), "PATH": os.environ["PATH"], "WINNOW_PARENT_FD": str(theirs.fileno()),
+                 name: value, **self.variables})
+        theirs.close()
+        return self
+
+    def ready(self):
+        return self.requests.recv(100)
+
+    def __exit__(self, *_):
+        self.requests.close()  # the parent ends with it
+        self.words = [text.decode() for text in self.process.communicate(timeout=30)]
+        self.folder.cleanup()
+
+
+class Serving(unittest.TestCase):
+    def test_each_child_is_a_process_of_its_own(self):
+        with Parent(SERVED, "--rate", "1") as parent:
+            self.assertEqual(parent.ready(), b"ready")
+            common = {"PATH": os.environ["PATH"], "SM_HPS": '{"rate": 2}'}
+            one = Forked(parent, [*parent.command, "--rate", "2"], {**common, "WINNOW_ASSIGNMENT": "job.1", "COLOUR": "red"},
+                         directory="/")
+            two = Forked(parent, [*parent.command, "--more", "x"], {**common, "WINNOW_ASSIGNMENT": "job.2", "CODE": "3",
+                                                                   "WINNOW_CONTROL_FD": "9"})
+            self.assertEqual(one.end(), ("False ['--rate', '2'] red / None {'rate': 2} True\n", 0))
+            text, code = two.end()
+            self.assertEqual(code, 3)
+            self.assertTrue(text.startswith("False ['--more', 'x'] None "), text)
+            self.assertNotIn(" None {'rate'", text)
+        self.assertEqual(parent.words, ["imports\n", ""])
+        self.assertEqual(parent.process.returncode, 0)
+
+    def test_the_system_shows_the_childs_assignment(self):
+        with Parent(SERVED.replace("sys.exit(", "input(), sys.exit(")) as parent:
+            parent.ready()
+            child = Forked(parent, parent.command, {"WINNOW_ASSIGNMENT": "job.7"}, order=b"")
+            shown = pathlib.Path(f"/proc/{child.pid}/environ").read_bytes().split(b"\0")
+            self.assertIn(b"WINNOW_ASSIGNMENT=job.7", shown)
+            still = pathlib.Path(f"/proc/{parent.process.pid}/environ").read_bytes().split(b"\0")
+            self.assertIn(PADDING.encode(), still)
+            os.kill(parent.process.pid, signal.SIGKILL)  # which harms no child
+            self.assertEqual(os.waitpid(child.pid, os.WNOHANG), (0, 0))
+            child.control.close()  # the worker is gone
+            self.assertEqual(child.end()[1], 126)
+
+    def test_another_command_is_refused(self):
+        with Parent(SERVED) as parent:
+            parent.ready()
+            for command in (["sh", "-c", " ".join(parent.command)], [*parent.command[:2], "/other.py"], ["python3"]):
+                child = Forked(parent, command, {"WINNOW_ASSIGNMENT": "job.1"})
+                self.assertTrue(child.answer.startswith(b"refused RuntimeError: the command is not this program alone"))
+                self.assertEqual(child.end()[1], 126)
+            mark = Forked(parent, parent.command, {"WINNOW_ASSIGNMENT": "x" * 500})
+            self.assertTrue(mark.answer.startswith(b"refused RuntimeError: WINNOW_ASSIGNMENT"))
+            mark.end()
+
+    def test_what_is_no_good_parent_says_so(self):
+        thread = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+        with Parent(thread + SERVED) as parent:
+            self.assertEqual(parent.ready(), b"")
+        self.assertIn("winnow_trainer.serve: a thread runs before serve", parent.words[1])
+        self.assertEqual(parent.process.returncode, 1)
+
+    def test_without_a_parent_it_is_a_call(self):
+        ours, theirs = socket.socketpair()
+        done = subprocess.run([sys.executable, "-B", "-c", SERVED, "a"], capture_output=True, text=True, check=False, timeout=60,
+                              pass_fds=[theirs.fileno()],
+                              env={"PYTHONPATH": str(MODULE), "WINNOW_CONTROL_FD": str(theirs.fileno())})
+        self.assertIn("True ['a'] None", done.stdout)
+        self.assertEqual(ours.recv(100), b"forks\n")
+        ours.close()
+        theirs.close()
+        alone = run("winnow.serve(lambda: print('called'))")
+        self.assertEqual((alone.stdout, alone.returncode), ("called\n", 0))
 
 
 class WinnowTrainer(unittest.TestCase):

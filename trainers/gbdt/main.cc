@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "trainers/common/contract.h"
+#include "trainers/common/fork_server.h"
 #include "trainers/common/program.h"
 #include "trainers/common/train_flags.h"
 #include "trainers/gbdt/model_commands.h"
 #include "trainers/gbdt/trainer.h"
+#include "trainers/gbdt/training_input.h"
 
 namespace winnow::gbdt {
 namespace {
@@ -53,12 +55,18 @@ absl::StatusOr<TrainRequest> RequestFromFlags(const Flags& flags, std::vector<st
   return WithCategories({flags.common.files, *std::move(parameters), flags.continue_from});
 }
 
-absl::StatusOr<TrainRequest> RequestFromEnvironment(std::vector<std::string>* warnings) {
-  const EnvironmentReader environment = [](const char* name) { return std::getenv(name); };
+absl::StatusOr<TrainRequest> RequestFromEnvironment(const EnvironmentReader& environment,
+                                                    std::vector<std::string>* warnings) {
   absl::StatusOr<TrainRequest> request = RequestFromContract<TrainRequest>(
       environment, ParseHyperparameters(ValueOf(environment, "SM_HPS"), warnings));
   if (!request.ok()) return request;
   return WithCategories(*std::move(request));
+}
+
+void Prepare() {
+  std::vector<std::string> ignored;
+  const absl::StatusOr<TrainRequest> request = RequestFromEnvironment(EnvironmentOfParent, &ignored);
+  if (request.ok() && request->continue_from.empty()) PrepareTrainingData(*request);
 }
 
 int Main(int argc, char** argv) {
@@ -67,10 +75,11 @@ int Main(int argc, char** argv) {
   constexpr int kKept = 1 << 30;
   mallopt(M_MMAP_THRESHOLD, kKept);
   mallopt(M_TRIM_THRESHOLD, kKept);
+  if (const std::optional<int> end = ServeForks(Prepare)) return *end;
   const TrainerMain process("winnow-gbdt");
   std::vector<std::string> warnings;
   if (!IsStartedByHand(argc, argv, ModelCommands::IsName))
-    return process.Train(RequestFromEnvironment(&warnings), warnings, RunTraining);
+    return process.Train(RequestFromEnvironment(OwnEnvironmentValue, &warnings), warnings, RunTraining);
   CLI::App app(
       "Gradient-boosted trees with XGBoost's hyperparameters. Without --train, and with SM_HPS in the "
       "environment, it "

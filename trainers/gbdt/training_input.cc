@@ -13,6 +13,7 @@
 #include "base/status_text.h"
 #include "trainers/common/agreement.h"
 #include "trainers/common/data_source.h"
+#include "trainers/common/prepared_data.h"
 #include "trainers/data/file_source.h"
 #include "trainers/data/reader.h"
 #include "trainers/data/shard.h"
@@ -94,6 +95,8 @@ class Loading {
   absl::Status ShareOut(RawTables* tables);
   absl::StatusOr<std::string> Key();
   absl::StatusOr<TrainingData> Replicated();
+  // The data of all rows, from the cache.
+  absl::StatusOr<TrainingData> ReadOrBuild(const std::string& key);
   absl::StatusOr<TrainingData> Sharded();
   absl::StatusOr<LoadedData> Uncached();
   absl::Status Check(const TrainingData& data) const;
@@ -185,7 +188,16 @@ absl::StatusOr<TrainingData> Mapped(absl::StatusOr<MappedFile> file) {
 absl::StatusOr<TrainingData> Loading::Replicated() {
   const absl::StatusOr<std::string> key = Key();
   if (!key.ok()) return key.status();
-  absl::StatusOr<TrainingData> data = Mapped(source_.Open(*key, [&](SectionWriter& writer) -> absl::Status {
+  const TrainingData* const kept = PreparedData<TrainingData>::Find(*key);
+  absl::StatusOr<TrainingData> data = kept != nullptr ? *kept : ReadOrBuild(*key);
+  if (!data.ok()) return data;
+  PreparedData<TrainingData>::Keep(*key, *data);
+  if (absl::Status status = Check(*data); !status.ok()) return status;
+  return ranks_.size() == 1 ? std::move(data) : PartOf(*std::move(data), ranks_.rank(), ranks_.size());
+}
+
+absl::StatusOr<TrainingData> Loading::ReadOrBuild(const std::string& key) {
+  return Mapped(source_.Open(key, [&](SectionWriter& writer) -> absl::Status {
     absl::StatusOr<RawTables> tables = ReadTables();
     if (!tables.ok()) return tables.status();
     if (absl::Status status = source_.CheckUnchanged(); !status.ok()) return status;
@@ -194,9 +206,6 @@ absl::StatusOr<TrainingData> Loading::Replicated() {
         std::move(tables->train), std::move(tables->validation), max_bin(), alone.get(), &pool_);
     return made.ok() ? WriteTrainingData(*made, writer) : made.status();
   }));
-  if (!data.ok()) return data;
-  if (absl::Status status = Check(*data); !status.ok()) return status;
-  return ranks_.size() == 1 ? std::move(data) : PartOf(*std::move(data), ranks_.rank(), ranks_.size());
 }
 
 // Ranks make their entries together.
@@ -293,6 +302,14 @@ absl::StatusOr<LoadedData> LoadTrainingData(const TrainRequest& request, const M
   absl::StatusOr<LoadedData> loaded = loading.Load();
   *warning = loading.cache_warning();
   return loaded;
+}
+
+void PrepareTrainingData(const TrainRequest& request) {
+  PreparedData<TrainingData>::Begin();
+  const std::unique_ptr<Communicator> alone = MakeSoleRank();
+  ThreadPool pool(1);
+  std::string warning;
+  LoadTrainingData(request, nullptr, alone.get(), &pool, &warning).status().IgnoreError();
 }
 
 }  // namespace winnow::gbdt

@@ -49,4 +49,8 @@ struct ModelFeatures {
 absl::StatusOr<LoadedData> LoadTrainingData(const TrainRequest& request, const ModelFeatures* continued,
                                             Communicator* ranks, ThreadPool* pool, std::string* warning);
 
+// In a parent of trainers (ServeForks): keeps the data of the request, if they can be read, for the children.
+// Leaves no thread behind.
+void PrepareTrainingData(const TrainRequest& request);
+
 }  // namespace winnow::gbdt

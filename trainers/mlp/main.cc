@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "trainers/common/contract.h"
+#include "trainers/common/fork_server.h"
 #include "trainers/common/program.h"
 #include "trainers/common/train_flags.h"
+#include "trainers/mlp/data/training_input.h"
 #include "trainers/mlp/model_commands.h"
 #include "trainers/mlp/trainer.h"
 
@@ -45,17 +47,24 @@ absl::StatusOr<TrainRequest> RequestFromFlags(const Flags& flags, std::vector<st
   return TrainRequest{flags.common.files, *std::move(parameters)};
 }
 
-absl::StatusOr<TrainRequest> RequestFromEnvironment(std::vector<std::string>* warnings) {
-  const EnvironmentReader environment = [](const char* name) { return std::getenv(name); };
+absl::StatusOr<TrainRequest> RequestFromEnvironment(const EnvironmentReader& environment,
+                                                    std::vector<std::string>* warnings) {
   return RequestFromContract<TrainRequest>(environment,
                                            ParseMlpHyperparameters(ValueOf(environment, "SM_HPS"), warnings));
 }
 
+void Prepare() {
+  std::vector<std::string> ignored;
+  const absl::StatusOr<TrainRequest> request = RequestFromEnvironment(EnvironmentOfParent, &ignored);
+  if (request.ok()) PrepareTrainingData(*request, request->parameters);
+}
+
 int Main(int argc, char** argv) {
+  if (const std::optional<int> end = ServeForks(Prepare)) return *end;
   const TrainerMain process("winnow-mlp");
   std::vector<std::string> warnings;
   if (!IsStartedByHand(argc, argv, ModelCommands::IsName))
-    return process.Train(RequestFromEnvironment(&warnings), warnings, RunTraining);
+    return process.Train(RequestFromEnvironment(OwnEnvironmentValue, &warnings), warnings, RunTraining);
   CLI::App app(
       "Multilayer perceptrons for classification and regression. Without --train, and with SM_HPS in the "
       "environment, it runs under the trainer contract.",

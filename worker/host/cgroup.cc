@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_split.h"
 #include "fmt/format.h"
+#include "worker/host/process_tree.h"
 
 namespace winnow {
 namespace {
@@ -27,10 +28,7 @@ namespace fs = std::filesystem;
 // will.
 constexpr int kMostEmptyCalls = 5;
 
-std::string ReadFile(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string ReadFile(const fs::path& path) { return KernelText(path.string()); }
 
 bool HasWord(const std::string& text, const std::string& word, const char* separators) {
   for (const auto part : absl::StrSplit(text, absl::ByAnyChar(separators))) {

@@ -34,7 +34,11 @@ namespace {
   dup2(plan.output, STDOUT_FILENO);
   dup2(plan.error, STDERR_FILENO);
   close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-  if (plan.inherited >= 0) fcntl(plan.inherited, F_SETFD, 0);
+  if (plan.inherited >= 0 && plan.inherited != plan.inherited_as) {
+    dup2(plan.inherited, plan.inherited_as);
+  } else if (plan.inherited >= 0) {
+    fcntl(plan.inherited, F_SETFD, 0);
+  }
   if (plan.join_file >= 0 && write(plan.join_file, "0", 1) != 1) FailChild(plan.failure, ExecFailure::kSetup);
   if (plan.bound) sched_setaffinity(0, sizeof plan.processors, &plan.processors);
   if (plan.data.rlim_cur > 0) setrlimit(RLIMIT_DATA, &plan.data);

@@ -32,6 +32,7 @@ struct ChildPlan {
   rlimit data = {0, 0};
   const TrainerUser* user = nullptr;  // null: this process's user
   int inherited = -1;                 // the descriptor of 3 or more that the program keeps; -1: none
+  int inherited_as = -1;              // its number in the program
 };
 
 // Forks a child that follows the plan and becomes the first program that can be executed. Returns its id, or

@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "fmt/format.h"
+#include "worker/host/process_tree.h"
 
 namespace winnow {
 namespace {
@@ -30,8 +31,7 @@ constexpr std::string_view kWorkFolder = "WINNOW_WORK_DIR=";
 
 // Empty if the file no longer exists or may not be read.
 std::string ReadProcFile(pid_t pid, const char* name) {
-  std::ifstream file(fmt::format("/proc/{}/{}", pid, name));
-  return {std::istreambuf_iterator<char>(file), {}};
+  return KernelText(fmt::format("/proc/{}/{}", pid, name));
 }
 
 bool IsZombie(pid_t pid) {

@@ -41,16 +41,6 @@ constexpr double kDataSpareGib = 4;
 
 std::string Gib(double bytes) { return fmt::format("{:.3g} GiB", bytes / kGib); }
 
-// Returns the number of processes that the kernel has killed for lack of memory since boot.
-int64_t HostOomKills() {
-  std::ifstream file("/proc/vmstat");
-  int64_t value = 0;
-  for (std::string name; file >> name >> value;) {
-    if (name == "oom_kill") return value;
-  }
-  return 0;
-}
-
 // Whether the words report a failed allocation. A GPU's memory is not limited by us and does not count.
 bool SpeaksOfNoMemory(const std::string& words) {
   if (words.find("CUDA") != std::string::npos) return false;
@@ -61,6 +51,15 @@ bool SpeaksOfNoMemory(const std::string& words) {
 }
 
 }  // namespace
+
+int64_t HostOomKills() {
+  std::ifstream file("/proc/vmstat");
+  int64_t value = 0;
+  for (std::string name; file >> name >> value;) {
+    if (name == "oom_kill") return value;
+  }
+  return 0;
+}
 
 int64_t MemoryOf(const std::vector<pid_t>& processes, int64_t enough) {
   int64_t resident = 0;

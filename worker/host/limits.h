@@ -23,6 +23,10 @@ namespace winnow {
 // once (the sum of PSS).
 int64_t MemoryOf(const std::vector<pid_t>& processes, int64_t enough);
 
+// Returns how many processes the kernel has killed for lack of memory since the host started: of the host, or
+// of a control group with a limit.
+int64_t HostOomKills();
+
 // Checks every 100 ms whether trainers exceed their memory limits. Lives on the loop's thread.
 class MemoryWatch {
  public:

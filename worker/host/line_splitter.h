@@ -46,7 +46,7 @@ class LineSplitter {
     kept_.clear();
   }
 
-  const size_t limit_;
+  size_t limit_;
   std::string kept_;
   bool after_return_ = false;  // a "\n" that comes now belongs to the previous line end
 };

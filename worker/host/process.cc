@@ -24,6 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kReadBytes = 64 << 10;
+constexpr char kFreezer[] = "cgroup.freeze";  // of version 2 control groups
 
 // Returns a descriptor of 3 or more, so that the child's dup2 calls never overwrite one it still needs.
 int Above2(int fd) {
@@ -146,12 +147,12 @@ absl::Status SetUp(const ProcessSpec& spec, ChildPlan* plan) {
   CPU_ZERO(&plan->processors);
   for (const int processor : setup.processors) CPU_SET(processor, &plan->processors);
   plan->data = {setup.data_bytes, setup.data_bytes};
-  if (setup.user == nullptr) return absl::OkStatus();
-  plan->user = &setup.user->user();
+  if (setup.user != nullptr) plan->user = &setup.user->user();
+  const TrainerUser* const writer = plan->user != nullptr ? plan->user : setup.stream_user;
+  if (writer == nullptr) return absl::OkStatus();
   // Lets the child open its streams by name, as /dev/stderr.
   for (const int pipe : {plan->output, plan->error}) {
-    if (fchown(pipe, plan->user->uid, plan->user->gid) != 0)
-      return Explain(spec, {ExecFailure::kUser, errno});
+    if (fchown(pipe, writer->uid, writer->gid) != 0) return Explain(spec, {ExecFailure::kUser, errno});
   }
   return absl::OkStatus();
 }
@@ -224,11 +225,14 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(EventLoop* loop, const P
       !MakePipe(&failure_reader, &failure_writer)) {
     return absl::ResourceExhaustedError(fmt::format("cannot start {}: {}", spec.command[0], Words(errno)));
   }
+  if (failure_writer.get() == spec.inherited_as)
+    failure_writer.Reset(fcntl(failure_writer.get(), F_DUPFD_CLOEXEC, spec.inherited_as + 1));
   const std::vector<std::string> candidates = Candidates(spec);
   ChildPlan plan{
       getpid(),         Pointers(spec.command), Pointers(spec.environment), {}, nullptr, input.get(),
       out_writer.get(), error_writer.get(),     failure_writer.get()};
   plan.inherited = spec.inherited;
+  plan.inherited_as = spec.inherited_as >= 0 ? spec.inherited_as : spec.inherited;
   if (absl::Status status = SetUp(spec, &plan); !status.ok()) return status;
   for (const std::string& candidate : candidates) plan.programs.push_back(candidate.c_str());
   if (!spec.working_directory.empty()) plan.directory = spec.working_directory.c_str();
@@ -254,19 +258,24 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(EventLoop* loop, const P
     waitpid(pid, nullptr, 0);
     return Explain(spec, failure);
   }
+  return Adopt(loop, spec, pid, out_reader.Release(), error_reader.Release(), std::move(events));
+}
+
+absl::StatusOr<std::unique_ptr<Process>> Process::Adopt(EventLoop* loop, const ProcessSpec& spec, pid_t pid,
+                                                        int output, int error, Events events) {
   std::unique_ptr<Process> process(new Process(loop, spec, std::move(events)));
   Process* const self = process.get();
   process->pid_ = pid;
+  process->pipes_[kStdout].fd = output;
+  process->pipes_[kStderr].fd = error;
   process->pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (process->pidfd_ < 0) {
     return absl::ResourceExhaustedError(fmt::format("cannot watch {}: {}", spec.command[0], Words(errno)));
   }
-  process->pipes_[kStdout].fd = out_reader.Release();
-  process->pipes_[kStderr].fd = error_reader.Release();
   for (const Stream stream : {kStdout, kStderr}) {
     Pipe& pipe = process->pipes_[stream];
     fcntl(pipe.fd, F_SETFL, O_NONBLOCK);
-    pipe.watch = loop->Watch(pipe.fd, [self, stream] { self->ReadSome(stream, 4); });
+    self->WatchPipe(stream);
   }
   process->ended_watch_ = loop->Watch(process->pidfd_, [self] { self->LeaderEnded(); });
   return process;
@@ -303,7 +312,10 @@ void Process::Stop(EventLoop::Clock::duration grace) {
   if (!stopping_ && HasEnded()) return;
   const auto kill_time = EventLoop::Clock::now() + grace;
   if (stopping_ && kill_time >= kill_time_) return;
-  if (!stopping_ && grace > grace.zero()) kill(-pid_, SIGTERM);
+  if (!stopping_ && grace > grace.zero()) {
+    kill(-pid_, SIGTERM);
+    if (suspended_) Resume();
+  }
   stopping_ = true;
   kill_time_ = kill_time;
   loop_->Cancel(kill_timer_);
@@ -316,6 +328,24 @@ void Process::Stop(EventLoop::Clock::duration grace) {
 void Process::ReadWritten() {
   constexpr int kMostReads = 1024;  // a program that never ceases to write does not hold up the loop
   for (const Stream stream : {kStdout, kStderr}) ReadSome(stream, kMostReads);
+}
+
+// SIGSTOP does not reach the processes of other sessions; the freezer of a control group does.
+void Process::Suspend() {
+  if (suspended_ || HasEnded()) return;
+  suspended_ = true;
+  kill(-pid_, SIGSTOP);
+  if (group_ != nullptr) static_cast<void>(group_->Set(kFreezer, "1"));
+  for (Pipe& pipe : pipes_) {
+    if (pipe.watch != 0) loop_->Unwatch(std::exchange(pipe.watch, 0));
+  }
+}
+
+void Process::Resume() {
+  suspended_ = false;
+  for (const Stream stream : {kStdout, kStderr}) WatchPipe(stream);
+  if (group_ != nullptr) static_cast<void>(group_->Set(kFreezer, "0"));
+  kill(-pid_, SIGCONT);
 }
 
 void Process::KillGroup() { kill(-pid_, SIGKILL); }
@@ -361,9 +391,14 @@ void Process::AwaitGroup() {
   gone(end);
 }
 
+void Process::WatchPipe(Stream stream) {
+  Pipe& pipe = pipes_[stream];
+  if (pipe.fd >= 0) pipe.watch = loop_->Watch(pipe.fd, [this, stream] { ReadSome(stream, 4); });
+}
+
 void Process::ReadSome(Stream stream, int most_reads) {
   std::array<char, kReadBytes> buffer;
-  for (int i = 0; i < most_reads && pipes_[stream].fd >= 0; ++i) {
+  for (int i = 0; i < most_reads && pipes_[stream].fd >= 0 && !suspended_; ++i) {
     const ssize_t got = read(pipes_[stream].fd, buffer.data(), buffer.size());
     if (got > 0) {
       events_.output(stream, std::string_view(buffer.data(), got));
@@ -378,7 +413,7 @@ void Process::ReadSome(Stream stream, int most_reads) {
 void Process::ClosePipe(Stream stream) {
   Pipe& pipe = pipes_[stream];
   if (pipe.fd < 0) return;
-  loop_->Unwatch(pipe.watch);
+  if (pipe.watch != 0) loop_->Unwatch(std::exchange(pipe.watch, 0));
   close(std::exchange(pipe.fd, -1));
 }
 

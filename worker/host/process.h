@@ -26,6 +26,8 @@ struct ChildSetup {
   std::vector<int> processors = {};                 // affinity mask; empty: unchanged
   uint64_t data_bytes = 0;                          // RLIMIT_DATA; 0: unlimited
   std::shared_ptr<const UserLease> user = nullptr;  // null: the worker's own user
+  // of a program that changes its user itself: whoever else opens its streams by name; null: nobody
+  const TrainerUser* stream_user = nullptr;
 };
 
 struct ProcessSpec {
@@ -42,6 +44,8 @@ struct ProcessSpec {
   // A descriptor of 3 or more that the program inherits under the same number; the caller closes it. -1:
   // none.
   int inherited = -1;
+  // Its number in the program; -1: the same. REQUIRES with a number: no group in `setup`.
+  int inherited_as = -1;
 };
 
 struct ProcessEnd {
@@ -68,20 +72,34 @@ class Process {
   // system's message: it cannot be executed; RESOURCE_EXHAUSTED: the machine cannot run anything now.
   static absl::StatusOr<std::unique_ptr<Process>> Start(EventLoop* loop, const ProcessSpec& spec,
                                                         Events events);
+  // A process of the spec that another has forked. `output` and `error` are the ends from which its streams
+  // are read; they are closed in any case. REQUIRES: it is a child of this process, and leads a group of its
+  // own.
+  static absl::StatusOr<std::unique_ptr<Process>> Adopt(EventLoop* loop, const ProcessSpec& spec, pid_t pid,
+                                                        int output, int error, Events events);
   // Kills the group and waits for its leader if it is not gone yet; does not call `gone`.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   // Sends SIGTERM to the group, and SIGKILL after `grace`. A later call can only shorten the grace. Does
-  // nothing after the program has ended by itself.
+  // nothing after the program has ended by itself. One that is suspended goes on for as long as it has a
+  // grace.
   void Stop(EventLoop::Clock::duration grace);
 
   // Passes everything that was written by now to `output`.
   void ReadWritten();
 
+  // Suspends the processes of the group, and all of its control group if it has one, until Resume or Stop.
+  // What they have written stays unread. Does nothing if the program has ended.
+  void Suspend();
+  // REQUIRES suspended().
+  void Resume();
+  bool suspended() const { return suspended_; }
+
   // Whether the program itself has ended; processes that it started may be left.
   bool HasEnded() const;
+  bool IsStopping() const { return stopping_; }  // Stop was called before its end
   pid_t pid() const { return pid_; }
   // Whether written bytes have not been passed to `output` yet.
   bool HasUnread(Stream stream) const;
@@ -93,6 +111,7 @@ class Process {
   };
 
   Process(EventLoop* loop, const ProcessSpec& spec, Events events);
+  void WatchPipe(Stream stream);
   void ReadSome(Stream stream, int most_reads);
   void ClosePipe(Stream stream);
   void LeaderEnded();
@@ -111,6 +130,7 @@ class Process {
   ProcessEnd end_;
   bool reaped_ = false;
   bool stopping_ = false;
+  bool suspended_ = false;
   EventLoop::TimePoint kill_time_;
   EventLoop::Id kill_timer_ = 0;
   EventLoop::Id group_timer_ = 0;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <set>
 #include <system_error>
 
@@ -17,21 +18,27 @@ namespace winnow {
 
 namespace fs = std::filesystem;
 
+std::string KernelText(const std::string& path) {
+  const std::ifstream file(path);
+  // Iterators of the buffer would throw if the process ends between the opening and the reading.
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
 std::optional<ProcessLine> ReadProcess(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = KernelText(fmt::format("/proc/{}/stat", pid));
   // "PID (NAME) STATE PARENT GROUP SESSION …"; the name may contain anything.
   const size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   ProcessLine line;
   int group = 0;
-  char state = 0;
   unsigned long user = 0, system = 0;
   long children_user = 0, children_system = 0;
   // After the session: TTY TPGID FLAGS MINFLT CMINFLT MAJFLT CMAJFLT UTIME STIME CUTIME CSTIME, proc(5).
-  const int read =
-      sscanf(text.c_str() + name_end + 1, " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld", &state,
-             &line.parent, &group, &line.session, &user, &system, &children_user, &children_system);
+  const int read = sscanf(
+      text.c_str() + name_end + 1, " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld", &line.state,
+      &line.parent, &group, &line.session, &user, &system, &children_user, &children_system);
   if (read != 8) return std::nullopt;
   line.cpu_ticks = static_cast<int64_t>(user + system) + children_user + children_system;
   return line;

@@ -10,8 +10,13 @@
 
 namespace winnow {
 
+// The content of a file of the kernel, such as /proc/PID/stat. Empty if it is gone, also while it is read, or
+// may not be read.
+std::string KernelText(const std::string& path);
+
 // Fields of /proc/PID/stat.
 struct ProcessLine {
+  char state = 0;  // 'T': stopped, 'Z': it has ended, proc(5)
   pid_t parent = 0;
   pid_t session = 0;
   int64_t cpu_ticks = 0;  // its own and its reaped children's; sysconf(_SC_CLK_TCK) per second

@@ -18,7 +18,6 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "spdlog/spdlog.h"
-#include "worker/failure_cause.h"
 #include "worker/host/leftover_processes.h"
 #include "worker/sources/source_tree.h"
 
@@ -266,9 +265,8 @@ void SourceKeeper::RunSetup(const std::string& name) {
     const bool of_machine = absl::IsResourceExhausted(process.status());
     return Finish(
         name, of_machine ? process.status()
-                         : NotPreparedError(v1::Outcome::SETUP_FAILED,
-                                            fmt::format("`{}` cannot be started: {}", fmt::join(setup, " "),
-                                                        MessageOf(process.status()))));
+                         : absl::AbortedError(fmt::format("`{}` cannot be started: {}", fmt::join(setup, " "),
+                                                          MessageOf(process.status()))));
   }
   making.setup = *std::move(process);
   making.timer = loop_->After(limits_.setup_time, [this, name] {
@@ -290,9 +288,8 @@ void SourceKeeper::SetupEnded(const std::string& name, const ProcessEnd& end) {
                                 : fmt::format("failed with exit code {}", end.exit_code);
     const std::string lines = LastLines(making.tail);
     spdlog::warn("setup of source {}: `{}` {}: {}", name, command, how, lines);
-    return Finish(name, NotPreparedError(v1::Outcome::SETUP_FAILED,
-                                         fmt::format("`{}` {}{}{}", command, how,
-                                                     lines.empty() ? "; it wrote nothing" : ": ", lines)));
+    return Finish(name, absl::AbortedError(fmt::format("`{}` {}{}{}", command, how,
+                                                       lines.empty() ? "; it wrote nothing" : ": ", lines)));
   }
   thread_.Post([this, name] {
     absl::Status status = MarkDone(name);

@@ -16,12 +16,13 @@ from winnow.errors import (AttemptLost, CallTimeout, FailedPrecondition, Invalid
                            NotPermitted, ServerError, ServerNotStarted, TrialPruned, Unavailable, Violation,
                            WinnowError)
 from winnow.job import Best, Job, TrialRecord
+from winnow.simulating import Simulation, simulate
 from winnow.spaces import Range, choice, discrete, integers, log_uniform, uniform
 from winnow.tuning import Result, TuningFailed, tune
 
 __all__ = [
     "AttemptLost", "Best", "CallTimeout", "Client", "FailedPrecondition", "InvalidArgument", "Job", "NotAuthenticated",
-    "NotFound", "NotPermitted", "Range", "Result", "Server", "ServerError", "ServerNotStarted", "Trial", "TrialPruned",
-    "TrialRecord", "TuningFailed", "Unavailable", "Violation", "WinnowError", "choice", "connect", "discrete",
-    "integers", "log_uniform", "plan", "serve", "tune", "uniform",
+    "NotFound", "NotPermitted", "Range", "Result", "Server", "ServerError", "ServerNotStarted", "Simulation", "Trial",
+    "TrialPruned", "TrialRecord", "TuningFailed", "Unavailable", "Violation", "WinnowError", "choice", "connect",
+    "discrete", "integers", "log_uniform", "plan", "serve", "simulate", "tune", "uniform",
 ]

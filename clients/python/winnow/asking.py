@@ -75,11 +75,15 @@ class Trial:
     def complete(self, value: Optional[float] = None, *, step: Optional[int] = None, **metrics: float) -> None:
         """The trial is trained to `resource_to`. `value`: of the objective, at `step` (default: `resource_to`, or one
         more than the last reported)."""
-        points = []
-        if value is not None or metrics:
-            points = self._points(step or self.resource_to or self.step + 1, value, metrics)
-        self._end({"points": points})
-        self.value = self.value if value is None else float(value)
+        values = {**({} if value is None else {self.job.metric: value}), **metrics}
+        self.complete_with(values, step=step)
+
+    def complete_with(self, values: Mapping[str, float], *, step: Optional[int] = None) -> None:
+        """The same, with the values of metrics by name."""
+        at = step or self.resource_to or self.step + 1
+        self._end({"points": self._points(at, None, values) if values else []})
+        if self.job.metric in values:
+            self.value = float(values[self.job.metric])
 
     def fail(self, reason: str) -> None:
         """The trial has failed."""

@@ -6,9 +6,9 @@ import json
 import os
 import pathlib
 import uuid
-from typing import Any, Mapping, Optional, Union
+from typing import Any, Mapping, Optional, Sequence, Union
 
-from winnow import transport
+from winnow import contexts, transport
 from winnow.job import Job
 
 Spec = Union[Mapping[str, Any], str, "os.PathLike[str]"]
@@ -34,10 +34,17 @@ class Client:
         """Any method of docs/reference/api.md: call("GET", "/v1/workers")."""
         return self._calls.call(verb, path, fields)
 
-    def submit(self, spec: Spec, *, working_directory: Optional[str] = None) -> Job:
+    def submit(self, spec: Spec, *, working_directory: Optional[str] = None, tags: Sequence[str] = (),
+               note: str = "") -> Job:
         """Starts a job. `spec`: a job file's path, or its content. Relative paths in it are relative to the file's
-        directory, or to `working_directory` (default: the current one). InvalidArgument has every error."""
-        fields = {"spec": read_spec(spec, working_directory), "request_id": uuid.uuid4().hex}
+        directory, or to `working_directory` (default: the current one). `tags`, by which jobs are found, and `note` take
+        the place of the file's. InvalidArgument has every error."""
+        found = read_spec(spec, working_directory)
+        if tags:
+            found["tags"] = _words("tags", tags)
+        if note:
+            found["note"] = note
+        fields = {"spec": found, "request_id": uuid.uuid4().hex}
         return Job(self._calls, self._calls.call("POST", "/v1/tuning-jobs", fields)["id"])
 
     def plan(self, spec: Spec, *, slots: int = 1, unit_seconds: float = 0.0, startup_seconds: float = 0.0,
@@ -54,9 +61,12 @@ class Client:
         job.spec  # noqa: B018: asks for it
         return job
 
-    def jobs(self) -> list[dict[str, Any]]:
-        """All jobs, newest first."""
+    def jobs(self, *, tags: Sequence[str] = (), states: Sequence[str] = (), search: str = "") -> list[dict[str, Any]]:
+        """The jobs, newest first: those that have all of `tags`, are in one of `states` (RUNNING, COMPLETED …), and have
+        the text `search` in their id, tags, note, owner, metric or parameters. None given: all."""
         fields: dict[str, Any] = {"page_size": 1000}
+        given: dict[str, Any] = {"tags": _words("tags", tags), "states": _words("states", states), "search": search}
+        fields.update({name: value for name, value in given.items() if value})
         found: list[dict[str, Any]] = []
         while True:
             page = self._calls.call("GET", "/v1/tuning-jobs", fields)
@@ -86,13 +96,15 @@ class Client:
         self.close()
 
 
-def connect(server: Optional[str] = None, *, token: Optional[str] = None,
+def connect(server: Optional[str] = None, *, context: Optional[str] = None, token: Optional[str] = None,
             token_file: Union[str, "os.PathLike[str]", None] = None, tls_ca: Optional[str] = None,
             tls_cert: Optional[str] = None, tls_key: Optional[str] = None, timeout: float = _TIMEOUT,
             patience: float = _PATIENCE) -> Client:
     """Connects to a server's --http address.
 
-    server: HOST:PORT, http://…, https://… or unix:/PATH of a proxy; default: WINNOW_HTTP, else 127.0.0.1:8080.
+    server: HOST:PORT, http://…, https://… or unix:/PATH of a proxy; default: WINNOW_HTTP, else the current context of
+    `winnow context`, else 127.0.0.1:8080. context: another one; default: WINNOW_CONTEXT. Its token and TLS files count
+    where nothing else names some, and only for its own server.
     token, token_file: default: WINNOW_TOKEN, WINNOW_TOKEN_FILE. tls_ca: PEM file of who signed the server's
     certificate; default: WINNOW_TLS_CA, else the system's. tls_cert, tls_key: the client's own certificate; default:
     WINNOW_TLS_CERT, WINNOW_TLS_KEY. timeout: seconds of one call. patience: seconds for which a call is tried again
@@ -101,17 +113,23 @@ def connect(server: Optional[str] = None, *, token: Optional[str] = None,
     for name, value in (("timeout", timeout), ("patience", patience)):
         if not value >= 0 or name == "timeout" and value == 0:
             raise ValueError(f"{name}: is {value!r}; expected seconds")
-    environment = os.environ
-    ca = tls_ca or environment.get("WINNOW_TLS_CA") or None
-    address = transport.Address(server or environment.get("WINNOW_HTTP") or transport.DEFAULT_ADDRESS, tls=bool(ca))
+    if server and context:
+        raise ValueError("context: not with server; expected one of the two")
+    environment: Mapping[str, str] = os.environ if context is None else dict[str, str]()
+    server = server or environment.get("WINNOW_HTTP")
+    kept = contexts.find(context) if not server else {}
+    ca = tls_ca or environment.get("WINNOW_TLS_CA") or kept.get("tls_ca")
+    address = transport.Address(server or kept.get("http") or transport.DEFAULT_ADDRESS, tls=bool(ca))
     if token is None:
         file = token_file or environment.get("WINNOW_TOKEN_FILE") if not environment.get("WINNOW_TOKEN") else token_file
-        token = pathlib.Path(file).read_text("utf-8").strip() if file else environment.get("WINNOW_TOKEN")
-    context = None
+        if not file and not environment.get("WINNOW_TOKEN"):
+            file = kept.get("token_file")
+        token = pathlib.Path(file).read_text("utf-8").strip() if file else environment.get("WINNOW_TOKEN") or kept.get("token")
+    tls = None
     if address.tls:
-        context = transport.tls_context(ca, tls_cert or environment.get("WINNOW_TLS_CERT"),
-                                        tls_key or environment.get("WINNOW_TLS_KEY"))
-    return Client(transport.Transport(address, token=token, context=context, timeout=timeout, patience=patience))
+        tls = transport.tls_context(ca, tls_cert or environment.get("WINNOW_TLS_CERT") or kept.get("tls_cert"),
+                                    tls_key or environment.get("WINNOW_TLS_KEY") or kept.get("tls_key"))
+    return Client(transport.Transport(address, token=token, context=tls, timeout=timeout, patience=patience))
 
 
 def plan(spec: Spec, **options: Any) -> dict[str, Any]:
@@ -145,6 +163,12 @@ def read_spec(spec: Spec, working_directory: Optional[str] = None) -> dict[str, 
     if isinstance(found.get("parameters"), (list, tuple)):
         found["parameters"] = [_parameter(one) for one in found["parameters"]]
     return found
+
+
+def _words(name: str, given: Sequence[str]) -> list[str]:
+    if isinstance(given, str):
+        raise TypeError(f"{name}: is {given!r}; expected a list of words")
+    return list(given)
 
 
 def _parameter(found: Any) -> Any:

@@ -10,7 +10,7 @@ import math
 import os
 import pathlib
 import time
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 from winnow import asking, errors, notebook, progress, transport
 
@@ -48,6 +48,7 @@ class TrialRecord:
     seconds: float  # of training
     start_time: Optional[datetime.datetime]
     end_time: Optional[datetime.datetime]
+    values: dict[str, float] = dataclasses.field(default_factory=dict)  # with several metrics: the newest of each
     raw: Mapping[str, Any] = dataclasses.field(repr=False, default_factory=dict)  # as the server sent it
 
 
@@ -99,6 +100,11 @@ class Job:
     def maximizes(self) -> bool:
         return bool(self._objective()["goal"] == "MAXIMIZE")
 
+    @property
+    def objectives(self) -> int:
+        """How many objectives it has."""
+        return len(self.spec.get("objectives") or [self.spec["objective"]])
+
     def _objective(self) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.spec.get("objective") or self.spec["objectives"][0]
         return found
@@ -121,10 +127,11 @@ class Job:
         found = self._calls.call("GET", f"{self._path}/trials/{number}")
         return dataclasses.replace(_record(found["trial"]), raw=found)
 
-    def trials(self, states: Sequence[str] = (), *, order_by: str = "number") -> list[TrialRecord]:
-        """The trials in these states; none given: all. `order_by`: number, objective, resource, training_seconds or a
-        hyperparameter; with " desc" in the reverse order."""
-        fields: dict[str, Any] = {"page_size": _PAGE, "order_by": order_by, "states": list(states)}
+    def trials(self, states: Sequence[str] = (), *, tags: Sequence[str] = (),
+               order_by: str = "number") -> list[TrialRecord]:
+        """The trials in these states that have all of these tags; none given: all. `order_by`: number, objective,
+        resource, training_seconds or a hyperparameter; with " desc" in the reverse order."""
+        fields: dict[str, Any] = {"page_size": _PAGE, "order_by": order_by, "states": list(states), "tags": list(tags)}
         found: list[TrialRecord] = []
         while True:
             page = self._calls.call("GET", self._path + "/trials", fields)
@@ -237,6 +244,15 @@ class Job:
         found: dict[str, Any] = self._calls.call("POST", self._path + "/stop")
         return found
 
+    def annotate(self, tags: Sequence[str] = (), note: str = "", *, trial: int = 0) -> dict[str, Any]:
+        """Replaces the tags and the note of the job, or of one of its trials, also after its end. Returns both, and who
+        wrote them when: Annotation in docs/reference/api.md. Without arguments it removes them."""
+        if isinstance(tags, str):
+            raise TypeError(f"tags: is {tags!r}; expected a list of words")
+        fields = {"trial": trial, "tags": list(tags), "note": note}
+        found: dict[str, Any] = self._calls.call("POST", self._path + "/annotation", fields)["annotation"]
+        return found
+
     def delete(self) -> None:
         """Deletes an ended job."""
         self._calls.call("DELETE", self._path)
@@ -248,8 +264,7 @@ class Job:
         none. The lease is renewed until the trial is completed, fails, or is collected as garbage."""
         until = math.inf if wait is None else time.monotonic() + wait
         while True:
-            left = max(0.0, min(_ASK_WAIT, until - time.monotonic()))
-            trials, running = self.ask_many(1, wait=left, client=client)
+            trials, running = self.ask_many(1, wait=max(0.0, min(_ASK_WAIT, until - time.monotonic())), client=client)
             if trials:
                 return trials[0]
             if not running or time.monotonic() >= until:
@@ -258,11 +273,30 @@ class Job:
     def ask_many(self, count: int, *, wait: float = 0.0, client: str = "") -> tuple[list[asking.Trial], bool]:
         """At most `count` trials to train, and whether the job still runs. Waits at most `wait` seconds, up to 60, for
         the first."""
-        fields = {"client": client or f"python-{os.getpid()}", "count": count, "wait": transport.seconds(wait)}
+        fields = self._question(count, wait, client)
         found = self._calls.call("POST", self._path + "/suggest", fields, timeout=self._calls.timeout + wait)
+        return self._answer(found)
+
+    def ask_ahead(self) -> Callable[[], Optional[asking.Trial]]:
+        """Asks for the next trial without waiting for it; what is returned does what `ask` does. Call it before the end of
+        the present trial is told: then the server decides about both at once. What is returned must be called, in this
+        thread, before the next ask_ahead."""
+        fields = self._question(1, _ASK_WAIT, "")
+        begun = self._calls.begin("POST", self._path + "/suggest", fields, timeout=self._calls.timeout + _ASK_WAIT)
+
+        def answer() -> Optional[asking.Trial]:
+            trials, running = self._answer(begun())
+            return trials[0] if trials else self.ask() if running else None
+
+        return answer
+
+    @staticmethod
+    def _question(count: int, wait: float, client: str) -> dict[str, Any]:
+        return {"client": client or f"python-{os.getpid()}", "count": count, "wait": transport.seconds(wait)}
+
+    def _answer(self, found: Mapping[str, Any]) -> tuple[list[asking.Trial], bool]:
         lease = float(str(found.get("lease") or "60s").rstrip("s"))
-        trials = [asking.Trial(self, trial, lease) for trial in found["trials"]]
-        return trials, found["job_state"] == "RUNNING"
+        return [asking.Trial(self, trial, lease) for trial in found["trials"]], found["job_state"] == "RUNNING"
 
     def asked(self, *, client: str = "") -> Iterator[asking.Trial]:
         """Trials to train, one after the other, until the job ends."""
@@ -333,7 +367,8 @@ def _record(trial: Mapping[str, Any]) -> TrialRecord:
     return TrialRecord(int(trial["number"]), str(trial["state"]), dict(trial.get("configuration", {})),
                        None if value is None else transport.number(value), int(trial["resource"]),
                        str(trial["state_reason"]), float(trial["training_seconds"]), _time(trial.get("start_time")),
-                       _time(trial.get("end_time")), trial)
+                       _time(trial.get("end_time")),
+                       {found["metric"]: transport.number(found["value"]) for found in trial.get("metrics", ())}, trial)
 
 
 def _time(text: Optional[str]) -> Optional[datetime.datetime]:

@@ -22,6 +22,7 @@ _MASKED: Any = numpy.ma.MaskedArray
 
 __all__ = ["WinnowSearchCV"]
 
+_PAIRED, _MOST_PAIRED = ("BAYESIAN", "RANDOM", "GRID"), 100  # strategies and folds that the PAIRED_TEST pruner takes
 _UNIFORM, _LOG, _INTEGERS = "uniform", ("loguniform", "reciprocal"), "randint"
 
 
@@ -30,8 +31,12 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     estimator, scoring, n_jobs, refit, cv, verbose, error_score, return_train_score: as in RandomizedSearchCV; one metric.
     param_distributions: lists, scipy.stats' uniform, loguniform and randint, or winnow's ranges, by name.
-    n_iter: the number of configurations. random_state: an int (None: 0); the same gives the same search with n_jobs=1.
-    strategy: "BAYESIAN" or any other sampler's name as in a job file. prune: whether folds are stopped early.
+    n_iter: the number of configurations. max_fits: a bound on folds fitted, without that of `refit`; with it n_iter may be
+        None: as many configurations as the fits allow. random_state: an int (None: 0); the same gives the same search with
+        n_jobs=1.
+    strategy: "BAYESIAN" or any other sampler's name as in a job file.
+    prune: whether a configuration that is unlikely to be the best is not fitted on its other folds: by the PAIRED_TEST
+        pruner (docs/search.md), with more than 100 folds or another strategy than BAYESIAN, RANDOM or GRID by MEDIAN.
     server: as in winnow.tune; default: a server that lives as long as the search.
 
     Attributes as of RandomizedSearchCV. In cv_results_, a configuration that was stopped early has NaN in the folds that
@@ -40,14 +45,16 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     _required_parameters = ["estimator", "param_distributions"]
 
-    def __init__(self, estimator: Any, param_distributions: Mapping[str, Any], *, n_iter: int = 10, scoring: Any = None,
-                 n_jobs: Optional[int] = None, refit: Any = True, cv: Any = None, verbose: int = 0,
-                 random_state: Optional[int] = None, error_score: Any = math.nan, return_train_score: bool = False,
-                 strategy: str = "BAYESIAN", prune: bool = True, server: Any = None) -> None:
+    def __init__(self, estimator: Any, param_distributions: Mapping[str, Any], *, n_iter: Optional[int] = 10,
+                 max_fits: Optional[int] = None, scoring: Any = None, n_jobs: Optional[int] = None, refit: Any = True,
+                 cv: Any = None, verbose: int = 0, random_state: Optional[int] = None, error_score: Any = math.nan,
+                 return_train_score: bool = False, strategy: str = "BAYESIAN", prune: bool = True,
+                 server: Any = None) -> None:
         super().__init__(estimator=estimator, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv, verbose=verbose,
                          error_score=error_score, return_train_score=return_train_score)
         self.param_distributions = param_distributions
         self.n_iter = n_iter
+        self.max_fits = max_fits
         self.random_state = random_state
         self.strategy = strategy
         self.prune = prune
@@ -69,7 +76,8 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
         base = clone(estimator)
 
         def evaluate(trial: Trial) -> None:
-            for step, (train, test) in enumerate(folds, 1):
+            for step in trial.steps():
+                train, test = folds[step - 1]
                 found = _fit_and_score(clone(base), X, y, scorer, train, test, self.verbose, clone_values(trial.params),
                                        fit_params=fit_params, return_train_score=self.return_train_score,
                                        return_times=True, split_progress=(step - 1, len(folds)),
@@ -83,16 +91,15 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
                     raise ValueError(f"the score of fold {step} is {score}" + (f": {why}" if why else ""))
                 trial.report(step, score, **values)
 
+        if self.n_iter is None and self.max_fits is None:
+            raise ValueError("n_iter: is None; expected a number, or max_fits")
+        if self.max_fits is not None and self.max_fits < len(folds):
+            raise ValueError(f"max_fits: is {self.max_fits!r}; expected at least one fit for each of the {len(folds)} folds")
         jobs = self._jobs()
-        # A fold is a level: the mean so far is compared with that of others at the same fold.
-        pruner: dict[str, Any] = {"kind": "MEDIAN", "warm_up_trials": min(4, self.n_iter)} if self.prune else {
-            "kind": "NONE"}
-        sampler = {"BAYESIAN": "GP"}.get(self.strategy.upper(), self.strategy)
         try:
-            result = tuning.tune(_Evaluate(evaluate), space, name="search-cv", max_trials=self.n_iter,
-                                 direction="maximize", n_jobs=jobs, seed=_seed(self.random_state), sampler=sampler,
-                                 pruner=pruner, max_steps=len(folds), value="mean", server=self.server,
-                                 show=self.verbose > 0, with_curves=True)
+            result = tuning.tune(_Evaluate(evaluate), space, name="search-cv", max_trials=self.n_iter or self.max_fits,
+                                 direction="maximize", n_jobs=jobs, seed=_seed(self.random_state), server=self.server,
+                                 show=self.verbose > 0, with_curves=True, **self._search(len(folds)))
         except tuning.TuningFailed as failed:
             raise ValueError(f"no configuration could be fitted and scored: {failed}") from failed
         self._take(result, folds, space)
@@ -116,6 +123,19 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     def _run_search(self, evaluate_candidates: Any) -> None:
         raise NotImplementedError("fit searches by itself")
+
+    def _search(self, folds: int) -> dict[str, Any]:
+        """What tune is told about the search. A fold is a level."""
+        strategy = self.strategy.upper()
+        limits = {"max_total_resource": self.max_fits} if self.max_fits else {}
+        if self.prune and strategy in _PAIRED and 2 <= folds <= _MOST_PAIRED:
+            # Folds are repeats: after each, a configuration is compared with the best in the folds that both have.
+            return {"strategy": strategy, "spec": {"limits": limits, "repeats": {"folds": folds}}}
+        pruner: dict[str, Any] = {"kind": "NONE"}
+        if self.prune:
+            pruner = {"kind": "MEDIAN", "warm_up_trials": min(4, self.n_iter or 4)}
+        return {"sampler": {"BAYESIAN": "GP"}.get(strategy, strategy), "pruner": pruner, "max_steps": folds,
+                "value": "mean", "spec": {"limits": limits}}
 
     def _jobs(self) -> int:
         if self.n_jobs is None:

@@ -13,7 +13,7 @@ import ssl
 import threading
 import time
 import urllib.parse
-from typing import Any, Iterator, Mapping, Optional
+from typing import Any, Callable, Iterator, Mapping, Optional
 
 from winnow import errors
 
@@ -42,6 +42,7 @@ class Address:
     def __init__(self, text: str, tls: bool) -> None:
         self.text = text
         self.path = ""
+        self.authority = "localhost"  # the Host of requests
         self.tls = tls
         if text.startswith("unix:"):
             self.path = text[len("unix:"):]
@@ -59,12 +60,10 @@ class Address:
                              "https://HOST:PORT or unix:/PATH")
         self.tls = parts.scheme == "https"
         self.host, self.port = parts.hostname, port
+        self.authority = f"[{self.host}]:{port}" if ":" in self.host else f"{self.host}:{port}"
 
     def __str__(self) -> str:
-        if self.path:
-            return "unix:" + self.path
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'https' if self.tls else 'http'}://{host}:{self.port}"
+        return "unix:" + self.path if self.path else f"{'https' if self.tls else 'http'}://{self.authority}"
 
 
 def tls_context(ca: Optional[str], cert: Optional[str], key: Optional[str]) -> ssl.SSLContext:
@@ -105,8 +104,10 @@ class Transport:
                  patience: float) -> None:
         self.address, self.timeout, self.patience = address, timeout, patience
         self._context = context
-        self._headers = {"Accept": "application/json"}
+        self._headers = {"Host": address.authority, "Accept": "application/json"}
         if token:
+            if not token.isascii() or not token.isprintable() or " " in token:
+                raise ValueError("token: has a space or another character that no token has; expected wnw_…")
             self._headers["Authorization"] = "Bearer " + token
         self._here = threading.local()
 
@@ -117,21 +118,13 @@ class Transport:
         Tries again, for `patience` seconds, while the server cannot be reached or cannot record. So a POST may reach it
         twice.
         """
-        body = None
-        headers = self._headers
-        if verb in _SAFE:
-            query = urllib.parse.urlencode([(name, _query(content)) for name, value in fields.items()
-                                            for content in (value if isinstance(value, (list, tuple)) else [value])])
-            path += "?" + query if query else ""
-        else:
-            body = json.dumps(plain(fields), allow_nan=False).encode()
-            headers = {**headers, "Content-Type": "application/json"}
+        request = self._request(verb, path, fields)
         limit = timeout or self.timeout
         until = time.monotonic() + (self.patience if patience is None else patience)
         pause = _FIRST_PAUSE
         while True:
             try:
-                status, answer = self._once(verb, path, body, headers, limit)
+                status, answer = self._once(verb, request, limit)
             except (ConnectionError, http.client.HTTPException, FileNotFoundError, socket.gaierror) as error:
                 problem: errors.ServerError = errors.Unavailable("UNAVAILABLE", f"{self.address}: {_said(error)}")
             except ssl.SSLError as error:
@@ -149,6 +142,37 @@ class Transport:
                 raise problem
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def begin(self, verb: str, path: str, fields: Mapping[str, Any] = {}, *,
+              timeout: Optional[float] = None) -> Callable[[], Any]:
+        """Sends a call on a further connection of this thread. What is returned waits for its response, as `call` does;
+        it must be called, in this thread, before the next `begin`."""
+        request = self._request(verb, path, fields)
+        limit = timeout or self.timeout
+        earlier, self._here.ahead = getattr(self._here, "ahead", None), None
+        # A call whose response nobody waited for, as after an interruption, would be answered before this one.
+        if earlier is not None and not earlier.waits:
+            self._here.ahead = earlier
+        held: Optional[_Held] = None
+        try:
+            held = self._connection(limit, "ahead")
+            held.waits = True
+            held.sock.sendall(request)
+        except (OSError, http.client.HTTPException):
+            held = None
+
+        def result() -> Any:
+            if held is not None:
+                try:
+                    status, answer = held.receive(verb)
+                    held.waits = False
+                    if status == 200:
+                        return answer
+                except (OSError, http.client.HTTPException):
+                    pass  # the next begin opens another connection
+            return self.call(verb, path, fields, timeout=timeout)
+
+        return result
 
     def events(self, path: str, fields: Mapping[str, Any] = {}, *, resume: str = "",
                timeout: Optional[float] = None) -> Iterator[Any]:
@@ -202,38 +226,53 @@ class Transport:
         return data
 
     def close(self) -> None:
-        """Closes this thread's connection; the next call opens another."""
-        self._here.held = None
+        """Closes this thread's connections; the next call opens another."""
+        self._here.held = self._here.ahead = None
 
-    def _once(self, verb: str, path: str, body: Optional[bytes], headers: Mapping[str, str],
-              limit: float) -> tuple[int, Any]:
-        connection, used = self._connection(limit)
+    def _request(self, verb: str, path: str, fields: Mapping[str, Any]) -> bytes:
+        """A request in one piece, so that it leaves in one packet if it fits."""
+        head, body = dict(self._headers), b""
+        if verb in _SAFE:
+            query = urllib.parse.urlencode([(name, _query(content)) for name, value in fields.items()
+                                            for content in (value if isinstance(value, (list, tuple)) else [value])])
+            path += "?" + query if query else ""
+        else:
+            body = json.dumps(plain(fields), allow_nan=False).encode()
+            head["Content-Type"] = "application/json"
+            head["Content-Length"] = str(len(body))
+        if not path.isascii() or not path.isprintable() or " " in path:
+            raise ValueError(f"path: {path!r} has a space or another character that must be quoted")
+        lines = [f"{verb} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in head.items())]
+        return "\r\n".join([*lines, "", ""]).encode("ascii") + body
+
+    def _once(self, verb: str, request: bytes, limit: float) -> tuple[int, Any]:
+        held = self._connection(limit)
         try:
+            used, held.used = held.used, True
             try:
-                connection.request(verb, path, body=body, headers=dict(headers))
-                response = connection.getresponse()
+                held.sock.sendall(request)
+                return held.receive(verb)
             except (ConnectionError, http.client.BadStatusLine):
                 if not used:
                     raise
                 # A server closes connections that were idle; this one may have been.
-                self.close()
-                connection, _ = self._connection(limit)
-                connection.request(verb, path, body=body, headers=dict(headers))
-                response = connection.getresponse()
-            data = response.read()
-            return response.status, _parsed(data)
+                self._here.held = None
+                held = self._connection(limit)
+                held.used = True
+                held.sock.sendall(request)
+                return held.receive(verb)
         except BaseException:
-            self.close()
+            self._here.held = None
             raise
 
-    def _connection(self, limit: float) -> tuple[http.client.HTTPConnection, bool]:
-        """This thread's connection, and whether it has been used."""
-        held: Optional[_Held] = getattr(self._here, "held", None)
-        if held is not None and held.process == os.getpid() and held.connection.sock is not None:
-            held.connection.sock.settimeout(limit)
-            return held.connection, True
-        held = self._here.held = _Held(self._new(limit))
-        return held.connection, False
+    def _connection(self, limit: float, name: str = "held") -> _Held:
+        """This thread's connection of this name."""
+        held: Optional[_Held] = getattr(self._here, name, None)
+        if held is None or held.process != os.getpid() or held.connection.sock is None:
+            held = _Held(self._new(limit))
+            setattr(self._here, name, held)
+        held.sock.settimeout(limit)
+        return held
 
     def _new(self, limit: float) -> http.client.HTTPConnection:
         address = self.address
@@ -250,6 +289,26 @@ class _Held:
 
     def __init__(self, connection: http.client.HTTPConnection) -> None:
         self.connection, self.process = connection, os.getpid()
+        self.used = False  # a request was sent on it
+        self.waits = False  # a request of `begin` was sent on it, and its response has not been read
+        connection.connect()
+
+    @property
+    def sock(self) -> socket.socket:
+        found: socket.socket = self.connection.sock
+        return found
+
+    def receive(self, verb: str) -> tuple[int, Any]:
+        """The response of the request that was sent last: its status and content."""
+        response = http.client.HTTPResponse(self.sock, method=verb)
+        try:
+            response.begin()
+            data = response.read()
+            if response.will_close:
+                self.connection.close()
+        finally:
+            response.close()
+        return response.status, _parsed(data)
 
     def __del__(self) -> None:
         self.connection.close()

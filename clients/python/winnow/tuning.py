@@ -5,37 +5,34 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
-import math
 import multiprocessing
 import multiprocessing.connection
 import os
 import pathlib
-import re
 import signal
 import tempfile
 import warnings
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
-from winnow import asking, embedded, errors, progress, spaces
+from winnow import asking, embedded, errors, progress, spaces, tuning_spec
 from winnow.client import Client, connect
-from winnow.job import ENDED, Job, TrialRecord
+from winnow.job import ENDED, Best, Job, TrialRecord
 
-_METRIC = "value"
-_LEASE = "60s"
 _POLL = 0.5  # seconds between two looks at the job while workers train
-_FIRST_FAILURES = 3
 _END = 10.0  # seconds in which a worker must end
 
 Function = Callable[..., Any]
+Asked = Callable[[], Optional[asking.Trial]]  # gives the next trial; None: the job has ended
 
 
 class TuningFailed(errors.WinnowError):
-    """No trial has reported a value."""
+    """No trial has reported a value, or none kept the bounds on metrics."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What a tuning has found."""
+    """What a tuning has found. With several objectives `best_…` are of the first trial of `front`, which is the best in the
+    first objective."""
 
     best_params: dict[str, Any]
     best_value: float
@@ -45,6 +42,7 @@ class Result:
     state: str  # of the job: COMPLETED, STOPPED or FAILED
     reason: str  # why it has ended
     job: Job  # usable while its server runs
+    front: list[TrialRecord] = dataclasses.field(repr=False, default_factory=list)  # with several objectives: the Pareto front
     curves: dict[str, dict[int, list[tuple[int, float]]]] = dataclasses.field(repr=False, default_factory=dict)
 
     def __repr__(self) -> str:
@@ -53,11 +51,13 @@ class Result:
 
 
 def tune(function: Function, space: spaces.Space, *, max_trials: Optional[int] = None, timeout: Optional[float] = None,
-         direction: str = "minimize", n_jobs: int = 1, seed: int = 0, strategy: Optional[str] = None,
-         sampler: Union[str, Mapping[str, Any], None] = None, pruner: Union[str, Mapping[str, Any], None] = None,
-         max_steps: Optional[int] = None, value: str = "best", resumes: bool = False,
-         first: Sequence[Mapping[str, Any]] = (), target: Optional[float] = None,
-         spec: Optional[Mapping[str, Any]] = None, server: Union[Client, embedded.Server, str, None] = None,
+         direction: str = "minimize", objectives: Mapping[str, str] = {}, thresholds: Mapping[str, float] = {},
+         at_most: Mapping[str, float] = {}, at_least: Mapping[str, float] = {}, n_jobs: int = 1, seed: int = 0,
+         strategy: Optional[str] = None, sampler: Union[str, Mapping[str, Any], None] = None,
+         pruner: Union[str, Mapping[str, Any], None] = None, max_steps: Optional[int] = None, value: str = "best",
+         resumes: bool = False, repeats: int = 1, first: Sequence[Mapping[str, Any]] = (),
+         target: Optional[float] = None, spec: Optional[Mapping[str, Any]] = None,
+         server: Union[Client, embedded.Server, str, None] = None,
          directory: Union[str, "os.PathLike[str]", None] = None, name: Optional[str] = None,
          show: Optional[bool] = None, with_curves: bool = False) -> Result:
     """Searches for the parameters with which `function` returns the smallest value.
@@ -67,10 +67,16 @@ def tune(function: Function, space: spaces.Space, *, max_trials: Optional[int] =
         trial. With n_jobs above 1 it runs in forked processes.
     space: winnow.uniform, log_uniform, integers, choice or discrete by name; a list is a choice.
     max_trials: default 100, if there is no timeout. timeout: seconds. direction: "minimize" or "maximize".
-    strategy, sampler, pruner: as in a job file (docs/job-file.md). Default: BAYESIAN; for a function with `trial` also
-        the MEDIAN pruner, which stops trials that are worse than the median at the same step.
+    objectives: two to four metrics and their directions, {"error": "minimize", "size": "minimize"}; the function then
+        returns or reports a number for each by its name, and Result.front has the trials that no other betters in all.
+        thresholds: values of objectives below which, or above which, nothing is of use.
+    at_most, at_least: bounds on metrics, which the function also returns; with one objective its name is "value".
+    strategy, sampler, pruner: as in a job file (docs/job-file.md). Default: the sampler GP, above 1,000 trials TPE; for a
+        function with `trial` also the MEDIAN pruner, which stops trials that are worse than the median at the same step.
     max_steps: the last step of a trial; strategies with rungs need it. value: which reported value of a trial counts:
         "best", "last" or "mean". resumes: whether the function goes on from trial.resource_from by itself.
+    repeats: calls the function up to so many times for a configuration, each with another trial.seed, and ranks it by the
+        mean; a configuration that is hopeless is not repeated.
     first: parameters to try first. target: ends the search at this value. spec: further fields of a job file.
     server: a Client, or an address; default: an embedded server, whose database is in `directory` (default: a temporary
         one). A call with the directory and name of an earlier one that was interrupted goes on with its trials.
@@ -81,9 +87,11 @@ def tune(function: Function, space: spaces.Space, *, max_trials: Optional[int] =
     takes_trial = _check(function, own)
     if n_jobs < 1:
         raise ValueError(f"n_jobs: is {n_jobs!r}; expected 1 or more")
-    wanted = _spec(function, own, takes_trial, name=name, max_trials=max_trials, timeout=timeout, direction=direction,
-                   n_jobs=n_jobs, seed=seed, strategy=strategy, sampler=sampler, pruner=pruner, max_steps=max_steps,
-                   value=value, resumes=resumes, first=first, target=target, further=spec)
+    goals = tuning_spec.Goals(direction, objectives, thresholds, at_most, at_least)
+    wanted = tuning_spec.of_function(
+        function, own, steps=takes_trial, goals=goals, search=tuning_spec.Search(strategy, sampler, pruner), name=name,
+        max_trials=max_trials, timeout=timeout, n_jobs=n_jobs, seed=seed, max_steps=max_steps, value=value,
+        resumes=resumes, repeats=repeats, first=first, target=target, further=spec)
     if server is not None and directory is not None:
         raise ValueError("directory: is given; expected none with a server, which has its own")
     started = None
@@ -101,7 +109,7 @@ def tune(function: Function, space: spaces.Space, *, max_trials: Optional[int] =
             keep = started is not None and directory is not None
             folder = pathlib.Path(started.directory if started and keep else scratch)
             job = _job(client, wanted, folder if keep else None)
-            run = _Run(job, function, own, takes_trial, folder / "taken" / job.id, keep or n_jobs > 1)
+            run = _Run(job, function, own, takes_trial, goals, n_jobs, folder / "taken" / job.id, keep or n_jobs > 1)
             if keep:
                 run.adopt()
             try:
@@ -146,63 +154,6 @@ def _check(function: Function, space: Mapping[str, spaces.Range]) -> bool:
     return "trial" in parameters and "trial" not in space
 
 
-def _spec(function: Function, space: Mapping[str, spaces.Range], takes_trial: bool, *, name: Optional[str],
-          max_trials: Optional[int], timeout: Optional[float], direction: str, n_jobs: int, seed: int,
-          strategy: Optional[str], sampler: Union[str, Mapping[str, Any], None],
-          pruner: Union[str, Mapping[str, Any], None], max_steps: Optional[int], value: str, resumes: bool,
-          first: Sequence[Mapping[str, Any]], target: Optional[float],
-          further: Optional[Mapping[str, Any]]) -> dict[str, Any]:
-    if direction not in ("minimize", "maximize"):
-        raise ValueError(f"direction: is {direction!r}; expected \"minimize\" or \"maximize\"")
-    if value not in ("best", "last", "mean"):
-        raise ValueError(f"value: is {value!r}; expected \"best\", \"last\" or \"mean\"")
-    limits: dict[str, Any] = {"max_first_failures": _FIRST_FAILURES, "max_parallel_trials": n_jobs}
-    if max_trials is None and timeout is None:
-        max_trials = 100
-    if max_trials is not None:
-        limits["max_trials"] = max_trials
-    if timeout is not None:
-        if not 0 < timeout < math.inf:
-            raise ValueError(f"timeout: is {timeout!r}; expected seconds above 0")
-        limits["max_wall_time"] = f"{timeout:.3f}s"
-    if max_steps is not None:
-        limits["max_trial_resource"] = max_steps
-    found: dict[str, Any] = {
-        "name": name or _name(function), "trainer": {"external": True, "lease": _LEASE, "resumes": resumes},
-        "parameters": spaces.parameters(space), "seed": seed, "limits": limits,
-        "objective": {"metric": _METRIC, "goal": direction.upper(), "value": value.upper()}}
-    if strategy is not None:
-        found["strategy"] = strategy.upper()
-    for field, given in (("sampler", sampler), ("pruner", pruner)):
-        if given is not None:
-            found[field] = {"kind": given.upper()} if isinstance(given, str) else dict(given)
-    if strategy is None and sampler is None and pruner is None:
-        if takes_trial and not (resumes and max_steps):
-            found["sampler"], found["pruner"] = {"kind": "GP"}, {"kind": "MEDIAN"}
-        elif not takes_trial:
-            found["strategy"] = "BAYESIAN"
-    if first:
-        found["initial_configurations"] = [_first(one, space) for one in first]
-    if target is not None:
-        found["completion"] = {"target_objective": target}
-    for field, content in (further or {}).items():
-        both = isinstance(content, Mapping) and isinstance(found.get(field), Mapping)
-        found[field] = {**found[field], **content} if both else content
-    return found
-
-
-def _first(one: Mapping[str, Any], space: Mapping[str, spaces.Range]) -> dict[str, Any]:
-    for name in one:
-        if name not in space:
-            raise ValueError(f"first: {name!r} is not in the space")
-    return {"hyperparameters": {name: space[name].text(value) for name, value in one.items()}}
-
-
-def _name(function: Function) -> str:
-    own = re.sub(r"[^A-Za-z0-9_.-]+", "", str(getattr(function, "__name__", "")))[:50].lstrip("_.-")
-    return own or "tune"
-
-
 def _job(client: Client, wanted: dict[str, Any], folder: Optional[pathlib.Path]) -> Job:
     """A new job; where `folder` knows an earlier one of this name, that one."""
     note = folder / f"{wanted['name']}.job.json" if folder else None
@@ -223,21 +174,35 @@ def _job(client: Client, wanted: dict[str, Any], folder: Optional[pathlib.Path])
 
 
 def _result(job: Job, space: Mapping[str, spaces.Range], cause: Optional[BaseException], with_curves: bool) -> Result:
-    described, best = job.describe(), job.best()
+    described, best, front = job.describe(), job.best(), []
+    if job.objectives > 1:
+        front = [_as_given(space, trial) for trial in job.front()]
+        if front:
+            best = Best(front[0].number, front[0].value or 0.0, front[0].step, front[0].params)
+    trials = [_as_given(space, trial) for trial in job.trials()]
     if best is None:
-        raise TuningFailed(described["state_reason"] or "no trial has reported a value") from cause
-    trials = [dataclasses.replace(trial, params=spaces.values_of(space, trial.params)) for trial in job.trials()]
+        told = any(trial.value is not None for trial in trials)
+        why = "no trial kept the bounds on metrics" if told else "no trial has reported a value"
+        raise TuningFailed(described["state_reason"] if not told and described["state_reason"] else why) from cause
     return Result(spaces.values_of(space, best.params), best.value, best.trial, best.step, trials, described["state"],
-                  described["state_reason"], job, job.all_curves() if with_curves else {})
+                  described["state_reason"], job, front, job.all_curves() if with_curves else {})
+
+
+def _as_given(space: Mapping[str, spaces.Range], trial: TrialRecord) -> TrialRecord:
+    """With parameters as they were given to the space."""
+    return dataclasses.replace(trial, params=spaces.values_of(space, trial.params))
 
 
 class _Run:
     """Trains the trials of a job, here or in processes."""
 
     def __init__(self, job: Job, function: Function, space: Mapping[str, spaces.Range], takes_trial: bool,
-                 taken: pathlib.Path, note: bool) -> None:
+                 goals: tuning_spec.Goals, n_jobs: int, taken: pathlib.Path, note: bool) -> None:
         self.job, self._function, self._space, self._takes_trial = job, function, space, takes_trial
+        self._metrics = goals.metrics()
         self._taken, self._note = taken, note
+        # With more trials at once than processes the next would be suggested without the result of the present one.
+        self._ahead = job.spec["limits"].get("max_parallel_trials") == n_jobs
         self._earlier: list[dict[str, Any]] = []
         self.newest_error: Optional[BaseException] = None
         self._warned = False
@@ -269,17 +234,19 @@ class _Run:
 
     def _loop(self, earlier: Sequence[Mapping[str, Any]], after: Callable[[], None] = lambda: None) -> None:
         """Trains what an interrupted call had taken, then what the server gives, until the job ends."""
-        for found in earlier:
-            self._train(asking.Trial(self.job, found, float(_LEASE.rstrip("s"))))
-            after()
+        left = list(earlier)
+        following: Asked = self.job.ask
         while True:
-            trial = self.job.ask()
+            trial = asking.Trial(self.job, left.pop(0), tuning_spec.LEASE) if left else following()
             if trial is None:
                 return
-            self._train(trial)
+            following = self._train(trial, self._ahead and not left)
             after()
 
-    def _train(self, trial: asking.Trial) -> None:
+    def _train(self, trial: asking.Trial, ahead: bool) -> Asked:
+        """Returns what gives the next trial. `ahead`: it is asked for just before the server is told how this one ended,
+        so that both take the time of one call and one commit."""
+        following: Asked = self.job.ask
         note = self._taken / f"{os.getpid()}-{trial.number}-{trial.attempt}.json"
         if self._note:
             part = note.with_suffix(".part")
@@ -288,42 +255,53 @@ class _Run:
         trial.stops_at_end = True
         trial.params = spaces.values_of(self._space, trial.params)
         try:
-            self._call(trial)
+            end = self._call(trial)
+            if ahead:
+                following = self.job.ask_ahead()
+            end()
         except errors.AttemptLost:
             pass  # the job has ended, or the lease: the result is not wanted
         if self._note:
             note.unlink(missing_ok=True)
+        return following
 
-    def _call(self, trial: asking.Trial) -> None:
+    def _call(self, trial: asking.Trial) -> Callable[[], None]:
+        """Calls the function; returns what tells the server how it ended."""
         arguments = {**trial.params, "trial": trial} if self._takes_trial else trial.params
         try:
             value = self._function(**arguments)
         except errors.TrialPruned:
-            if not trial.ended:
-                trial.complete()
-            return
+            return (lambda: None) if trial.ended else (lambda: trial.complete())
         except errors.ServerError:
             raise
         except Exception as error:  # the function's own
             self.newest_error = error
-            trial.fail(asking.said(error))
-            return
+            reason = asking.said(error)
+            return lambda: trial.fail(reason)
         problem = self._problem(trial, value)
         if problem:
-            trial.fail(problem)
-        elif trial.step:
-            trial.complete()
-        else:
-            trial.complete(float(value), step=max(1, trial.resource_to))
+            return lambda: trial.fail(problem)
+        if trial.step:
+            return trial.complete
+        values = value if isinstance(value, Mapping) else {self._metrics[0]: value}
+        return lambda: trial.complete_with(values, step=max(1, trial.resource_to))
 
     def _problem(self, trial: asking.Trial, value: Any) -> str:
-        """Why the function's value cannot be recorded; "": it can."""
-        if value is None:
-            return "" if trial.step else "the function returned None; expected a number"
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            return f"the function returned {value!r:.100}; expected a number"
+        """Why what the function returned cannot be recorded; "": it can."""
+        if value is None and trial.step:
+            return ""
+        if isinstance(value, Mapping):
+            for name in () if trial.step else self._metrics:
+                if name not in value:
+                    return f"the function returned no {name!r}; expected {', '.join(self._metrics)}"
+            for name, number in value.items():
+                if _number(number) is None:
+                    return f"the function returned {number!r:.100} as {name!r}; expected a number"
+            return ""
+        expected = "a number" if len(self._metrics) == 1 else f"a dictionary with {', '.join(self._metrics)}"
+        number = _number(value)
+        if number is None or len(self._metrics) > 1 and not trial.step:
+            return f"the function returned {value!r:.100}; expected {expected}"
         if trial.step and number != trial.value and not self._warned:
             self._warned = True
             warnings.warn(f"trial {trial.number} returned {number!r}, but reported {trial.value!r} at its last step; "
@@ -380,12 +358,19 @@ class _Run:
         code = worker.exitcode or 0
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         for file in self._taken.glob(f"{worker.pid}-*.json"):
-            trial = asking.Trial(self.job, _read(file), float(_LEASE.rstrip("s")))
+            trial = asking.Trial(self.job, _read(file), tuning_spec.LEASE)
             try:
                 trial.fail(f"its process {how}")
             except errors.AttemptLost:
                 pass
             file.unlink(missing_ok=True)
+
+
+def _number(value: Any) -> Optional[float]:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
 
 
 def _read(file: pathlib.Path) -> dict[str, Any]:

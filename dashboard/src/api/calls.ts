@@ -1,6 +1,6 @@
 import {del, get, post} from './client';
 import {stream, type StreamHandlers} from './stream';
-import type {TuningJob, TuningJobEvent} from './types';
+import type {Annotation, TuningJob, TuningJobEvent} from './types';
 
 // Addresses; ids are encoded.
 export const jobPath = (id: string) => `/v1/tuning-jobs/${encodeURIComponent(id)}`;
@@ -9,5 +9,8 @@ export const trialPath = (id: string, trial: number) => `${jobPath(id)}/trials/$
 export const describeJob = (id: string, signal?: AbortSignal) => get<TuningJob>(jobPath(id), undefined, signal);
 export const stopJob = (id: string) => post<TuningJob>(`${jobPath(id)}/stop`);
 export const deleteJob = (id: string) => del<object>(jobPath(id));
+// Replaces the tags and the note of the job, or of one of its trials.
+export const annotate = (id: string, trial: number, tags: string[], note: string) =>
+  post<{annotation: Annotation}>(`${jobPath(id)}/annotation`, {trial, tags, note});
 export const watchJob = (id: string, afterSequence: number, handlers: StreamHandlers<TuningJobEvent>) =>
   stream<TuningJobEvent>(`${jobPath(id)}/events?afterSequence=${afterSequence}`, handlers);

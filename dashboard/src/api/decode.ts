@@ -5,13 +5,13 @@ const kNumbers = new Set(
   ('afterSequence arrived at atResource attempt attempts best bestObjective bestResource billableNodeSeconds bins ' +
     'bracket busyFraction cancelled completed continuous count cpu cpus cutoff decisions deviation distance ' +
     'elapsedSeconds entered evaluations facts failed firstTrial from fullResource hostCpu hostMemory importance ' +
-    'index integer lastSequence levels levelTrials lower marginalDeviation marginalMean marginalX max median memory ' +
+    'index integer lastSequence levels levelTrials lower marginalDeviation marginalMean marginalX max mean median memory ' +
     'memoryGib min mismatch nextOffset nodes nodeSeconds number objective offset passed paused pending ' +
     'plannedResource plannedTrials position pruned rank ranked resource resourceFrom resourceLevel resourceTo ' +
     'resourceWithoutResume rung running s savedResource seconds sequence slots slotsUsed startupFraction ' +
     'startupSeconds stepSeconds stoppedResource stoppedTrial stoppedValue tickPosition to total totalSize ' +
     'trainedResource trainingSeconds trial trials upper used usedCpus usedMemoryGib usedSlots value valueResource violation ' +
-    'width x xBin xValue y yBin yValue').split(' '),
+    'width x xBin xPlace xValue y yBin yPlace yValue').split(' '),
 );
 
 // Numbers of a spec: they are read as numbers too, but the spec as it came is kept beside.

@@ -33,6 +33,14 @@ export interface TuningJobSpec {
   seed?: string | number;
 }
 
+// What people wrote on a job or a trial.
+export interface Annotation {
+  tags: string[];
+  note: string;
+  author: string;
+  time?: string;
+}
+
 export type JobState = 'STATE_UNSPECIFIED' | 'RUNNING' | 'STOPPING' | 'COMPLETED' | 'STOPPED' | 'FAILED';
 export interface TrialCounts {
   pending: number;
@@ -86,6 +94,14 @@ export interface BracketState {
   rungs: RungState[];
   endReason: string;
 }
+/** The packed folder of code that a job runs. */
+export interface Source {
+  digest: string;
+  files: number;
+  size: number;
+  gitCommit: string; // "": it was in no git repository
+  gitDirty: boolean; // it differed from that commit
+}
 export interface TuningJob {
   id: string;
   spec: TuningJobSpec;
@@ -97,6 +113,7 @@ export interface TuningJob {
   trialCounts: TrialCounts;
   best?: BestTrial;
   frontTrials?: number; // with several objectives: trials on the Pareto front
+  source?: Source;
   spend: JobSpend;
   brackets: BracketState[];
   plannedTrials: number;
@@ -107,6 +124,7 @@ export interface TuningJob {
   owner: string;
   notices: JobNotice[];
   failures: FailureGroup[];  // only where one job was asked for
+  annotation?: Annotation;
 }
 
 export type TrialState = 'STATE_UNSPECIFIED' | 'PENDING' | 'RUNNING' | 'PAUSED' | 'COMPLETED' | 'PRUNED' | 'FAILED' | 'CANCELLED';
@@ -141,12 +159,14 @@ export interface Trial {
   valueResource: number;
   metrics?: {metric: string; value: number}[]; // of several objectives and the constraints: the newest values
   violation?: number;                          // of the metric constraints
+  annotation?: Annotation;
 }
 export interface Rank {
   rank: number;
   assignmentId: string;
   worker: string;
   host: string;
+  preparing: string;
 }
 export interface Attempt {
   number: number;
@@ -183,6 +203,8 @@ export interface Gpu {
   model: string;
   fault: string;
   used: number;
+  utilization?: number;
+  memory?: number;
 }
 export interface Worker {
   id: string;
@@ -325,6 +347,36 @@ export interface Slice {
   marginalDeviation: number[];
   bins: number;
   resourceLevel: number;
+}
+export interface Contour {
+  xAxis: Axis;
+  yAxis: Axis;
+  objective: Axis;
+  xPlace: number[];
+  yPlace: number[];
+  mean: number[];       // yPlace rows of xPlace
+  deviation: number[];
+  trial: number[];
+  x: number[];
+  y: number[];
+  value: number[];
+  resourceLevel: number;
+  note: string;
+}
+export interface ScatterColumn {
+  field: string;
+  scaling: 'linear' | 'log' | 'reverse_log';
+  values: string[];     // `value` is an index into them, if there are any
+  value: number[];
+}
+export interface Scatter {
+  fields: string[];
+  x: ScatterColumn;
+  y: ScatterColumn;
+  color: ScatterColumn;
+  trial: number[];
+  state: TrialState[];
+  trials: number;
 }
 export interface ObjectivePoints {
   xMetric: string;

@@ -20,6 +20,7 @@ function askForJob(id: string): void {
 export const kRoutes: Route[] = [
   {pattern: '/', load: () => import('../pages/home/page')},
   {pattern: '/jobs/:id', load: () => import('../pages/job/page'), early: ({id}) => askForJob(id)},
+  {pattern: '/jobs/:id/compare', load: () => import('../pages/trials/page')},
   {pattern: '/jobs/:id/trials/:trial', load: () => import('../pages/trial/page')},
   {pattern: '/compare', load: () => import('../pages/compare/page')},
   {pattern: '/workers', load: () => import('../pages/workers/page')},

@@ -10,6 +10,9 @@ export const caller = signal<Caller | undefined>(undefined);
 export const maySubmit = () => !caller.value || !caller.value.tokensRequired || ['SUBMITTER', 'ADMIN'].includes(caller.value.role);
 export const mayAdminister = () => !caller.value || !caller.value.tokensRequired || caller.value.role === 'ADMIN';
 
+// Whether the caller may change a job of that owner.
+export const mayChange = (owner: string) => mayAdminister() || (maySubmit() && owner !== '' && caller.value?.name === owner);
+
 export async function learnCaller(): Promise<void> {
   try {
     caller.value = await get<Caller>('/v1/caller');

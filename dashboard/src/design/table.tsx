@@ -91,7 +91,7 @@ export function VirtualTable<Row>({label, columns, total, row, onRange, height, 
         class={isMarked ? 'marked' : undefined}
         style={{gridTemplateColumns: template, transform: `translateY(${y}px)`, cursor: onOpen ? 'pointer' : undefined}}
         onClick={(event) => {
-          if (data && open.current && !(event.target as Element).closest('a, button')) open.current(data);
+          if (data && open.current && !(event.target as Element).closest('a, button, label')) open.current(data);
         }}
       >
         {columns.map((column) => (

@@ -36,3 +36,20 @@ export function askToDelete(job: TuningJob): Promise<boolean> {
     },
   });
 }
+
+// Of jobs that have ended; what cannot be deleted stays, and is said.
+export function askToDeleteAll(jobs: TuningJob[]): Promise<boolean> {
+  const trials = jobs.reduce((sum, job) => sum + trialsOf(job.trialCounts), 0);
+  const named = jobs.slice(0, kNamedJobs).map((job) => job.id).join(', ');
+  return ask({
+    title: `Delete ${counted(jobs.length, 'job')}?`,
+    text: `${named}${jobs.length > kNamedJobs ? ` and ${counted(jobs.length - kNamedJobs, 'other')}` : ''}, their ${counted(trials, 'trial')}, all their metrics, logs and models are deleted. This cannot be undone.`,
+    confirm: `Delete ${counted(jobs.length, 'job')}`,
+    danger: true,
+    action: async () => {
+      for (const job of jobs) await deleteJob(job.id);
+      toast(`${counted(jobs.length, 'job')} deleted.`);
+    },
+  });
+}
+const kNamedJobs = 5;

@@ -30,6 +30,7 @@ class Notebook(WithFolder):
         self.assertIn({"text/html", "text/plain"}, shown["job"])
         for figure in ("history", "curves", "parallel", "importance", "sieve"):
             self.assertTrue(any("image/png" in kinds for kinds in shown[f"job.plot.{figure}();"]), figure)
+        self.assertIn("text/html", shown["simulated"][0])
         self.assertIn("text/html", shown['job.to_pandas().sort_values("value").head()'][0])
 
 

@@ -66,6 +66,15 @@ class Search(WithFolder):
         self.assertEqual(fitted[search.best_index_], 8)
         self.assertTrue((results["rank_test_score"][fitted < 8] > results["rank_test_score"][fitted == 8].max()).all())
 
+    def test_a_number_of_fits_bounds_it_instead_of_configurations(self):
+        search = self.search(DecisionTreeClassifier(random_state=0), TREE, n_iter=None, max_fits=42).fit(X, Y)
+        self.assertLessEqual(search.n_fits_, 42)
+        self.assertGreater(search.n_fits_, 42 - 5)
+        self.assertGreater(len(search.cv_results_["params"]), 8)
+        for wrong, message in (({"n_iter": None}, "n_iter: is None"), ({"max_fits": 4}, "max_fits: is 4")):
+            with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                self.search(DecisionTreeClassifier(), TREE, **wrong).fit(X, Y)
+
     def test_a_pipeline_with_distributions_groups_and_processes(self):
         groups = numpy.arange(len(Y)) % 6
         search = self.search(make_pipeline(StandardScaler(), LogisticRegression()),

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import unittest
 
@@ -33,6 +34,8 @@ class Wheel(WithFolder):
             import wheel  # noqa: F401
         except ImportError as error:
             self.skipTest(f"Debian's python3-venv, python3-pip and python3-wheel are needed: {error}")
+        if flags and not shutil.which("patchelf"):
+            self.skipTest("Debian's patchelf is needed")
         wheel = self.run_in(str(ROOT / "scripts/package-wheel.sh"), *flags, "--out", self.folder).strip()
         environment = pathlib.Path(self.folder, "venv")
         self.run_in("/usr/bin/python3", "-m", "venv", "--without-pip", str(environment))

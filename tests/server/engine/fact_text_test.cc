@@ -9,25 +9,26 @@ namespace {
 TEST_CASE("Fact text: each fact is one sentence", "[store]") {
   std::vector<std::string> told;
   for (const Fact& fact : OneOfEachKind()) told.push_back(FactText(fact, {"auc"}));
-  CHECK(told == std::vector<std::string>{
-                    "Trial 3 reported auc = 0.75 at resource 9.",
-                    "Trial 3 starts attempt 2 from resource 9, to train to resource 27.",
-                    "Trial 3 failed in attempt 2: exit code 3: \"no\" memory\n",
-                    "Trial 3 starts from scratch: no free worker shares the directory of its checkpoint.",
-                    "The job is asked to stop: stopped by request",
-                    "The job has reached its wall-time limit.",
-                    "Known from job old, trial 7: auc = 0.625.",
-                    "Trial 3 trains past its budget.",
-                    "The search model proposes trial 4: it promises most",
-                    "Trial 4 is created in bracket 2, to train to resource 9: it promises most",
-                    "Trial 3 goes on, to train to resource 27: 2nd of 9",
-                    "Trial 3 pauses at resource 9.",
-                    "Trial 3 was pruned: ranked 5th of 9",
-                    "Bracket 1 is cut at resource 9: 1 of 3 trials go on (cut-off auc = 0.75).",
-                    "Bracket 2 is ended: behind bracket 1 at resource 9",
-                    "The search is complete: auc has reached 0.75",
-                    "The job is complete: all brackets are done",
-                });
+  CHECK(told ==
+        std::vector<std::string>{
+            "Trial 3 reported auc = 0.75 at resource 9.",
+            "Trial 3 starts attempt 2 from resource 9, to train to resource 27.",
+            "Trial 3 failed in attempt 2: exit code 3: \"no\" memory\n",
+            "Trial 3 starts from scratch: no free worker has its checkpoint or its suspended program.",
+            "The job is asked to stop: stopped by request",
+            "The job has reached its wall-time limit.",
+            "Known from job old, trial 7: auc = 0.625.",
+            "Trial 3 trains past its budget.",
+            "The search model proposes trial 4: it promises most",
+            "Trial 4 is created in bracket 2, to train to resource 9: it promises most",
+            "Trial 3 goes on, to train to resource 27: 2nd of 9",
+            "Trial 3 pauses at resource 9.",
+            "Trial 3 was pruned: ranked 5th of 9",
+            "Bracket 1 is cut at resource 9: 1 of 3 trials go on (cut-off auc = 0.75).",
+            "Bracket 2 is ended: behind bracket 1 at resource 9",
+            "The search is complete: auc has reached 0.75",
+            "The job is complete: all brackets are done",
+        });
 }
 
 TEST_CASE("Fact text: no kind and no outcome is left without words", "[store]") {

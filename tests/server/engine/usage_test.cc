@@ -271,6 +271,26 @@ TEST_CASE("Usage: the list of workers has the newest of each", "[server]") {
   CHECK(play.Workers()[0].host_memory() == 0.25);
 }
 
+TEST_CASE("Usage: the list of workers has the use of GPUs, where it can be", "[server]") {
+  Play play;
+  BusyWorker busy(play, "one", 1);
+  v1::SyncRequest request = busy.worker.Request();
+  *request.add_usage() = busy.Sample(0.5, 0.5);
+  for (const double utilization : {0.75, 7.0, std::numeric_limits<double>::quiet_NaN()}) {
+    v1::Gpu& gpu = *request.add_gpus();
+    gpu.set_id("gpu" + std::to_string(request.gpus_size()));
+    gpu.set_utilization(utilization);
+  }
+  request.mutable_gpus(0)->set_memory(0.25);
+  REQUIRE(play.Sync(request).ok());
+  const v1::Worker worker = play.Workers()[0];
+  REQUIRE(worker.gpus_size() == 3);
+  CHECK(worker.gpus(0).utilization() == 0.75);
+  CHECK(worker.gpus(0).memory() == 0.25);
+  for (const int i : {1, 2}) CHECK_FALSE(worker.gpus(i).has_utilization());
+  CHECK_FALSE(worker.gpus(1).has_memory());
+}
+
 TEST_CASE("Usage: what is asked for is bounded, and named if it is not", "[server]") {
   Play play;
   const auto store = Get(Store::OpenReadOnly(play.file()));

@@ -25,8 +25,8 @@ const std::set<std::string> kReads = {
     "GetBlob", "GetArtifact", "GetWorkerUsage", "GetTrialUsage",
     // Methods of insights.
     "GetProgress", "GetSieve", "GetLearningCurves", "GetParallelCoordinates", "GetImportance", "GetSlice",
-    "QueryTrials", "GetNeighbours", "Compare", "GetObjectives"};
-const std::set<std::string> kSubmits = {"CreateTuningJob", "StopTuningJob", "DeleteTuningJob",
+    "QueryTrials", "GetNeighbours", "Compare", "GetObjectives", "GetContour", "GetScatter"};
+const std::set<std::string> kSubmits = {"CreateTuningJob", "StopTuningJob", "DeleteTuningJob", "Annotate",
                                         "SuggestTrials", "ReportMetrics", "CompleteTrial",
                                         // The blobs of a source.
                                         "FindMissingBlobs", "PutBlob"};

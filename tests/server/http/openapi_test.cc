@@ -95,7 +95,7 @@ TEST_CASE("OpenApi: parameters are those of the method, with the words of the co
   const json& list = Api()["paths"]["/v1/tuning-jobs/{job_id}/trials"]["get"];
   std::set<std::string> names;
   for (const json& parameter : list["parameters"]) names.insert(parameter["name"]);
-  CHECK(names == std::set<std::string>{"job_id", "page_size", "page_token", "order_by", "states"});
+  CHECK(names == std::set<std::string>{"job_id", "page_size", "page_token", "order_by", "states", "tags"});
   const json& describe = Api()["paths"]["/v1/tuning-jobs/{id}"]["get"];
   CHECK_THAT(describe["description"].get<std::string>(), Catch::Contains("NOT_FOUND for an unknown job"));
   const json& job = Api()["components"]["schemas"]["TuningJobSpec"]["properties"];

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "trainers/common/agreement.h"
 #include "trainers/common/data_source.h"
+#include "trainers/common/prepared_data.h"
 #include "trainers/mlp/data/dense_file.h"
 #include "trainers/mlp/data/raw_rows.h"
 
@@ -225,10 +226,13 @@ absl::StatusOr<TrainingData> Mapped(absl::StatusOr<MappedFile> file) {
 absl::StatusOr<TrainingData> Loading::Replicated() {
   const absl::StatusOr<std::string> key = Key();
   if (!key.ok()) return key.status();
-  return Mapped(source_.Open(*key, [&](SectionWriter& writer) {
+  if (const TrainingData* const kept = PreparedData<TrainingData>::Find(*key)) return *kept;
+  absl::StatusOr<TrainingData> data = Mapped(source_.Open(*key, [&](SectionWriter& writer) {
     const absl::StatusOr<ScaledRows> rows = ReadUnchanged();
     return rows.ok() ? Write(*rows, writer) : rows.status();
   }));
+  if (data.ok()) PreparedData<TrainingData>::Keep(*key, *data);
+  return data;
 }
 
 absl::StatusOr<TrainingData> Loading::Sharded() {
@@ -283,6 +287,13 @@ absl::StatusOr<TrainingData> LoadTrainingData(const TrainFiles& files, const Mlp
   absl::StatusOr<TrainingData> data = loading.Load();
   *warning = loading.cache_warning();
   return data;
+}
+
+void PrepareTrainingData(const TrainFiles& files, const MlpParameters& parameters) {
+  PreparedData<TrainingData>::Begin();
+  const std::unique_ptr<Communicator> alone = MakeSoleRank();
+  std::string warning;
+  LoadTrainingData(files, parameters, alone.get(), &warning).status().IgnoreError();
 }
 
 absl::StatusOr<DenseData> LoadDataToPredict(const std::string& path, const DataOptions& reading,

@@ -35,6 +35,10 @@ struct TrainingData {
 absl::StatusOr<TrainingData> LoadTrainingData(const TrainFiles& files, const MlpParameters& parameters,
                                               Communicator* ranks, std::string* warning);
 
+// In a parent of trainers (ServeForks): keeps the data, if they can be read, for the children. Leaves no
+// thread behind.
+void PrepareTrainingData(const TrainFiles& files, const MlpParameters& parameters);
+
 // Returns the rows of `path`, scaled like the training data of `schema`. Labels are empty if the file has
 // none, and are not checked (CheckTargets). InvalidArgument if it has other features than `schema`. For IDX
 // arrays, labels are in the file that belongs to the images' name, else in the one that reading.label names,

@@ -4,8 +4,10 @@ import type {Progress} from '../../api/types';
 import {go, param, paths, setParams} from '../../app/router';
 import {type Layer, Plot} from '../../charts/plot';
 import {extent} from '../../charts/scale';
+import {tableOf} from '../../data_table';
 import {Card, EmptyState, ErrorState, Legend, Segmented, Skeleton} from '../../design';
 import {count, duration, number} from '../../format';
+import {Download} from '../download';
 import {durationTicks} from '../duration_ticks';
 import {seriesStyle} from '../series';
 
@@ -70,9 +72,24 @@ export function Overlay({jobs, metric, version, live}: Props) {
   return (
     <Card
       title="Best so far"
-      actions={<Segmented label="Against" value={axis.value} options={kAxes} onChange={(value) => setParams({x: value === 'elapsed' ? null : value}, {replace: true})} />}
+      actions={
+        <div class="row">
+          <Segmented label="Against" value={axis.value} options={kAxes} onChange={(value) => setParams({x: value === 'elapsed' ? null : value}, {replace: true})} />
+          {found.length > 0 && <Download name="best so far" table={() => tableFor(found)} />}
+        </div>
+      }
     >
       <div class="overlay-room">{content}</div>
     </Card>
   );
+}
+
+function tableFor(jobs: Progress[]) {
+  return tableOf({
+    job: jobs.flatMap((progress) => progress.best.map(() => progress.jobId)),
+    elapsed_seconds: jobs.flatMap((progress) => progress.elapsedSeconds),
+    resource: jobs.flatMap((progress) => progress.resource),
+    best: jobs.flatMap((progress) => progress.best),
+    trial: jobs.flatMap((progress) => progress.trial),
+  });
 }

@@ -2,9 +2,11 @@ import {address} from '../../api/client';
 import {useGet} from '../../api/query';
 import type {Comparison, ComparisonRow, TuningJob} from '../../api/types';
 import {go, param, paths, setParams} from '../../app/router';
+import {tableOf} from '../../data_table';
 import {Badge, Card, EmptyState, ErrorState, PageHead, PlainTable, Skeleton, useTitle} from '../../design';
 import {count, counted, duration, number} from '../../format';
 import {isLive} from '../actions';
+import {Download} from '../download';
 import {seriesStyle} from '../series';
 import {Chooser} from './chooser';
 import {byQuality} from './front';
@@ -89,7 +91,11 @@ function Result({jobs, listed}: {jobs: string[]; listed: TuningJob[]}) {
   return (
     <>
       {single && <By job={jobs[0]} listed={listed} by={by} />}
-      <Card title={single ? `Trials of ${jobs[0]} by ${data.by}` : 'Side by side'} hint={`${lowerIsBetter ? 'lowest' : 'highest'} ${metric} first`} updating={loading}>
+      <Card
+        title={single ? `Trials of ${jobs[0]} by ${data.by}` : 'Side by side'} hint={`${lowerIsBetter ? 'lowest' : 'highest'} ${metric} first`}
+        updating={loading}
+        actions={rows.length > 0 && <Download name={`comparison by ${data.by}`} table={() => tableFor(given, data.by, fronts ? 'hypervolume' : metric)} />}
+      >
         {rows.length === 0 ? (
           <EmptyState title="Nothing to compare yet">No trial has been trained.</EmptyState>
         ) : (
@@ -106,6 +112,17 @@ function Result({jobs, listed}: {jobs: string[]; listed: TuningJob[]}) {
       {!single && !fronts && <Overlay jobs={jobs} metric={metric} version={data} live={live} />}
     </>
   );
+}
+
+function tableFor(rows: ComparisonRow[], by: string, metric: string) {
+  return tableOf({
+    [by]: rows.map((row) => row.name),
+    trials: rows.map((row) => row.trials),
+    [metric]: rows.map((row) => row.best),
+    elapsed_seconds: rows.map((row) => row.elapsedSeconds),
+    node_seconds: rows.map((row) => row.nodeSeconds),
+    pareto: rows.map((row) => (row.pareto ? 1 : 0)),
+  });
 }
 
 function By({job, listed, by}: {job: string; listed: TuningJob[]; by: string}) {

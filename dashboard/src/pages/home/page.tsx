@@ -1,13 +1,14 @@
 import {useEffect, useState} from 'preact/hooks';
 import {address} from '../../api/client';
 import {useGet} from '../../api/query';
-import type {Progress, TuningJob} from '../../api/types';
-import {go, param, paths, setParams} from '../../app/router';
-import {maySubmit} from '../../app/session';
+import type {JobState, Progress, TuningJob} from '../../api/types';
+import {go, param, params, paths, setParams} from '../../app/router';
+import {mayChange, maySubmit} from '../../app/session';
 import {Sparkline} from '../../charts/sparkline';
-import {Button, EmptyState, ErrorState, LinkButton, Menu, Meter, PageHead, Segmented, Skeleton, StateBadge, useTitle} from '../../design';
+import {Button, EmptyState, ErrorState, Icon, LinkButton, Menu, Meter, PageHead, Skeleton, StateBadge, useTitle} from '../../design';
 import {ago, amount, count, counted, duration, exactMoment, number, percent, shortCount} from '../../format';
-import {askToDelete, askToStop, isLive, toneOf} from '../actions';
+import {askToDelete, askToDeleteAll, askToStop, isLive, toneOf} from '../actions';
+import {TagChips} from '../annotation/annotation';
 import {countsText, progressOf, savedOf, secondsLeft} from '../job_words';
 import './home.css';
 
@@ -15,26 +16,38 @@ const kPageSize = 50;
 const kLiveMs = 2000;
 const kIdleMs = 10_000;
 
-type Show = 'all' | 'running' | 'ended';
-const kShows: {value: Show; label: string}[] = [
-  {value: 'all', label: 'All'},
-  {value: 'running', label: 'Running'},
-  {value: 'ended', label: 'Ended'},
+type Show = 'all' | 'running' | 'completed' | 'stopped' | 'failed' | 'ended';
+const kShows: {value: Show; label: string; states: JobState[]}[] = [
+  {value: 'all', label: 'All', states: []},
+  {value: 'running', label: 'Running', states: ['RUNNING', 'STOPPING']},
+  {value: 'ended', label: 'Ended', states: ['COMPLETED', 'STOPPED', 'FAILED']},
+  {value: 'completed', label: 'Completed', states: ['COMPLETED']},
+  {value: 'stopped', label: 'Stopped', states: ['STOPPED']},
+  {value: 'failed', label: 'Failed', states: ['FAILED']},
 ];
+// While the search is typed into.
+const kTypingMs = 200;
 
 export default function JobsPage() {
-  const [pages, setPages] = useState<string[]>(['']);
+  const show = kShows.find((each) => each.value === param('show')) ?? kShows[0];
+  const text = param('q') ?? '';
+  const tags = params('tag');
+  const filter = {states: show.states, search: text, tags};
+  const isFiltered = show.states.length > 0 || text !== '' || tags.length > 0;
+  // The pages that were gone through; a new filter begins with the first.
+  const filterKey = JSON.stringify(filter);
+  const [walked, setWalked] = useState({filterKey, tokens: ['']});
+  const pages = walked.filterKey === filterKey ? walked.tokens : [''];
+  const setPages = (tokens: string[]) => setWalked({filterKey, tokens});
   const token = pages[pages.length - 1];
   const [live, setLive] = useState(false);
-  const answer = useGet<{jobs: TuningJob[]; nextPageToken: string}>('/v1/tuning-jobs', {pageSize: kPageSize, pageToken: token}, {every: live ? kLiveMs : kIdleMs});
-  const jobs = answer.data?.jobs ?? [];
-  const someLive = jobs.some(isLive);
+  const answer = useGet<{jobs: TuningJob[]; nextPageToken: string}>('/v1/tuning-jobs', {pageSize: kPageSize, pageToken: token, ...filter}, {every: live ? kLiveMs : kIdleMs, debounce: kTypingMs});
+  const shown = answer.data?.jobs ?? [];
+  const someLive = shown.some(isLive);
   useEffect(() => setLive(someLive), [someLive]);
-
-  const show = (param('show') ?? 'all') as Show;
-  const text = param('q') ?? '';
-  const shown = jobs.filter((job) => (show === 'all' || (show === 'running') === isLive(job)) && job.id.toLowerCase().includes(text.toLowerCase()));
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const ended = shown.filter((job) => chosen.has(job.id) && !isLive(job) && mayChange(job.owner));
+  const clear = () => setParams({q: null, show: null, tag: null});
 
   // Curves of jobs that have a best value; asked for again when one of them changes.
   const withBest = shown.filter((job) => job.best).map((job) => job.id);
@@ -59,12 +72,32 @@ export default function JobsPage() {
               {chosen.size < 2 ? 'Select another to compare' : `Compare ${chosen.size} jobs`}
             </Button>
           )}
-          <Segmented label="Which jobs" value={show} options={kShows} onChange={(value) => setParams({show: value === 'all' ? null : value}, {replace: true})} />
+          {ended.length > 0 && (
+            <Button kind="danger" small icon="trash" onClick={() => void askToDeleteAll(ended).finally(() => (setChosen(new Set()), answer.reload()))}>
+              Delete {count(ended.length)} ended
+            </Button>
+          )}
+          {tags.map((tag) => (
+            <span class="chip" key={tag}>
+              <strong>tag</strong> {tag}
+              <button type="button" aria-label={`Remove the filter on the tag ${tag}`} onClick={() => setParams({tag: tags.filter((each) => each !== tag)})}>
+                <Icon name="close" />
+              </button>
+            </span>
+          ))}
+          <select class="input small" aria-label="Which jobs" value={show.value} onChange={(event) => setParams({show: event.currentTarget.value === 'all' ? null : event.currentTarget.value}, {replace: true})}>
+            {kShows.map((each) => (
+              <option key={each.value} value={each.value}>
+                {each.label}
+              </option>
+            ))}
+          </select>
           <input
             class="input small"
             type="search"
-            aria-label="Search by name"
-            placeholder="Search by name"
+            aria-label="Search jobs"
+            title="Text of a job's id, tags, note, owner, metrics or hyperparameters"
+            placeholder="Search"
             value={text}
             onInput={(event) => setParams({q: event.currentTarget.value}, {replace: true})}
           />
@@ -80,7 +113,7 @@ export default function JobsPage() {
             <Skeleton height={104} />
           ))}
         </div>
-      ) : jobs.length === 0 && token === '' ? (
+      ) : shown.length === 0 && token === '' && !isFiltered && answer.current ? (
         <FirstJob />
       ) : (
         <>
@@ -90,10 +123,10 @@ export default function JobsPage() {
               <JobRow key={job.id} job={job} curve={curveOf.get(job.id)} chosen={chosen.has(job.id)} onChoose={() => toggle(job.id)} reload={answer.reload} />
             ))}
           </ul>
-          {shown.length === 0 && (
+          {shown.length === 0 && answer.current && (
             <div class="card">
-              <EmptyState title="No matching jobs" actions={<Button onClick={() => setParams({q: null, show: null})}>Show all</Button>}>
-                None of the {count(jobs.length)} jobs on this page matches the filter.
+              <EmptyState title="No matching jobs" actions={<Button onClick={clear}>Show all</Button>}>
+                The search looks at ids, tags, notes, owners, metrics and hyperparameters.
               </EmptyState>
             </div>
           )}
@@ -130,7 +163,7 @@ function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
   };
   return (
     <li class="card job-row" data-job={job.id}>
-      <label class="job-choose" title="Select to compare">
+      <label class="job-choose" title="Select to compare or delete">
         <input type="checkbox" checked={chosen} onChange={onChoose} />
         <span class="sr">Choose {job.id} to compare</span>
       </label>
@@ -148,6 +181,16 @@ function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
             {job.owner && ` · ${job.owner}`}
           </span>
         </div>
+        {(job.annotation?.tags.length ?? 0) > 0 && (
+          <span class="tags">
+            <TagChips tags={job.annotation!.tags} />
+          </span>
+        )}
+        {job.annotation?.note && (
+          <p class="job-note" title={job.annotation.note}>
+            {job.annotation.note}
+          </p>
+        )}
         <p class="quiet job-strategy" title={job.strategyText}>
           {job.strategyText}
         </p>

@@ -10,7 +10,9 @@ import {extent, quantile} from '../../charts/scale';
 import {Badge, Button, Card, EmptyState, ErrorState, Legend, Segmented, Skeleton, StateBadge} from '../../design';
 import {count, counted, number, shortCount} from '../../format';
 import {askedFilters} from './filters';
+import {Download} from '../download';
 import {asOf} from './live';
+import {curvesTable} from './tables';
 
 // As high as the importance beside it, by how many hyperparameters there are.
 const kLeastHeight = 340;
@@ -103,6 +105,7 @@ export function CurvesCard({job, version, filters}: {job: TuningJob; version: nu
           {positive && (
             <Segmented label="Values" value={logY ? 'log' : 'linear'} options={[{value: 'linear', label: 'y'}, {value: 'log', label: 'log y'}]} onChange={(value) => setParams({curvey: value === 'log' ? 'log' : null}, {replace: true})} />
           )}
+          {picture && curves && <Download name={`${job.id} curves`} table={() => curvesTable(curves)} />}
         </div>
       }
     >

@@ -50,14 +50,15 @@ function valueText(filter: Filter): string {
 }
 
 function AddFilter({job, filters, done}: {job: TuningJob; filters: readonly string[]; done(): void}) {
-  const fields = ['#objective', '#state', '#resource', '#training_seconds', '#number', '#bracket', '#rung', '#nodes', ...job.spec.parameters.map((each) => each.name)];
+  const fields = ['#objective', '#state', '#resource', '#training_seconds', '#number', '#bracket', '#rung', '#nodes', '#tag', ...job.spec.parameters.map((each) => each.name)];
   const [field, setField] = useState('#state');
   const [chosen, setChosen] = useState<string[]>([]);
   const [min, setMin] = useState('');
   const [max, setMax] = useState('');
   const choices = field === '#state' ? [...kStates] : job.spec.parameters.find((each) => each.name === field)?.categorical?.values;
   const bound = (text: string) => (text.trim() === '' ? undefined : Number(text));
-  const filter: Filter | null = choices ? (chosen.length ? {field, oneOf: chosen} : null) : {field, min: bound(min), max: bound(max)};
+  const words = field === '#tag' ? min.split(/[\s,]+/).filter(Boolean) : null;
+  const filter: Filter | null = words ? (words.length ? {field, oneOf: words} : null) : choices ? (chosen.length ? {field, oneOf: chosen} : null) : {field, min: bound(min), max: bound(max)};
   const valid = filter !== null && (filter.oneOf !== undefined || ((filter.min !== undefined || filter.max !== undefined) && !Number.isNaN(filter.min) && !Number.isNaN(filter.max)));
   return (
     <form
@@ -90,6 +91,8 @@ function AddFilter({job, filters, done}: {job: TuningJob; filters: readonly stri
             </label>
           ))}
         </span>
+      ) : words ? (
+        <input class="input small" aria-label="Tags" placeholder="one of these tags" value={min} onInput={(event) => setMin(event.currentTarget.value)} />
       ) : (
         <span class="row">
           <input class="input small bound" inputMode="decimal" aria-label="At least" placeholder="at least" value={min} onInput={(event) => setMin(event.currentTarget.value)} />

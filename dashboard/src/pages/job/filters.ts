@@ -39,6 +39,9 @@ export function filterText(filter: Filter): string {
 // Trials in this state.
 export const stateFilter = (state: string) => filterText({field: '#state', oneOf: [state]});
 
+// Trials with this tag.
+export const tagFilter = (tag: string) => filterText({field: '#tag', oneOf: [tag]});
+
 // null: it is none.
 export function parseFilter(text: string): Filter | null {
   const colon = findMark(text, ':');
@@ -98,6 +101,7 @@ const kFieldNames: Record<string, string> = {
   '#rung': 'rung',
   '#nodes': 'nodes',
   '#state': 'state',
+  '#tag': 'tag',
 };
 export function fieldName(field: string, metric = ''): string {
   return field === '#objective' && metric ? metric : (kFieldNames[field] ?? field);

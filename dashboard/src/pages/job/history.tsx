@@ -4,9 +4,11 @@ import type {Progress, TuningJob} from '../../api/types';
 import {go, param, paths, setParams} from '../../app/router';
 import {Plot, type Layer} from '../../charts/plot';
 import {extent} from '../../charts/scale';
+import {tableOf} from '../../data_table';
 import {Card, EmptyState, ErrorState, Segmented, Skeleton} from '../../design';
 import {count, counted, duration, number, shortCount} from '../../format';
 import {objectiveName} from '../job_words';
+import {Download} from '../download';
 import {asOf} from './live';
 
 const kHeight = 250;
@@ -53,15 +55,20 @@ export function HistoryCard({job, version}: {job: TuningJob; version: number}) {
       id="history"
       title="Best so far"
       actions={
-        <Segmented
-          label="Horizontal axis"
-          value={by}
-          options={[
-            {value: 'resource', label: 'Resource'},
-            {value: 'time', label: 'Time'},
-          ]}
-          onChange={(value) => setParams({history: value === 'time' ? 'time' : null}, {replace: true})}
-        />
+        <div class="row">
+          <Segmented
+            label="Horizontal axis"
+            value={by}
+            options={[
+              {value: 'resource', label: 'Resource'},
+              {value: 'time', label: 'Time'},
+            ]}
+            onChange={(value) => setParams({history: value === 'time' ? 'time' : null}, {replace: true})}
+          />
+          {picture && progress && (
+            <Download name={`${job.id} best`} table={() => tableOf({elapsed_seconds: progress.elapsedSeconds, resource: progress.resource, best: progress.best, trial: progress.trial})} />
+          )}
+        </div>
       }
     >
       {content}

@@ -3,8 +3,10 @@ import {useGet} from '../../api/query';
 import type {Importance, TuningJob} from '../../api/types';
 import {setParams} from '../../app/router';
 import {useNear} from '../../charts/canvas';
+import {tableOf} from '../../data_table';
 import {Button, Card, EmptyState, ErrorState, Skeleton} from '../../design';
 import {counted, percent} from '../../format';
+import {Download} from '../download';
 import {askedFilters} from './filters';
 import {askedLevel, LevelChooser} from './level';
 import {asOf} from './live';
@@ -57,7 +59,14 @@ export function ImportanceCard({job, version, filters}: {job: TuningJob; version
       class="span-5"
       title="Importance"
       hint={importance && importance.trials > 0 ? `share of the variance, ± deviation; ${counted(importance.trials, 'trial')}` : 'share of the variance'}
-      actions={importance && <LevelChooser importance={importance} />}
+      actions={
+        importance && (
+          <div class="row">
+            <LevelChooser importance={importance} />
+            {importance.parameters.length > 0 && <Download name={`${job.id} importance`} table={() => tableFor(importance)} />}
+          </div>
+        )
+      }
       updating={answer.loading && importance !== undefined && filters.length > 0}
     >
       <div ref={place} style={{minHeight: `${kLeastHeight}px`}}>
@@ -65,6 +74,16 @@ export function ImportanceCard({job, version, filters}: {job: TuningJob; version
       </div>
     </Card>
   );
+}
+
+function tableFor({parameters, pairs}: Importance) {
+  const all = [...parameters.map(({parameter, ...rest}) => ({first: parameter, second: '', ...rest})), ...pairs];
+  return tableOf({
+    hyperparameter: all.map((each) => each.first),
+    with: all.map((each) => each.second),
+    importance: all.map((each) => each.importance),
+    deviation: all.map((each) => each.deviation),
+  });
 }
 
 function Bar({name, importance, deviation, most}: {name: string; importance: number; deviation: number; most: number}) {

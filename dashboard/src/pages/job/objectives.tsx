@@ -5,11 +5,14 @@ import type {ObjectivePoints, ParetoFront, TuningJob} from '../../api/types';
 import {go, param, paths, setParams} from '../../app/router';
 import {type Layer, Plot, type PlotAxis} from '../../charts/plot';
 import {extent} from '../../charts/scale';
+import {tableOf} from '../../data_table';
 import {Card, EmptyState, ErrorState, Legend, PlainTable, Skeleton} from '../../design';
 import {count, counted, number, shortCount} from '../../format';
 import {attainment, objectivesOf} from '../objectives';
+import {Download} from '../download';
 import {askedFilters} from './filters';
 import {asOf} from './live';
+import {frontTable, objectivesTable} from './tables';
 
 const kHeight = 420;
 const kHistoryHeight = 210;
@@ -106,6 +109,7 @@ export function ObjectivesCard({job, version, filters}: Props & {filters: readon
               ))}
             </select>
           ))}
+          {points && points.trial.length > 0 && <Download name={`${job.id} objectives`} table={() => objectivesTable(points)} />}
         </div>
       }
     >
@@ -217,7 +221,17 @@ function HypervolumeCard({job, answer}: FrontProps) {
     );
   }
   return (
-    <Card id="hypervolume" title="Hypervolume" hint={history?.length ? number(answer.data!.hypervolume) : undefined}>
+    <Card
+      id="hypervolume"
+      title="Hypervolume"
+      hint={history?.length ? number(answer.data!.hypervolume) : undefined}
+      actions={
+        history &&
+        history.length > 0 && (
+          <Download name={`${job.id} hypervolume`} table={() => tableOf({trial: history.map((step) => step.trial), resource: history.map((step) => step.resource), time: history.map((step) => step.time), hypervolume: history.map((step) => step.hypervolume)})} />
+        )
+      }
+    >
       {content}
     </Card>
   );
@@ -258,6 +272,7 @@ function FrontCard({job, answer}: FrontProps) {
       id="front"
       title="Pareto front"
       hint={front ? `${counted(front.totalSize, 'trial')}${front.infeasibleTrials > 0 ? `; ${count(front.infeasibleTrials)} infeasible` : ''}` : undefined}
+      actions={front && front.trials.length > 0 && <Download name={`${job.id} front`} table={() => frontTable(front)} />}
     >
       <div style={{minHeight: `${kFrontHeight}px`}}>{content}</div>
     </Card>

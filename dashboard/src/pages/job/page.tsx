@@ -1,13 +1,16 @@
 import {useMemo, useState} from 'preact/hooks';
 import type {TuningJob} from '../../api/types';
 import {go, params, path, paths, search} from '../../app/router';
-import {maySubmit} from '../../app/session';
+import {mayChange, maySubmit} from '../../app/session';
 import {Badge, Button, EmptyState, ErrorState, LinkButton, Skeleton, StateBadge, useTitle} from '../../design';
 import {ApiError} from '../../api/client';
 import {ago, duration, exactMoment} from '../../format';
 import {askToDelete, askToStop, isLive} from '../actions';
 import {countsText, secondsLeft} from '../job_words';
+import {ModelButton} from '../model/button';
 import {constraintText, objectivesOf, objectiveText} from '../objectives';
+import {AnnotationBox} from '../annotation/annotation';
+import {ContourCard} from './contour';
 import {CurvesCard} from './curves';
 import {FilterBar} from './filter_bar';
 import {BestCard, Headline} from './headline';
@@ -16,6 +19,8 @@ import {ImportanceCard} from './importance';
 import {type LiveJob, useLiveJob} from './live';
 import {FrontCards, ObjectivesCard} from './objectives';
 import {ParallelCard} from './parallel';
+import {NotifyButton} from './notify';
+import {ScatterCard} from './scatter';
 import {SieveCard} from './sieve';
 import {SlicesCard} from './slices';
 import {SpecCard} from './spec';
@@ -65,6 +70,12 @@ export default function JobPage({id}: {id: string}) {
           <CurvesCard job={job} version={version} filters={followed} />
           <ImportanceCard job={job} version={version} filters={followed} />
           <SlicesCard job={job} version={version} filters={followed} />
+          <div class="span-6 cell">
+            <ContourCard job={job} version={version} filters={followed} />
+          </div>
+          <div class={job.spec.parameters.length < 2 ? 'cell' : 'span-6 cell'}>
+            <ScatterCard job={job} version={version} filters={followed} />
+          </div>
           <TrialsCard job={job} version={version} filters={followed} />
           <SpecCard job={job} />
         </>
@@ -134,6 +145,8 @@ const kParts = [
   {id: 'curves', title: 'Curves'},
   {id: 'importance', title: 'Importance'},
   {id: 'slices', title: 'Slices'},
+  {id: 'contour', title: 'Contour'},
+  {id: 'scatter', title: 'Scatter'},
   {id: 'trials', title: 'Trials'},
   {id: 'spec', title: 'Job file'},
 ];
@@ -199,16 +212,19 @@ function Head({id, job, live}: {id: string; job: TuningJob | undefined; live: Li
           )}
         </div>
         {job && <Goals job={job} />}
+        <div class="annotation-room">{job && <AnnotationBox job={job.id} owner={job.owner} given={job.annotation} />}</div>
       </div>
-      {job && maySubmit() && (
+      {job && (
         <div class="actions">
-          <LinkButton small icon="repeat" href={paths.submit(job.id)}>
+          <NotifyButton job={job} />
+          {job.best && <ModelButton job={job.id} trial={job.best.trial} label="Best model" />}
+          {maySubmit() && <LinkButton small icon="repeat" href={paths.submit(job.id)}>
             Run again<span class="wide-only"> with changes</span>
-          </LinkButton>
+          </LinkButton>}
           <LinkButton small icon="compare" href={paths.compare([job.id])}>
             Compare
           </LinkButton>
-          {isLive(job) ? (
+          {!mayChange(job.owner) ? null : isLive(job) ? (
             <Button small kind="danger" icon="stop" disabled={job.state === 'STOPPING'} onClick={() => void askToStop(job).then((done) => done && live.reload())}>
               Stop
             </Button>

@@ -9,11 +9,13 @@ import {goodnessStops} from '../../charts/color';
 import {tipPlace} from '../../charts/plot';
 import {Button, Card, EmptyState, ErrorState, Skeleton} from '../../design';
 import {count, number} from '../../format';
+import {Download} from '../download';
 import {fieldOf, passes, spansOf} from './brush';
 import {askedFilters, filterOf, type Filter, withFilter} from './filters';
 import {asOf, type Shown} from './live';
 import {AxisBrush} from './parallel_axis';
 import {kBins, kTopPx, lineAt, paintBehind, paintLines, paintOver, placesOf, type Places} from './parallel_paint';
+import {parallelTable} from './tables';
 
 const kHeight = 392;
 const kLines = 250;
@@ -71,6 +73,7 @@ export function ParallelCard({job, version, filters, onShown}: Shown & {onShown(
             </Button>
           )}
           <Ripeness />
+          {data && data.trial.length > 0 && <Download name={`${job.id} parallel coordinates`} table={() => parallelTable(data)} />}
         </div>
       }
     >

@@ -6,11 +6,13 @@ import {useWidth} from '../../charts/canvas';
 import {tipPlace} from '../../charts/plot';
 import {Badge, Button, Card, EmptyState, ErrorState, Legend, Segmented, Skeleton, StateBadge, Tooltip} from '../../design';
 import {count, counted, number} from '../../format';
+import {Download} from '../download';
 import {asOf, type Shown} from './live';
 import {SieveCanvas} from './sieve_canvas';
 import {columnsOf, kAxisPx, layOut, markAt, markBeside, type SieveColumn, type SieveLayout} from './sieve_layout';
 import {sieveQuestion} from './sieve_question';
 import {SieveTable} from './sieve_table';
+import {sieveTable} from './tables';
 
 // More brackets than this are drawn by kind, unless it is said otherwise.
 const kMostColumns = 8;
@@ -67,6 +69,7 @@ export function SieveCard({job, version, filters}: Shown) {
             ]}
             onChange={(value) => setParams({sieve: value === 'table' ? 'table' : null}, {replace: true})}
           />
+          {sieve && sieve.trials > 0 && <Download name={`${job.id} sieve`} table={() => sieveTable(sieve)} />}
         </div>
       }
     >

@@ -1,5 +1,6 @@
 import {useEffect, useMemo, useState} from 'preact/hooks';
 import {jobPath} from '../../api/calls';
+import {get} from '../../api/client';
 import {useGet} from '../../api/query';
 import type {Slice} from '../../api/types';
 import {go, paths} from '../../app/router';
@@ -10,12 +11,15 @@ import {ranksOf} from '../../charts/scale';
 import {Plot, type Layer} from '../../charts/plot';
 import {Button, Card, ErrorState, Legend, Skeleton} from '../../design';
 import {count, counted, number} from '../../format';
+import {Download} from '../download';
 import {askedFilters} from './filters';
 import {askedLevel, levelText} from './level';
 import {asOf, type Shown} from './live';
+import {slicesTable} from './tables';
 
 const kHeight = 190;
 const kPoints = 400;
+const kSavedPoints = 5000;
 const kBins = 28;
 // Narrower windows show so many at first.
 const kNarrowPx = 720;
@@ -32,8 +36,20 @@ export function SlicesCard({job, version, filters}: Shown) {
   // One under another they would be in the way of the table.
   const parameters = job.spec.parameters;
   const shown = open || innerWidth > kNarrowPx ? parameters : parameters.slice(0, kFolded);
+  const whole = async (progress: (text: string) => void) => {
+    const slices: Slice[] = [];
+    for (const {name} of parameters) {
+      progress(`${count(slices.length)} of ${count(parameters.length)}`);
+      slices.push(await get<Slice>(`${jobPath(job.id)}/slices/${encodeURIComponent(name)}`, {filters: askedFilters(filters), resource: askedLevel(), maxPoints: kSavedPoints}));
+    }
+    return slicesTable(slices);
+  };
   return (
-    <Card id="slices" title="Slices" hint={`${job.spec.objective.metric} by hyperparameter${level === undefined ? '' : `, ${levelText(level)}`}`}>
+    <Card
+      id="slices"
+      title="Slices" hint={`${job.spec.objective.metric} by hyperparameter${level === undefined ? '' : `, ${levelText(level)}`}`}
+      actions={near && level !== undefined && <Download name={`${job.id} slices`} table={whole} />}
+    >
       <div ref={place} class="slices">
         {shown.map((parameter) => (
           <SliceView key={parameter.name} job={job} parameter={parameter.name} version={version} filters={filters} near={near} onLevel={setLevel} />

@@ -1,8 +1,9 @@
-import type {TuningJob} from '../../api/types';
+import type {Source, TuningJob} from '../../api/types';
 import {paths} from '../../app/router';
 import {maySubmit} from '../../app/session';
 import {saveFile} from '../../csv';
 import {Button, Card, CopyButton, LinkButton} from '../../design';
+import {count} from '../../format';
 import {jobFileText} from './job_file';
 
 export function SpecCard({job}: {job: TuningJob}) {
@@ -29,7 +30,24 @@ export function SpecCard({job}: {job: TuningJob}) {
       <pre class="code spec" tabIndex={0}>
         {text()}
       </pre>
+      {job.source && <SourceNote source={job.source} />}
       {job.warmStartText && <p class="quiet card-note">{job.warmStartText}</p>}
     </Card>
+  );
+}
+
+function SourceNote({source}: {source: Source}) {
+  return (
+    <p class="quiet card-note">
+      Source <code title={source.digest}>{source.digest.slice(0, 12)}</code>: {count(source.files)} files of {count(source.size)} bytes,{' '}
+      {source.gitCommit ? (
+        <>
+          git commit <code title={source.gitCommit}>{source.gitCommit.slice(0, 12)}</code>
+          {source.gitDirty && ' with changes'}
+        </>
+      ) : (
+        'not in a git repository'
+      )}
+    </p>
   );
 }

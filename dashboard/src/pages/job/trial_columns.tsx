@@ -2,8 +2,10 @@ import type {ComponentChildren} from 'preact';
 import type {Trial, TuningJob} from '../../api/types';
 import {paths} from '../../app/router';
 import {StateBadge} from '../../design';
-import {count, duration, exactMoment, hyperparameter, moment, number} from '../../format';
+import {count, duration, exactMoment, hyperparameter, moment, number, plainHyperparameter} from '../../format';
+import {TagChips} from '../annotation/annotation';
 import {objectiveName} from '../job_words';
+import {tagFilter} from './filters';
 
 // The columns that the table of trials can have.
 export interface TrialColumn {
@@ -42,7 +44,7 @@ export function columnsFor(job: TuningJob): TrialColumn[] {
       numeric: !parameter.categorical,
       byDefault: i < kMostParameters,
       cell: (trial) => hyperparameter(value(trial)),
-      text: (trial) => value(trial)?.categorical ?? value(trial)?.integer ?? value(trial)?.continuous,
+      text: (trial) => plainHyperparameter(trial, parameter.name),
     };
   });
   const plain = (key: string, title: string, order: string | undefined, width: number, byDefault: boolean, cell: (trial: Trial) => ComponentChildren, text: TrialColumn['text'], numeric = true): TrialColumn => ({key, title, order, width, byDefault, cell, text, numeric});
@@ -65,6 +67,8 @@ export function columnsFor(job: TuningJob): TrialColumn[] {
     plain('attempts', 'attempts', undefined, 90, false, (t) => count(t.attempts), (t) => t.attempts),
     plain('trained', 'units trained', undefined, 112, false, (t) => count(t.trainedResource), (t) => t.trainedResource),
     plain('ended', 'ended', 'end_time', 136, false, (t) => <span title={exactMoment(t.endTime)}>{moment(t.endTime)}</span>, (t) => t.endTime),
+    plain('tags', 'tags', undefined, 150, false, (t) => <TagChips tags={t.annotation?.tags ?? []} href={(tag) => paths.job(t.jobId, {f: [tagFilter(tag)], part: 'trials'})} />, (t) => t.annotation?.tags.join(' '), false),
+    plain('note', 'note', undefined, 240, false, (t) => <span title={t.annotation?.note}>{t.annotation?.note}</span>, (t) => t.annotation?.note, false),
     plain('reason', 'reason', undefined, 420, true, (t) => <span title={t.stateReason}>{t.stateReason}</span>, (t) => t.stateReason, false),
   ];
 }

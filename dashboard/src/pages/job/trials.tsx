@@ -4,9 +4,11 @@ import {get} from '../../api/client';
 import type {QueryTrialsResponse, Trial, TuningJob} from '../../api/types';
 import {go, param, paths, setParams} from '../../app/router';
 import {useNear} from '../../charts/canvas';
-import {csvLine, saveFile} from '../../csv';
-import {Button, Card, EmptyState, ErrorState, Menu, Skeleton, toast, VirtualTable, type Column} from '../../design';
+import type {DataTable} from '../../data_table';
+import {Button, Card, EmptyState, ErrorState, Menu, Skeleton, VirtualTable, type Column} from '../../design';
 import {count, counted} from '../../format';
+import {Download} from '../download';
+import {kMostChosen} from '../trials/chosen';
 import {askedFilters} from './filters';
 import {columnsFor, type TrialColumn} from './trial_columns';
 import {useTrialPages} from './trial_pages';
@@ -27,9 +29,11 @@ export function TrialsCard({job, version, filters}: {job: TuningJob; version: nu
   const orderBy = descending ? `${order} desc` : order;
   const pages = useTrialPages(job.id, filters, orderBy, version, near);
 
+  const [picked, setPicked] = useState<readonly number[]>([]);
+  const pick = useCallback((number: number) => setPicked((before) => (before.includes(number) ? before.filter((each) => each !== number) : [...before, number].slice(-kMostChosen))), []);
   const columns: Column<Trial>[] = useMemo(
-    () => shown.map((column) => ({key: column.key, title: column.title, hint: column.title, width: column.width, grow: column.key === 'reason', numeric: column.numeric, sortable: column.order !== undefined, cell: column.cell})),
-    [all, chosen],
+    () => [pickColumn(picked, pick), ...shown.map((column) => ({key: column.key, title: column.title, hint: column.title, width: column.width, grow: column.key === 'reason', numeric: column.numeric, sortable: column.order !== undefined, cell: column.cell}))],
+    [all, chosen, picked],
   );
   const sort = useCallback(
     (key: string) => setParams({sort: key === sortKey ? (descending ? key : `-${key}`) : key}, {replace: true}),
@@ -74,6 +78,11 @@ export function TrialsCard({job, version, filters}: {job: TuningJob; version: nu
       updating={pages.loading && pages.total >= 0 && filters.length > 0}
       actions={
         <div class="row">
+          {picked.length > 0 && (
+            <Button small kind="primary" icon="compare" disabled={picked.length < 2} onClick={() => go(paths.trials(job.id, picked))}>
+              {picked.length < 2 ? 'Select another trial' : `Compare ${picked.length} trials`}
+            </Button>
+          )}
           <Menu label="Columns" icon="columns" text="Columns" stays>
             {all.map((column) => (
               <label key={column.key}>
@@ -82,7 +91,7 @@ export function TrialsCard({job, version, filters}: {job: TuningJob; version: nu
               </label>
             ))}
           </Menu>
-          <ExportButton job={job} filters={filters} orderBy={orderBy} columns={shown} />
+          <Download name={`${job.id} trials`} table={(progress) => wholeTable(job, filters, orderBy, shown, progress)} />
         </div>
       }
     >
@@ -93,34 +102,30 @@ export function TrialsCard({job, version, filters}: {job: TuningJob; version: nu
   );
 }
 
-interface ExportProps {
-  job: TuningJob;
-  filters: readonly string[];
-  orderBy: string;
-  columns: TrialColumn[];
-}
-function ExportButton({job, filters, orderBy, columns}: ExportProps) {
-  const [done, setDone] = useState<string | null>(null);
-  const save = async () => {
-    const parts = [csvLine(columns.map((column) => column.title))];
-    try {
-      for (let offset = 0, total = 1; offset < total; ) {
-        setDone(offset ? `${count(offset)} of ${count(total)}` : 'Fetching');
-        const answer = await get<QueryTrialsResponse>(`${jobPath(job.id)}/table`, {filters: askedFilters(filters), orderBy, offset, limit: kExportPage});
-        total = answer.total;
-        if (answer.trials.length === 0) break;
-        parts.push(answer.trials.map((trial) => csvLine(columns.map((column) => column.text(trial)))).join(''));
-        offset += answer.trials.length;
-      }
-      saveFile(`${job.id}-trials.csv`, 'text/csv', parts);
-    } catch (error) {
-      toast(`The export failed: ${(error as Error).message}`);
-    }
-    setDone(null);
+function pickColumn(picked: readonly number[], pick: (trial: number) => void): Column<Trial> {
+  return {
+    key: 'pick',
+    title: <span class="sr">Chosen</span>,
+    hint: 'Choose trials to compare them',
+    width: 38,
+    cell: (trial) => (
+      <label class="pick">
+        <input type="checkbox" checked={picked.includes(trial.number)} onChange={() => pick(trial.number)} />
+        <span class="sr">Choose trial {trial.number} to compare</span>
+      </label>
+    ),
   };
-  return (
-    <Button small icon="download" disabled={done !== null} onClick={() => void save()}>
-      {done ?? 'CSV'}
-    </Button>
-  );
+}
+
+// All trials that match the filters, page by page.
+async function wholeTable(job: TuningJob, filters: readonly string[], orderBy: string, columns: TrialColumn[], progress: (text: string) => void): Promise<DataTable> {
+  const table: DataTable = {columns: columns.map((column) => column.title), rows: []};
+  for (let total = 1; table.rows.length < total; ) {
+    if (table.rows.length) progress(`${count(table.rows.length)} of ${count(total)}`);
+    const answer = await get<QueryTrialsResponse>(`${jobPath(job.id)}/table`, {filters: askedFilters(filters), orderBy, offset: table.rows.length, limit: kExportPage});
+    total = answer.total;
+    if (answer.trials.length === 0) break;
+    for (const trial of answer.trials) table.rows.push(columns.map((column) => column.text(trial)));
+  }
+  return table;
 }

@@ -2,12 +2,13 @@ import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {describeJob} from '../../api/calls';
 import {ApiError, get, isAbort, post} from '../../api/client';
 import type {TuningJob, TuningPlan, Worker} from '../../api/types';
-import {go, param, paths} from '../../app/router';
+import {go, param, paths, setParams} from '../../app/router';
 import {maySubmit} from '../../app/session';
 import {ask, Button, Card, ErrorState, PageHead, Segmented, Skeleton, toast, useTitle} from '../../design';
 import {counted} from '../../format';
 import {jobFile, pretty} from '../job/job_file';
 import {Editor, type Mark} from './editor';
+import {JobForm} from './form';
 import {kStarters, kYourDirectory} from './starters';
 import {placeOf, syntaxPlace} from './places';
 import {Plan} from './plan';
@@ -83,6 +84,22 @@ function marksOf(text: string, error: unknown): Mark[] {
   return error.violations.map(({field, description}) => ({place: placeOf(text, field), field, text: description}));
 }
 
+const kMostFileBytes = 8 << 20;
+const kViews = [
+  {value: 'form', label: 'Form'},
+  {value: 'json', label: 'JSON'},
+] as const;
+
+// The form's input of the field, or of what holds it; null: the form has none.
+function fieldFor(field: string): HTMLElement | null {
+  for (let at = field; at; at = at.replace(/(\.[^.[\]]*|\[[^\]]*\])$/, '')) {
+    const input = document.querySelector<HTMLElement>(`[data-field="${CSS.escape(at)}"]`);
+    if (input) return input;
+    if (!/[.[]/.test(at)) return null;
+  }
+  return null;
+}
+
 function requestId(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
@@ -93,6 +110,7 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
   const [unitSeconds, setUnitSeconds] = useState(draft.unitSeconds);
   const [checked, setChecked] = useState<Checked>({marks: []});
   const [busy, setBusy] = useState(false);
+  const [over, setOver] = useState(false);
   const [starter, setStarter] = useState(kStarters[0].value);
   const show = useRef<(mark: Mark) => void>(() => {});
   const {spec, marks: syntax} = useMemo(() => parse(text), [text]);
@@ -141,10 +159,19 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
     setStarter(value);
     setText(pretty(chosen.spec));
   };
-  const open = async (input: HTMLInputElement) => {
-    const file = input.files?.[0];
-    if (file) setText(await file.text());
-    input.value = '';
+  const open = async (file: File | undefined) => {
+    if (file && file.size > kMostFileBytes) toast(`${file.name} is too large for a job file.`);
+    else if (file) setText(await file.text());
+  };
+  // As a form or as JSON: of what is no JSON there is no form.
+  const asForm = param('as') === 'form' && spec !== undefined;
+  const point = (mark: Mark) => {
+    const input = asForm ? fieldFor(mark.field) : null;
+    if (input) input.focus();
+    else if (asForm) {
+      setParams({as: null}, {replace: true});
+      requestAnimationFrame(() => requestAnimationFrame(() => show.current(mark)));
+    } else show.current(mark);
   };
   const marks = spec === undefined ? syntax : [...syntax, ...checked.marks.filter((mark) => mark.field !== 'working_directory' || syntax.length === 0)];
   const wrong = syntax.length > 0 || checked.error !== undefined;
@@ -153,18 +180,42 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
       <Card
         class="span-7"
         title="Job file"
-        hint="JSON"
+        hint="or drop one here"
         actions={
           <div class="row">
+            <Segmented label="Shown as" value={asForm ? 'form' : 'json'} options={kViews} onChange={(value) => setParams({as: value === 'form' ? 'form' : null}, {replace: true})} />
             {starters && <Segmented label="Start from" value={starter} options={kStarters} onChange={(value) => void begin(value)} />}
             <label class="button small file-button">
               Open a file
-              <input class="sr" type="file" accept=".json,application/json" onChange={(event) => void open(event.currentTarget)} />
+              <input class="sr" type="file" accept=".json,application/json" onChange={(event) => {
+                  void open(event.currentTarget.files?.[0]);
+                  event.currentTarget.value = '';
+                }} />
             </label>
           </div>
         }
       >
-        <Editor text={text} marks={marks} label="Job file" onChange={setText} handle={(move) => (show.current = move)} />
+        <div
+          class={over ? 'drop over' : 'drop'}
+          onDragOver={(event) => {
+            if (!event.dataTransfer?.types.includes('Files')) return;
+            event.preventDefault();
+            setOver(true);
+          }}
+          onDragLeave={() => setOver(false)}
+          onDrop={(event) => {
+            if (!event.dataTransfer?.files.length) return;
+            event.preventDefault();
+            setOver(false);
+            void open(event.dataTransfer.files[0]);
+          }}
+        >
+          {asForm ? (
+            <JobForm spec={spec} marks={marks} change={(next) => setText(pretty(next as Record<string, unknown>))} />
+          ) : (
+            <Editor text={text} marks={marks} label="Job file" onChange={setText} handle={(move) => (show.current = move)} />
+          )}
+        </div>
       </Card>
       <div class="span-5 stack submit-side">
         <Card title="Plan" hint={wrong && checked.plan ? 'as it was before the last change' : undefined}>
@@ -188,7 +239,7 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
             <ul>
               {marks.map((mark) => (
                 <li key={mark.field + mark.text}>
-                  <button type="button" class="mend-item" onClick={() => show.current(mark)}>
+                  <button type="button" class="mend-item" onClick={() => point(mark)}>
                     <span class="quiet">line {mark.place.line}</span> <code>{mark.field}</code>
                     <span class="mend-text">{mark.text}</span>
                   </button>

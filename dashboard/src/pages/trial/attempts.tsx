@@ -1,6 +1,8 @@
 import type {Attempt} from '../../api/types';
+import {tableOf} from '../../data_table';
 import {Badge, Card, EmptyState, PlainTable, type Tone} from '../../design';
 import {count, duration, exactMoment, moment} from '../../format';
+import {Download} from '../download';
 
 const kTones: Record<string, Tone> = {'': 'running', finished: 'completed', stopped: 'pruned', failed: 'failed', lost: 'failed', 'handed back': 'paused'};
 
@@ -9,10 +11,25 @@ function seconds(attempt: Attempt): number {
   return ((attempt.endTime ? new Date(attempt.endTime).getTime() : Date.now()) - new Date(attempt.startTime).getTime()) / 1000;
 }
 
-// Newest first.
-export function Attempts({attempts}: {attempts: Attempt[]}) {
+function tableFor(attempts: Attempt[]) {
+  const column = (of: (attempt: Attempt) => string | number | undefined) => attempts.map(of);
+  return tableOf({
+    attempt: column((each) => each.number),
+    outcome: column((each) => each.outcome),
+    reason: column((each) => each.reason),
+    from: column((each) => each.resourceFrom),
+    to: column((each) => each.resourceTo),
+    workers: column((each) => each.ranks.map((rank) => rank.worker).join(' ')),
+    start_time: column((each) => each.startTime),
+    end_time: column((each) => each.endTime),
+    seconds: column(seconds),
+  });
+}
+
+// Newest first. `name`: of the trial, for files.
+export function Attempts({attempts, name}: {attempts: Attempt[]; name: string}) {
   return (
-    <Card title="Attempts" class="span-7" hint={attempts.length > 1 ? 'each part of the training is an attempt' : undefined}>
+    <Card title="Attempts" class="span-7" hint={attempts.length > 1 ? 'each part of the training is an attempt' : undefined} actions={attempts.length > 0 && <Download name={`${name} attempts`} table={() => tableFor(attempts)} />}>
       {attempts.length === 0 ? (
         <EmptyState title="Not placed yet" height={140}>
           It waits for free slots. The Workers page shows which trials use them.
@@ -35,6 +52,7 @@ export function Attempts({attempts}: {attempts: Attempt[]}) {
                     <li key={rank.rank}>
                       {attempt.ranks.length > 1 && <span class="quiet">rank {rank.rank} </span>}
                       {rank.worker} <span class="quiet">on {rank.host}</span>
+                      {rank.preparing && <p class="attempt-reason">{rank.preparing}</p>}
                     </li>
                   ))}
                 </ul>

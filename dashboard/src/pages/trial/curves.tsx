@@ -7,6 +7,8 @@ import {type Layer, Plot} from '../../charts/plot';
 import {extent} from '../../charts/scale';
 import {Card, EmptyState, ErrorState, Legend, type LegendItem, Segmented, Skeleton} from '../../design';
 import {count, number} from '../../format';
+import {Download} from '../download';
+import {curvesTable} from '../job/tables';
 
 const kHeightPx = 300;
 const kRoomPx = kHeightPx + 30;
@@ -37,14 +39,17 @@ export function Curves({job, trial, near, version}: Props) {
       class="span-6"
       updating={loading && !data}
       actions={
-        metrics.length > 1 && (
-          <Segmented
-            label="Metric"
-            value={chosen || data?.metric || metrics[0]}
-            options={metrics.map((value) => ({value, label: value}))}
-            onChange={(value) => setParams({metric: value}, {replace: true})}
-          />
-        )
+        <div class="row">
+          {metrics.length > 1 && (
+            <Segmented
+              label="Metric"
+              value={chosen || data?.metric || metrics[0]}
+              options={metrics.map((value) => ({value, label: value}))}
+              onChange={(value) => setParams({metric: value}, {replace: true})}
+            />
+          )}
+          {data?.curves.some((curve) => curve.resource.length > 0) && <Download name={`${job} trial ${trial} curve`} table={() => curvesTable(data)} />}
+        </div>
       }
     >
       <div class="curves-room">{content}</div>

@@ -2,9 +2,14 @@ import {trialPath} from '../../api/calls';
 import {useGet} from '../../api/query';
 import type {Attempt, DescribeTrialResponse, Neighbours, Trial, TuningJob, TuningJobEvent} from '../../api/types';
 import {param, paths} from '../../app/router';
+import {tableOf} from '../../data_table';
 import {Badge, Button, Card, EmptyState, ErrorState, LinkButton, Skeleton, Stat, StateBadge, Stats, useTitle} from '../../design';
-import {count, counted, duration, exactMoment, number, percent} from '../../format';
+import {count, counted, duration, exactMoment, number, percent, plainHyperparameter} from '../../format';
+import {AnnotationBox} from '../annotation/annotation';
+import {Download} from '../download';
+import {tagFilter} from '../job/filters';
 import {useLiveJob} from '../job/live';
+import {ModelButton} from '../model/button';
 import {objectiveName, trialsOf} from '../job_words';
 import {Attempts} from './attempts';
 import {Configuration} from './configuration';
@@ -47,7 +52,12 @@ export default function TrialPage({id, trial: text}: {id: string; trial: string}
         <div class="grid">
           <Curves job={id} trial={trial} near={near.data} version={version} />
           {answer ? <Log job={id} trial={trial} attempts={attempts} failed={answer.trial.state === 'FAILED'} /> : <Skeleton height={400} />}
-          <Card title="Configuration" hint="beside the best trial and the most similar ones" updating={near.loading && !near.data}>
+          <Card
+            title="Configuration"
+            hint="beside the best trial and the most similar ones"
+            updating={near.loading && !near.data}
+            actions={near.data && job && <Download name={`${id} trial ${trial} configuration`} table={() => neighboursTable(near.data!, job.spec.parameters.map((each) => each.name))} />}
+          >
             <div class="configuration-room">
               {near.data && job ? (
                 <Configuration answer={near.data} parameters={job.spec.parameters} objective={objectiveName(job.spec.objective, 'best ')} />
@@ -59,8 +69,8 @@ export default function TrialPage({id, trial: text}: {id: string; trial: string}
             </div>
           </Card>
           <div class="span-7 cell">
-            {answer ? <Attempts attempts={attempts} /> : <Skeleton height={200} />}
-            {answer && <Events events={answer.events} />}
+            {answer ? <Attempts attempts={attempts} name={`${id} trial ${trial}`} /> : <Skeleton height={200} />}
+            {answer && <Events events={answer.events} name={`${id} trial ${trial}`} />}
           </div>
           {answer ? <Usage job={id} trial={trial} attempt={shownAttempt} live={live} /> : <Skeleton height={200} />}
         </div>
@@ -97,8 +107,15 @@ function Head({id, number: text, trial, job}: {id: string; number: string; trial
             </span>
           )}
         </div>
+        <div class="annotation-room">
+          {trial && job && (
+            <AnnotationBox job={id} owner={job.owner} trial={own} given={trial.annotation} href={(tag) => paths.job(id, {f: [tagFilter(tag)], part: 'trials'})} />
+          )}
+        </div>
       </div>
       <div class="actions">
+        {/* There from the start, so that nothing moves. */}
+        <ModelButton job={id} trial={own} label="Model" disabled={!trial || trial.attempts === 0} />
         {/* Both are there from the start, so that nothing moves. */}
         <Step id={id} to={own - 1} icon="left" there={own > 1} />
         <Step id={id} to={own + 1} icon="right" there={own < last} />
@@ -199,10 +216,29 @@ function Why({trial}: {trial: Trial}) {
   );
 }
 
-function Events({events}: {events: TuningJobEvent[]}) {
+function eventsTable(events: TuningJobEvent[]) {
+  return tableOf({sequence: events.map((event) => event.sequence), time: events.map((event) => event.time), kind: events.map((event) => event.kind), text: events.map((event) => event.text)});
+}
+
+// The trial, the best one and the most similar ones, as rows.
+function neighboursTable({trial, best, neighbours, distance}: Neighbours, parameters: string[]) {
+  const trials = [trial, ...(best && best.number !== trial.number ? [best] : []), ...neighbours.filter((each) => each.number !== best?.number)];
+  return tableOf({
+    trial: trials.map((each) => each.number),
+    distance: trials.map((each) => (each === trial ? 0 : distance[neighbours.findIndex((found) => found.number === each.number)])),
+    objective: trials.map((each) => each.value),
+    ...Object.fromEntries(parameters.map((name) => [name, trials.map((each) => plainHyperparameter(each, name))])),
+  });
+}
+
+function Events({events, name}: {events: TuningJobEvent[]; name: string}) {
   const shown = events.slice(-kEventsShown).reverse();
   return (
-    <Card title="Events" hint={events.length > shown.length ? `the newest ${count(shown.length)} of ${count(events.length)}` : 'newest first'}>
+    <Card
+      title="Events"
+      hint={events.length > shown.length ? `the newest ${count(shown.length)} of ${count(events.length)}` : 'newest first'}
+      actions={events.length > 0 && <Download name={`${name} events`} table={() => eventsTable(events)} />}
+    >
       {shown.length === 0 ? (
         <EmptyState title="No events yet" height={120}>
           {null}

@@ -3,8 +3,10 @@ import {useGet} from '../../api/query';
 import type {GetTrialUsageResponse, RankUsage} from '../../api/types';
 import {type Layer, Plot} from '../../charts/plot';
 import {extent} from '../../charts/scale';
+import {tableOf} from '../../data_table';
 import {Card, EmptyState, ErrorState, Legend, Skeleton} from '../../design';
 import {duration, number} from '../../format';
+import {Download} from '../download';
 import {durationTicks} from '../duration_ticks';
 import {seriesStyle} from '../series';
 
@@ -41,10 +43,21 @@ export function Usage({job, trial, attempt, live}: {job: string; trial: number; 
     );
   } else content = error ? <ErrorState error={error} retry={reload} height={kRoomPx} /> : <Skeleton height={kRoomPx} />;
   return (
-    <Card title="Utilisation" class="span-5" hint={attempt > 0 ? `attempt ${attempt}` : undefined}>
+    <Card title="Utilisation" class="span-5" hint={attempt > 0 ? `attempt ${attempt}` : undefined} actions={ranks.length > 0 && <Download name={`${job} trial ${trial} utilisation`} table={() => tableFor(ranks)} />}>
       <div class={data && !ranks.length && !live ? undefined : 'usage-room'}>{content}</div>
     </Card>
   );
+}
+
+function tableFor(ranks: RankUsage[]) {
+  const column = (of: (rank: RankUsage, i: number) => string | number) => ranks.flatMap((rank) => rank.elapsedSeconds.map((_, i) => of(rank, i)));
+  return tableOf({
+    rank: column((rank) => rank.rank),
+    worker: column((rank) => rank.worker),
+    elapsed_seconds: column((rank, i) => rank.elapsedSeconds[i]),
+    cpus: column((rank, i) => rank.cpus[i]),
+    memory_gib: column((rank, i) => rank.memoryGib[i]),
+  });
 }
 
 function Measure({measure, ranks, end}: {measure: (typeof kMeasures)[number]; ranks: RankUsage[]; end: number}) {

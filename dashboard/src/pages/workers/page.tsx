@@ -3,8 +3,10 @@ import type {GetWorkerUsageResponse, Worker} from '../../api/types';
 import {param, setParams} from '../../app/router';
 import {Card, EmptyState, ErrorState, PageHead, Segmented, Skeleton, Stat, Stats, useTitle} from '../../design';
 import {count, number, percent} from '../../format';
+import {Download} from '../download';
 import type {Measure} from './heat';
 import {HeatMap, kMeasures} from './heat_map';
+import {usageTable, workersTable} from './tables';
 import {WorkerTable} from './worker_table';
 import './workers.css';
 
@@ -42,10 +44,13 @@ export default function WorkersPage() {
               title="Workers and their trials"
               hint={data && `${count(data.workers.length)} ${data.workers.length === 1 ? 'worker' : 'workers'}`}
               actions={
-                <label class="row quiet">
-                  <input type="checkbox" checked={gone} onChange={(event) => setParams({gone: event.currentTarget.checked ? '1' : null}, {replace: true})} />
-                  Show disconnected workers
-                </label>
+                <div class="row">
+                  <label class="row quiet">
+                    <input type="checkbox" checked={gone} onChange={(event) => setParams({gone: event.currentTarget.checked ? '1' : null}, {replace: true})} />
+                    Show disconnected workers
+                  </label>
+                  {data && data.workers.length > 0 && <Download name="workers" table={() => workersTable(data.workers)} />}
+                </div>
               }
             >
               {data ? <WorkerTable workers={data.workers} changed={reload} /> : <Skeleton height={160} />}
@@ -127,6 +132,7 @@ function Usage() {
           </span>
           <Segmented label="Measure" value={measure} options={kMeasures} onChange={(value) => setParams({show: value === 'cpu' ? null : value}, {replace: true})} />
           <Segmented label="Period" value={seconds} options={kSpans} onChange={(value) => setParams({back: value === '900' ? null : value}, {replace: true})} />
+          {data && data.workers.length > 0 && <Download name="utilisation" table={() => usageTable(data)} />}
         </div>
       }
     >

@@ -57,6 +57,8 @@ function WorkerRow({worker, changed}: {worker: Worker; changed(): void}) {
         <Room name="CPUs" part={worker.hostCpu} text={`${worker.hostCpu === undefined ? '–' : percent(worker.hostCpu)} of ${number(worker.cpus, 3)}`} />
         <Room name="Memory" part={worker.hostMemory} text={`${worker.hostMemory === undefined ? '–' : percent(worker.hostMemory)} of ${number(worker.memoryGib, 3)} GiB`} />
         {gpus.length > 0 && <Room name="GPUs" part={gpusUsed / gpus.length} text={`${number(gpusUsed, 3)} of ${gpus.length}`} />}
+        <GpuUse name="GPU use" parts={gpus.map((gpu) => gpu.utilization)} />
+        <GpuUse name="GPU memory" parts={gpus.map((gpu) => gpu.memory)} />
       </dl>
       <div class="worker-runs">
         <Runs ids={worker.assignmentIds} here={here} />
@@ -73,6 +75,15 @@ function WorkerRow({worker, changed}: {worker: Worker; changed(): void}) {
       {mayAdminister() && here && <Actions worker={worker} changed={changed} />}
     </li>
   );
+}
+
+/** The mean over those GPUs that tell it, and each one where there are several. */
+function GpuUse({name, parts}: {name: string; parts: (number | undefined)[]}) {
+  const known = parts.filter((part) => part !== undefined);
+  if (known.length === 0) return null;
+  const mean = known.reduce((total, part) => total + part, 0) / known.length;
+  const each = parts.map((part) => (part === undefined ? '–' : percent(part))).join(', ');
+  return <Room name={name} part={mean} text={known.length > 1 && parts.length <= 4 ? each : percent(mean)} />;
 }
 
 function Room({name, part, text}: {name: string; part: number | undefined; text: string}) {

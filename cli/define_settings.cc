@@ -1,0 +1,114 @@
+// Commands of servers under names, of what is in force, and of jobs without a job file.
+
+#include <climits>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/validators.h"
+
+namespace winnow::cli {
+
+void Commands::DefineRun() {
+  Flags& f = flags_;
+  CLI::App* run = Add("run",
+                      "Tune a program without a job file: winnow run --metric loss -- python3 train.py --lr "
+                      "1e-4:0.1:log --layers 1:6 --optimizer choice:adam,sgd",
+                      Formats::kTextJson, [&f](Session& session) { return RunProgram(session, f.run); });
+  run->add_option("PROGRAM", f.run.words,
+                  "after --: the program and its arguments; an argument is tuned if it is a range MIN:MAX, "
+                  "MIN:MAX:log, MIN:MAX:real (not only integers) or choice:A,B,C")
+      ->required()
+      ->expected(1, INT_MAX)
+      ->option_text("...");
+  run->add_option("--metric", f.run.metric,
+                  "metric that the program prints, as loss=0.5, loss: 0.5 or JSON; required")
+      ->required()
+      ->check(NotEmpty(256))
+      ->option_text("NAME");
+  run->add_flag("--maximize", f.run.maximize, "higher values of the metric are better (default: lower)");
+  run->add_option("--trials", f.run.trials, "number of trials (default 20)")
+      ->check(Whole(1, INT64_MAX))
+      ->option_text("N");
+  run->add_option("--parallel", f.run.parallel, "trials at a time (default: as many as workers have slots)")
+      ->check(Whole(1, INT64_MAX))
+      ->option_text("N");
+  run->add_option(
+         "--max-resource", f.run.max_resource,
+         "epochs or rounds of a whole training: weak trials are stopped before (Hyperband; default: none is)")
+      ->check(Whole(1, INT64_MAX))
+      ->option_text("N");
+  run->add_flag("--resumes", f.run.resumes,
+                "the program goes on from its checkpoint, see the trainer contract");
+  run->add_flag("--source", f.run.source, "send the code in this directory to the workers");
+  run->add_option("--metric-regex", f.run.metric_regex,
+                  "expression with one group that finds the metric in a line")
+      ->check(NotEmpty(4096))
+      ->option_text("REGEX");
+  run->add_option("--resource-regex", f.run.resource_regex,
+                  "expression with one group that finds the epoch in a line (default: lines with the metric "
+                  "are counted)")
+      ->check(NotEmpty(4096))
+      ->option_text("REGEX");
+  run->add_option("--name", f.run.name, "name of the job (default: the program's)")
+      ->check(NotEmpty(63))
+      ->option_text("NAME");
+  run->add_flag("--print", f.run.print, "print the job file and start nothing");
+  run->add_flag("--detach", f.run.detach, "return at once instead of following the job");
+}
+
+void Commands::DefineContexts() {
+  Flags& f = flags_;
+  CLI::App* context =
+      Add("context", "Keep several servers with their credentials under names, and choose one",
+          Formats::kTextJson, [&f](Session& session) { return f.context_run(session); });
+  context->require_subcommand(1);
+  const auto add = [&](const std::string& name, const std::string& help, Run run) {
+    CLI::App* command = context->add_subcommand(name, help);
+    command->fallthrough();
+    command->callback([&f, run = std::move(run)] { f.context_run = run; });
+    return command;
+  };
+  const auto named = [&f](CLI::App* command) {
+    return command->add_option("NAME", f.context_name, "name of a context")
+        ->check(NotEmpty(63))
+        ->option_text(" ");
+  };
+  CLI::App* create =
+      add("add", "Keep the server of --server, with the --tls-... and --token-file flags given",
+          [&f](Session& session) {
+            f.add_context.name = f.context_name;
+            f.add_context.endpoint = f.endpoint;
+            return AddContext(session, f.add_context);
+          });
+  named(create)->required();
+  create->add_option("--http", f.add_context.http, "the server's --http address, for the Python client")
+      ->check(NotEmpty(256))
+      ->option_text("ADDRESS");
+  create->add_flag("--token-stdin", f.add_context.token_from_input,
+                   "keep the token itself: the first line of standard input");
+  create->add_flag("--force", f.add_context.force, "replace a context of this name");
+  named(add("use", "Make a context the current one", [&f](Session& session) {
+    return UseContext(session, f.context_name);
+  }))->required();
+  add("list", "List contexts; * marks the current one",
+      [](Session& session) { return ListContexts(session); });
+  named(add("show", "Show a context without its token (default: the current one)",
+            [&f](Session& session) { return ShowContext(session, f.context_name); }));
+  named(add("remove", "Remove a context", [&f](Session& session) {
+    return RemoveContext(session, f.context_name);
+  }))->required();
+
+  CLI::App* config = Add("config", "Show which server and credentials are in force, and where they are from",
+                         Formats::kTextJson, [&f](Session& session) -> Exit {
+                           if (f.config_program.empty()) return ShowConfig(session);
+                           return ShowProgramConfig(session, f.config_program, f.config_file);
+                         });
+  config->add_option("PROGRAM", f.config_program, "server or worker: the settings of that program instead")
+      ->check(WordOf({"server", "worker"}))
+      ->option_text(" ");
+  config->add_option("FILE", f.config_file, "its configuration file")
+      ->check(NotEmpty(4096))
+      ->option_text(" ");
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,52 @@
+#include "server/engine/annotations.h"
+
+#include <fmt/format.h>
+
+#include "server/engine/messages.h"
+#include "server/engine/violations.h"
+#include "spec/annotation.h"
+
+namespace winnow {
+
+absl::StatusOr<v1::Annotation> Annotate(Context& context, const v1::AnnotateRequest& request,
+                                        const Requester& by) {
+  const absl::StatusOr<std::optional<JobRow>> job = context.store.jobs.Find(request.job_id());
+  if (!job.ok()) return job.status();
+  if (!*job) return absl::NotFoundError(fmt::format("there is no job \"{}\"", request.job_id()));
+  if (absl::Status mine = by.MayChange(request.job_id(), (*job)->owner); !mine.ok()) return mine;
+  if (const std::vector<Violation> violations = CheckAnnotation(request.tags(), request.note());
+      !violations.empty()) {
+    return ViolationsError(violations);
+  }
+  if (request.trial() != 0) {
+    const absl::StatusOr<std::optional<TrialRow>> trial =
+        context.store.trials.Find((*job)->key, request.trial());
+    if (!trial.ok()) return trial.status();
+    if (!*trial) {
+      return absl::NotFoundError(
+          fmt::format("job \"{}\" has no trial {}", request.job_id(), request.trial()));
+    }
+  }
+  const AnnotationRow row = {SortedTags(request.tags()), request.note(), by.name, context.wall_us()};
+  if (absl::Status put = context.store.annotations.Put((*job)->key, request.trial(), row); !put.ok()) {
+    context.Note(put);
+    return put;
+  }
+  return ToProto(row);
+}
+
+void KeepAnnotation(Context& context, int64_t job, const v1::TuningJobSpec& spec) {
+  const AnnotationRow row = {SortedTags(spec.tags()), spec.note(), "", context.wall_us()};
+  if (!row.empty()) context.Note(context.store.annotations.Put(job, 0, row));
+}
+
+v1::Annotation ToProto(const AnnotationRow& row) {
+  v1::Annotation annotation;
+  annotation.mutable_tags()->Assign(row.tags.begin(), row.tags.end());
+  annotation.set_note(row.note);
+  annotation.set_author(row.author);
+  *annotation.mutable_time() = ToTimestamp(row.time_us);
+  return annotation;
+}
+
+}  // namespace winnow

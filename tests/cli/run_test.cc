@@ -1,0 +1,104 @@
+// winnow run: a job without a job file.
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
+#include "tests/cli/fake_service.h"
+#include "tests/cli/process.h"
+#include "tests/cli/sample.h"
+
+namespace winnow {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kNoServer[] = "127.0.0.1:1";
+
+Result RunPrinted(std::vector<std::string> words) {
+  words.insert(words.begin(), {"run", "--print", "--metric", "loss"});
+  return RunWinnow(words, kNoServer);
+}
+
+}  // namespace
+
+TEST_CASE("run: ranges of a command line become hyperparameters of a job file", "[cli]") {
+  const Result result = RunPrinted({"--trials",
+                                    "7",
+                                    "--max-resource",
+                                    "27",
+                                    "--",
+                                    "python3",
+                                    "some/train.py",
+                                    "--lr",
+                                    "1e-4:0.1:log",
+                                    "--layers=1:6",
+                                    "momentum=0:0.99",
+                                    "--dropout",
+                                    "0:1:real",
+                                    "--optimizer",
+                                    "choice:adam,sgd",
+                                    "--data",
+                                    "a:b",
+                                    "--seed",
+                                    "7",
+                                    "-v"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  const json job = json::parse(result.out);
+  CHECK(job["name"] == "train");
+  CHECK(job["trainer"]["command"] ==
+        json({"python3", "some/train.py", "--lr", "{{lr}}", "--layers={{layers}}", "momentum={{momentum}}",
+              "--dropout", "{{dropout}}", "--optimizer", "{{optimizer}}", "--data", "a:b", "--seed", "7",
+              "-v"}));
+  CHECK(job["parameters"] ==
+        json::parse(R"([{"name": "lr", "continuous": {"min": 1e-4, "max": 0.1, "scaling": "LOG"}},
+                        {"name": "layers", "integer": {"min": 1, "max": 6}},
+                        {"name": "momentum", "continuous": {"min": 0.0, "max": 0.99}},
+                        {"name": "dropout", "continuous": {"min": 0.0, "max": 1.0}},
+                        {"name": "optimizer", "categorical": {"values": ["adam", "sgd"]}}])"));
+  CHECK(job["objective"] == json({{"metric", "loss"}, {"goal", "MINIMIZE"}}));
+  CHECK(job["limits"]["max_trials"] == 7);
+  CHECK(job["hyperband"]["max_resource"] == 27);
+}
+
+TEST_CASE("run: the job is sent, with the directory in which it was typed", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob()};
+  const Result result = RunWinnow({"run", "--metric", "acc", "--maximize", "--detach", "--name", "mine", "--",
+                                   "/bin/true", "--lr", "0.1:1"},
+                                  service.address());
+  INFO(result.err);
+  CHECK(result.code == 0);
+  CHECK_THAT(result.out, Catch::Contains("Watch it with: winnow watch"));
+  CHECK(service.created.spec().name() == "mine");
+  CHECK(service.created.spec().objective().goal() == v1::MAXIMIZE);
+  CHECK(service.created.spec().working_directory() == std::filesystem::current_path().string());
+}
+
+TEST_CASE("run: what is no job is refused before the server is asked", "[cli]") {
+  struct Case {
+    std::vector<std::string> words;
+    const char* told;
+  };
+  const std::vector<Case> cases = {
+      {{"--", "train.py", "--lr", "0.1"}, "no argument of the program is a range"},
+      {{"--", "train.py", "0.1:1"}, "0.1:1 is a range without a name"},
+      {{"--", "train.py", "--lr", "0:1", "--lr", "1:2"}, "two ranges are named lr"},
+      {{"--", "train.py", "--lr", "1:0.5"}, "the job has 1 problem; nothing was sent"},
+      {{"--", "train.py", "--lr", "0:1:log"}, "the job has"},
+      {{}, "PROGRAM is required"},
+  };
+  for (const Case& c : cases) {
+    INFO(c.told);
+    const Result result = RunPrinted(c.words);
+    INFO(result.err);
+    CHECK(result.code != 0);
+    CHECK(result.out.empty());
+    CHECK(result.err.find(c.told) != std::string::npos);
+  }
+  CHECK_THAT(RunWinnow({"run", "--", "a", "--lr", "0:1"}, kNoServer).err,
+             Catch::Contains("--metric is required"));
+}
+
+}  // namespace winnow

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""What winnow.tune tunes for: several objectives, bounds on metrics, the mean of repeats. And the order of its calls."""
+
+import random
+import unittest
+
+from servers import WithFolder, main
+import winnow
+
+LINE = {"x": winnow.uniform(0, 1)}
+SEVERAL = {"error": "minimize", "score": "maximize"}
+
+
+class SeveralObjectives(unittest.TestCase):
+    def test_the_front_has_what_no_other_betters(self):
+        for n_jobs in (1, 2):
+            with self.subTest(n_jobs=n_jobs):
+                result = winnow.tune(lambda x: {"error": x, "score": x * x}, LINE, max_trials=14, objectives=SEVERAL,
+                                     thresholds={"error": 1, "score": 0}, n_jobs=n_jobs)
+                self.assertEqual(len(result.front), 14)  # more of one is less of the other
+                errors = [trial.values["error"] for trial in result.front]
+                self.assertEqual(errors, sorted(errors))
+                self.assertEqual((result.best_value, result.best_params), (errors[0], result.front[0].params))
+                self.assertEqual(result.front[0].values["score"], result.best_params["x"] ** 2)
+
+    def test_reported_values_count_too(self):
+        def f(x, trial):
+            for step in (1, 2):
+                trial.report(step, error=x / step, score=1 - x)
+
+        result = winnow.tune(f, LINE, max_trials=8, max_steps=2, objectives=SEVERAL, strategy="random")
+        self.assertEqual(len(result.front), 1)  # the smallest x is the best in both
+        self.assertEqual(result.best_params["x"], min(trial.params["x"] for trial in result.trials))
+
+    def test_what_is_wrong_is_named(self):
+        for wrong, message in (({"objectives": {"a": "minimize"}}, "objectives: has one"),
+                               ({"objectives": {"a": "min", "b": "maximize"}}, r"objectives\['a'\]: is 'min'"),
+                               ({"thresholds": {"a": 1}}, "thresholds: 'a' is not in objectives"),
+                               ({"objectives": SEVERAL, "value": "mean"}, "value: is \"mean\""),
+                               ({"repeats": 0}, "repeats: is 0")):
+            with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                winnow.tune(lambda x: x, LINE, **wrong)
+        with self.assertRaisesRegex(winnow.TuningFailed, "the function returned no 'score'; expected error, score"):
+            winnow.tune(lambda x: {"error": x}, LINE, objectives=SEVERAL, max_trials=5)
+        with self.assertRaisesRegex(winnow.TuningFailed, "expected a dictionary with error, score"):
+            winnow.tune(lambda x: x, LINE, objectives=SEVERAL, max_trials=5)
+
+
+class Bounds(unittest.TestCase):
+    def test_the_best_keeps_the_bounds(self):
+        result = winnow.tune(lambda x: {"value": x, "memory": 1 - x}, LINE, max_trials=15, at_most={"memory": 0.6})
+        self.assertGreaterEqual(result.best_params["x"], 0.4)
+        self.assertLess(min(trial.params["x"] for trial in result.trials), 0.4)  # some did not keep it
+
+    def test_none_keeps_the_bounds(self):
+        with self.assertRaisesRegex(winnow.TuningFailed, "no trial kept the bounds"):
+            winnow.tune(lambda x: {"value": x, "memory": 1}, LINE, max_trials=4, at_least={"memory": 2})
+
+
+class Repeats(unittest.TestCase):
+    def test_a_configuration_counts_its_mean_over_the_same_seeds(self):
+        called = {}
+
+        def f(x, trial):
+            called.setdefault(trial.number, []).append(trial.seed)
+            return x + random.Random(trial.seed).gauss(0, 0.05)
+
+        result = winnow.tune(f, LINE, max_trials=12, repeats=3)
+        whole = called[result.best_trial]
+        self.assertEqual(len(set(whole)), 3)
+        self.assertTrue(all(seeds == whole[:len(seeds)] for seeds in called.values()))
+        self.assertLess(min(map(len, called.values())), 3)  # what is hopeless was not repeated
+        values = [result.best_params["x"] + random.Random(seed).gauss(0, 0.05) for seed in whole]
+        self.assertAlmostEqual(result.best_value, sum(values) / 3)
+
+
+class OrderOfCalls(WithFolder):
+    def test_asking_ahead_changes_no_choice(self):
+        with winnow.serve(self.folder) as client:
+            tuned = winnow.tune(lambda x: (x - 0.3) ** 2, LINE, max_trials=12, server=client, name="ahead")
+            job = client.submit({**tuned.job.spec, "name": "one-by-one"})
+            for trial in job.asked():
+                trial.complete((trial.params["x"] - 0.3) ** 2, step=1)
+            self.assertEqual([trial.params for trial in job.trials()], [trial.params for trial in tuned.trials])
+
+    def test_an_answer_that_nobody_waited_for_is_not_taken_for_the_next(self):
+        with winnow.serve(self.folder) as client:
+            spec = {"trainer": {"external": True}, "strategy": "RANDOM", "limits": {"max_trials": 3},
+                    "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}}],
+                    "objective": {"metric": "loss", "goal": "MINIMIZE"}}
+            client.submit({**spec, "name": "left"}).ask_ahead()
+            job = client.submit({**spec, "name": "taken", "seed": 7})
+            self.assertEqual(job.ask_ahead()().params, job.trial(1).params)
+
+    def test_what_was_asked_ahead_comes_after_a_restart_of_the_server(self):
+        server = self.serve()
+        client = winnow.connect(server.http)
+        job = client.submit({
+            "name": "ahead", "trainer": {"external": True, "lease": "2s"}, "strategy": "RANDOM",
+            "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}}],
+            "objective": {"metric": "loss", "goal": "MINIMIZE"}, "limits": {"max_trials": 3, "max_parallel_trials": 1}})
+        first = job.ask()
+        following = job.ask_ahead()
+        server.kill()
+        server.start()
+        first.complete(0.5)
+        second = following()
+        self.assertEqual(second.number, 2)
+        following = job.ask_ahead()
+        second.complete(0.25)
+        following().complete(0.75)
+        self.assertIsNone(job.ask())
+        self.assertEqual(job.best().trial, 2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""What scripts/package.sh makes, in a clean Debian 12: installed, used, upgraded under a running job, removed and purged.
+
+systemd does not run in such a root: the test starts the services by the command lines of their units, and a systemctl that
+only records says what the package asks of systemd.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/e2e"))
+
+import clean_root  # noqa: E402
+from processes import wait_until  # noqa: E402
+
+OLDER = "0.0.1"
+VERSION = re.search(r"^project\(winnow VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
+PROXIES = {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}
+SOCKET = "unix:/var/lib/winnow/winnow.db.d/server.sock"
+SYSTEMCTL = """#!/bin/sh
+echo "$*" >>/systemctl.log
+case "$*" in *list-units*) echo winnow-worker@1.service loaded active running Winnow ;; esac
+"""
+# Writes its epoch into its checkpoint, and goes on from there.
+TRAINER = """
+epoch=$(cat "$WINNOW_CHECKPOINT_DIR/epoch" 2>/dev/null || echo 0)
+while [ "$epoch" -lt 60 ] || [ ! -e /tmp/finish ]; do
+  epoch=$((epoch + 1)); echo "epoch=$epoch loss=$1"; echo $epoch >"$WINNOW_CHECKPOINT_DIR/part"
+  mv "$WINNOW_CHECKPOINT_DIR/part" "$WINNOW_CHECKPOINT_DIR/epoch"; sleep 0.05
+done
+"""
+LONG = {"name": "long", "trainer": {"command": ["sh", "/srv/train.sh", "{{x}}"], "resource_regex": "epoch=([0-9]+)",
+                                    "metrics": [{"name": "loss", "regex": "loss=([0-9.]+)"}]},
+        "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}}],
+        "objective": {"metric": "loss", "goal": "MINIMIZE"}, "strategy": "RANDOM", "limits": {"max_trials": 1},
+        "working_directory": "/srv"}
+TUNE = """
+import time
+begin = time.monotonic()
+import winnow
+
+def f(x, y):
+    return (x - 2) ** 2 + (y + 1) ** 2
+
+if __name__ == "__main__":
+    result = winnow.tune(f, {"x": winnow.uniform(-10, 10), "y": winnow.uniform(-10, 10)}, max_trials=30, n_jobs=JOBS)
+    print(len(result.trials), result.best_value < 1, time.monotonic() - begin)
+"""
+
+
+class Service:
+    """A unit's command line, run as its user in its directory."""
+
+    def __init__(self, root, unit, instance=""):
+        text = (root.path / f"usr/lib/systemd/system/{unit}").read_text().replace("%i", instance).replace("%l", "host")
+        said = dict(re.findall(r"^(User|WorkingDirectory|StateDirectory|ExecStart)=(.*)$", text, re.M))
+        for name in said["StateDirectory"].split():
+            folder = root.path / "var/lib" / name
+            if not folder.exists():  # as systemd does
+                folder.mkdir(mode=0o711)
+        self.command = root.command(f"cd {said['WorkingDirectory']} && exec {said['ExecStart']}", said.get("User", "root"))
+        self.log = root.path / f"{unit}.log"
+        self.process = None
+
+    def start(self):
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(120)
+
+
+def setUpModule():
+    global FOLDER, DEB, OLD_DEB, TAR, WHEEL
+    FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="winnow-packages-"))
+    unittest.addModuleCleanup(shutil.rmtree, FOLDER, ignore_errors=True)
+    os.chmod(FOLDER, 0o755)
+    begin = time.monotonic()
+    made = subprocess.run([ROOT / "scripts/package.sh", "--build", clean_root.BUILD, "--out", FOLDER], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout.split()
+    DEB, TAR, WHEEL = (pathlib.Path(path) for path in made)
+    print(f"packages: {time.monotonic() - begin:.1f} s,", ", ".join(f"{p.name} {p.stat().st_size >> 20} MiB" for p in (DEB, TAR, WHEEL)))
+    # The same programs under an older version.
+    tree = FOLDER / "older"
+    subprocess.run(["dpkg-deb", "-R", DEB, tree], check=True)
+    control = tree / "DEBIAN/control"
+    control.write_text(re.sub(r"^Version: .*$", f"Version: {OLDER}", control.read_text(), flags=re.M))
+    OLD_DEB = FOLDER / "older.deb"
+    subprocess.run(["dpkg-deb", "-Znone", "-b", tree, OLD_DEB], check=True, stdout=subprocess.DEVNULL)
+
+
+class Packages(unittest.TestCase):
+    def setUp(self):
+        self.root = clean_root.Root(FOLDER / self._testMethodName)
+        self.addCleanup(self.root.close)
+        self.services = []
+        self.addCleanup(lambda: [service.stop() for service in reversed(self.services)])
+
+    def service(self, unit, instance=""):
+        service = Service(self.root, unit, instance)
+        self.services.append(service)
+        service.start()
+        return service
+
+    def winnow(self, command, ok=True):
+        return self.root.run(f"winnow {command}", ok, WINNOW_TOKEN_FILE="/root/token", WINNOW_SERVER="127.0.0.1:7070")
+
+    def token(self, server, role, file):
+        wait_until(lambda: server.process.poll() is not None or self.root.exists("/var/lib/winnow/winnow.db.d/server.sock"),
+                   "the server listens")
+        self.assertIsNone(server.process.poll(), server.log.read_text())
+        self.root.run(f"umask 077; winnow --server {SOCKET} token create --role {role} >{file}")
+
+    def epochs(self):
+        """Of the long job, each as often as it was reported; empty if there is none yet."""
+        said = self.winnow("metrics long --output json", ok=False)
+        return [int(point["resource"]) for point in json.loads(said)["points"]] if said else []
+
+    def asked_of_systemd(self):
+        log = self.root.path / "systemctl.log"
+        said = log.read_text() if log.exists() else ""
+        log.unlink(missing_ok=True)
+        return said
+
+    def test_the_debian_package_is_installed_upgraded_removed_and_purged(self):
+        root = self.root
+        shutil.copy(OLD_DEB, root.path / "older.deb")
+        shutil.copy(DEB, root.path / "winnow.deb")
+        try:
+            root.run("apt-get update -qq", network="host", **PROXIES)
+            root.run("DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends /older.deb", network="host",
+                     **PROXIES)
+        except AssertionError as error:
+            if "exit code 100" in str(error) and "Failed to fetch" in str(error):
+                self.skipTest(f"no mirror: {error}")
+            raise
+        self.check_what_is_installed()
+
+        # The services run, and the quickstart's job is tuned.
+        server = self.service("winnow-server.service")
+        self.token(server, "worker", "/etc/winnow/worker.token")
+        self.token(server, "submitter", "/root/token")
+        worker = self.service("winnow-worker@.service", "1")
+        examples = root.path / "srv/examples"
+        shutil.copytree(ROOT / "examples", examples, ignore=shutil.ignore_patterns("data"))
+        subprocess.run([ROOT / "scripts/get-data.sh", examples / "data"], check=True, capture_output=True)
+        said = self.winnow("submit /srv/examples/direct-marketing.json --watch")
+        self.assertIn("direct-marketing COMPLETED: All 30 trials have ended.", said)
+
+        # Upgraded while a trial runs: the services are restarted, and the trial goes on from its checkpoint.
+        (root.path / "srv/train.sh").write_text(TRAINER)
+        (root.path / "srv/long.json").write_text(json.dumps(LONG))
+        self.winnow("submit /srv/long.json")
+        wait_until(lambda: len(self.epochs()) >= 5, "the long trial has begun")
+        (root.path / "run/systemd/system").mkdir(parents=True)
+        stand_in = root.path / "usr/bin/systemctl"
+        stand_in.write_text(SYSTEMCTL)
+        stand_in.chmod(0o755)
+        root.run("dpkg -i /winnow.deb")
+        self.assertEqual(root.run("winnow --version"), f"winnow {VERSION}\n")
+        asked = self.asked_of_systemd()
+        for unit in ("winnow-server.service", "winnow-worker@1.service"):
+            self.assertRegex(asked, f"try-restart {unit}")
+        self.assertIsNone(server.process.poll(), "the upgrade itself stops nothing")
+        for service in (server, worker):
+            before = max(self.epochs())
+            service.stop()
+            service.start()
+            wait_until(lambda: (found := self.epochs()) and max(found) > before, "the trial goes on")
+        (root.path / "tmp/finish").touch()
+        self.assertIn("long COMPLETED", self.winnow("watch long"))
+        epochs = self.epochs()
+        self.assertEqual(sorted(epochs), list(range(1, max(epochs) + 1)), "each epoch is there once: none was lost")
+
+        # Removed: state and configuration stay. Purged: nothing does.
+        root.run("dpkg -r winnow")
+        self.assertRegex(self.asked_of_systemd(), "stop winnow-server.service")
+        for service in (worker, server):
+            service.stop()
+        self.assertFalse(root.exists("/usr/bin/winnow-server"))
+        for path in ("/var/lib/winnow/winnow.db", "/etc/winnow/server.toml", "/etc/winnow/worker.token"):
+            self.assertTrue(root.exists(path), path)
+        root.run("dpkg -P winnow")
+        for path in ("/var/lib/winnow", "/var/lib/winnow-worker", "/etc/winnow"):
+            self.assertFalse(root.exists(path), path)
+
+    def check_what_is_installed(self):
+        root = self.root
+        self.assertEqual(root.run("dpkg-query -W -f '${Status} ${Version}' winnow"), f"install ok installed {OLDER}")
+        self.assertEqual(root.run("stat -c '%U %a' /var/lib/winnow").strip(), "winnow 700")
+        self.assertEqual(root.run("dpkg-query -W -f '${Conffiles}' winnow | awk '{print $1}'").split(),
+                         ["/etc/winnow/server.toml", "/etc/winnow/worker.toml"])
+        for path in ("bash-completion/completions/winnow", "zsh/vendor-completions/_winnow", "fish/vendor_completions.d/winnow.fish",
+                     "doc/winnow/copyright", "doc/winnow/examples/mnist.json"):
+            # dpkg of a minimal root may leave documentation out
+            self.assertIn(f"/usr/share/{path}", root.run("dpkg -L winnow"))
+        for program in ("winnow", "winnow-server", "winnow-worker", "winnow-gbdt", "winnow-mlp"):
+            self.assertEqual(root.run(f"{program} --version").split(), [program, VERSION])
+        linked = root.run("for p in /usr/bin/winnow*; do ldd $p 2>/dev/null; done")
+        self.assertNotIn("not found", linked)
+
+    def test_the_wheel_is_the_whole_installation(self):
+        done = subprocess.run(["/usr/bin/python3", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--root",
+                               self.root.path, "--prefix", "/usr", "--root-user-action=ignore", WHEEL],
+                              capture_output=True, text=True, check=False)
+        if "No module named pip" in done.stderr:
+            self.skipTest("Debian's python3-pip is not installed")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for processes in (1, 4):
+            (self.root.path / "tune.py").write_text(TUNE.replace("JOBS", str(processes)))
+            begin = time.monotonic()
+            trials, good, inside = self.root.run("cd /tmp && python3 /tune.py").split()
+            wall = time.monotonic() - begin
+            print(f"six lines with {processes} processes: {wall:.2f} s, of which {float(inside):.2f} s from the import on")
+            self.assertEqual((trials, good), ("30", "True"))
+        self.assertEqual(self.root.run("/usr/local/bin/winnow --version"), f"winnow {VERSION}\n")
+
+    def test_the_archive_runs_where_it_is_unpacked(self):
+        folder = FOLDER / "unpacked"
+        folder.mkdir()
+        subprocess.run(["tar", "--zstd", "-xf", TAR, "-C", folder], check=True)
+        (tree,) = folder.iterdir()
+        for path in ("bin/winnow-mpirun", "lib/systemd/system/winnow-worker@.service", "etc/winnow/server.toml",
+                     "share/man/man1/winnow-submit.1", "share/doc/winnow/LICENSE"):
+            self.assertTrue((tree / path).exists(), path)
+        self.assertEqual(subprocess.run([tree / "bin/winnow", "--version"], capture_output=True, text=True, check=True).stdout,
+                         f"winnow {VERSION}\n")
+        # The quickstart takes what is installed instead of building.
+        environment = {**os.environ, "PATH": f"{tree}/bin:{os.environ['PATH']}", "WINNOW_QUICKSTART_DIR": str(FOLDER / "quickstart"),
+                       "WINNOW_LISTEN": "127.0.0.1:0", "WINNOW_HTTP": "127.0.0.1:0"}
+        quickstart = [ROOT / "scripts/quickstart.sh"]
+        self.addCleanup(subprocess.run, [*quickstart, "--stop"], env=environment, check=True, stdout=subprocess.DEVNULL)
+        said = subprocess.run(quickstart, env=environment, check=True, capture_output=True, text=True, timeout=240).stdout
+        self.assertIn(f"with the Winnow that is installed in {tree}/bin", said)
+        self.assertIn("build: nothing to do", said)
+        self.assertIn("direct-marketing COMPLETED: All 30 trials have ended.", said)
+
+
+if __name__ == "__main__":
+    clean_root.enter_namespace()
+    program = unittest.main(exit=False, verbosity=2)
+    if program.result.wasSuccessful() and program.result.testsRun == len(program.result.skipped):
+        sys.exit(clean_root.SKIPPED)
+    sys.exit(0 if program.result.wasSuccessful() else 1)

@@ -1,0 +1,103 @@
+#include "worker/data/aws_access.h"
+
+#include <fstream>
+
+#include "base/status_text.h"
+#include "tests/catch.h"
+#include "tests/support/temp_folder.h"
+#include "worker/data/aws_files.h"
+#include "worker/data/remote_object.h"
+
+namespace winnow {
+namespace {
+
+using Catch::Matchers::Contains;
+
+// A home directory with both files.
+struct AwsHome {
+  AwsHome() {
+    std::filesystem::create_directory(folder.path() / ".aws");
+    std::ofstream(folder.path() / ".aws/credentials")
+        << "[default]\naws_access_key_id = DEFAULT\naws_secret_access_key = default-secret\n"
+           "[team]\naws_access_key_id=TEAM\naws_secret_access_key=team-secret\naws_session_token=team-token\n"
+           "[half]\naws_access_key_id=HALF\n";
+    std::ofstream(folder.path() / ".aws/config")
+        << "[default]\nregion = eu-west-1\n[profile team]\nregion = eu-central-1 # near\n"
+           "endpoint_url = http://storage:9000\ns3 =\n  region = nested\n";
+  }
+  Variables Worker(Variables more = {}) const {
+    more["HOME"] = folder.path();
+    return more;
+  }
+  TempFolder folder;
+};
+
+TEST_CASE("files of AWS are read with comments, blanks and nested settings") {
+  const AwsSections sections = ParseAwsFile(
+      "\xEF\xBB\xBF# a comment\nkey = outside\n[ one ]\r\na = 1 ; not this\n  nested = 2\nb=#3\na = "
+      "4\n[two\nc=5\n[three]\n=x\n");
+  CHECK(sections == AwsSections{{"one", {{"a", "4"}, {"b", "#3"}}}, {"three", {}}});
+}
+
+TEST_CASE("a job's keys come before the worker's, and the worker's variables before its files") {
+  const AwsHome home;
+  CHECK(FindAwsAccess("", {}, home.Worker())->credentials.id == "DEFAULT");
+  CHECK(FindAwsAccess("", {}, home.Worker())->region == "eu-west-1");
+  const Variables worker = home.Worker({{"AWS_ACCESS_KEY_ID", "WORKER"},
+                                        {"AWS_SECRET_ACCESS_KEY", "worker-secret"},
+                                        {"AWS_SESSION_TOKEN", "worker-token"},
+                                        {"AWS_REGION", "us-west-2"}});
+  CHECK(FindAwsAccess("", {}, worker)->credentials.token == "worker-token");
+  const auto own = FindAwsAccess(
+      "http://other:1/", {{"AWS_ACCESS_KEY_ID", "JOB"}, {"AWS_SECRET_ACCESS_KEY", "job-secret"}}, worker);
+  CHECK(own->credentials.id == "JOB");
+  CHECK(own->credentials.token.empty());  // a pair of keys and another's token fit nowhere
+  CHECK(own->region == "us-west-2");
+  CHECK(own->endpoint == "http://other:1");
+  const auto team = FindAwsAccess("", {{"AWS_PROFILE", "team"}}, home.Worker());
+  CHECK(team->credentials.token == "team-token");
+  CHECK(team->region == "eu-central-1");
+  CHECK(team->endpoint == "http://storage:9000");
+}
+
+TEST_CASE("missing halves and profiles are told, and no secret is") {
+  const AwsHome home;
+  const auto why = [&](const Variables& job, const Variables& worker) {
+    return MessageOf(FindAwsAccess("", job, worker).status());
+  };
+  CHECK_THAT(why({{"AWS_PROFILE", "none"}}, home.Worker()),
+             Contains("the profile none") && Contains(".aws/config"));
+  CHECK_THAT(why({{"AWS_PROFILE", "half"}}, home.Worker()), Contains("only one of"));
+  CHECK_THAT(why({{"AWS_SECRET_ACCESS_KEY", "job-secret"}}, home.Worker()),
+             Contains("AWS_ACCESS_KEY_ID is not set") && !Contains("job-secret"));
+  // A job cannot make the worker read a file for it.
+  const auto open = FindAwsAccess("", {{"HOME", home.folder.path()}, {"AWS_CONFIG_FILE", "/etc/x"}}, {});
+  CHECK(open->credentials.id.empty());
+  CHECK(open->region == "us-east-1");
+}
+
+TEST_CASE("objects have the address that a signature requires") {
+  AwsAccess access;
+  access.region = "eu-west-1";
+  CHECK(AwsUrl(access, "bucket", "day=1/a b+é.csv") ==
+        "https://bucket.s3.eu-west-1.amazonaws.com/day%3D1/a%20b%2B%C3%A9.csv");
+  CHECK(AwsUrl(access, "my.bucket", "x") == "https://s3.eu-west-1.amazonaws.com/my.bucket/x");
+  access.endpoint = "http://storage:9000";
+  CHECK(AwsUrl(access, "bucket", "x") == "http://storage:9000/bucket/x");
+  access.endpoint = "http://{bucket}.storage";
+  CHECK(AwsUrl(access, "bucket", "x") == "http://bucket.storage/x");
+}
+
+TEST_CASE("a listing is read page by page, with its encoded keys") {
+  const auto page = ParseListing(
+      "<?xml version=\"1.0\"?><ListBucketResult xmlns=\"x\"><IsTruncated>true</IsTruncated>"
+      "<Contents><Key>a%2Fb+c%2B</Key><Size>1</Size></Contents><Contents><Key>d&amp;e</Key></Contents>"
+      "<NextContinuationToken>t/+=</NextContinuationToken></ListBucketResult>");
+  CHECK(page->keys == std::vector<std::string>{"a/b c+", "d&e"});
+  CHECK(page->next == "t/+=");
+  CHECK_FALSE(ParseListing("<html>hello</html>").ok());
+  CHECK_FALSE(ParseListing("<ListBucketResult><Contents><Key>cut").ok());
+}
+
+}  // namespace
+}  // namespace winnow

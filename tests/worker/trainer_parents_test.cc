@@ -1,0 +1,218 @@
+// Programs that are forked from a parent: a Python program under winnow_trainer.serve, under ProcessTrainers.
+
+#include "worker/trainer_parents.h"
+
+#include <signal.h>
+
+#include <fstream>
+#include <functional>
+#include <iterator>
+
+#include "checkout.h"
+#include "tests/catch.h"
+#include "tests/support/temp_folder.h"
+#include "tests/worker/fake_server.h"
+#include "worker/host/process_tree.h"
+#include "worker/process_trainers.h"
+
+namespace winnow {
+namespace {
+
+// Prints what it is, and what it has been given.
+constexpr char kServed[] = R"(
+import os, sys
+print("imports", flush=True)
+import winnow_trainer as winnow
+imported = os.getpid()
+def main():
+    print("pid=%d forked=%d rate=%s own=%s" % (os.getpid(), imported != os.getpid(), sys.argv[-1],
+          os.environ["WINNOW_TRIAL"]), flush=True)
+    for level in range(int(os.environ["WINNOW_RESOURCE_TO"])): print("loss=%d" % level, flush=True)
+    sys.exit(int(os.environ.get("CODE", "0")))
+winnow.serve(main)
+)";
+
+struct Trained {
+  v1::Outcome outcome;
+  std::string out;
+  bool ended = false;
+
+  bool was_forked() const { return out.find("forked=1") != std::string::npos; }
+  int process() const { return std::stoi(out.substr(out.find("pid=") + 4)); }
+};
+
+class ForkingHost {
+ public:
+  explicit ForkingHost(WarmLimits limits = {4})
+      : trainers_(&loop_, Place(), {29500, 100}, nullptr, nullptr, limits) {
+    std::ofstream(folder_ / "train.py") << kServed;
+  }
+
+  v1::Assignment TrialOf(int64_t trial, const std::string& code = "0") const {
+    v1::Assignment assignment =
+        MakeAssignment("job." + std::to_string(trial),
+                       {"/usr/bin/python3", "-B", (folder_ / "train.py").string(), std::to_string(trial)});
+    assignment.set_trial(trial);
+    assignment.set_resource_to(2);
+    assignment.set_warm(v1::TrainerSpec::FORK);
+    (*assignment.mutable_environment())["CODE"] = code;
+    return assignment;
+  }
+
+  Trained Run(const v1::Assignment& assignment) {
+    Trained trained;
+    std::unique_ptr<RankRun> run;
+    trainers_.Prepare(assignment, [&](const absl::StatusOr<Trainers::Prepared>& prepared) {
+      REQUIRE(prepared.ok());
+      auto started =
+          trainers_.Start(assignment, {[](const v1::Report&) {},
+                                       [&trained](v1::GetLogsRequest::Stream, int64_t, std::string_view data,
+                                                  bool) { trained.out += data; },
+                                       [&trained](v1::Outcome outcome) {
+                                         trained.outcome = std::move(outcome);
+                                         trained.ended = true;
+                                       }});
+      REQUIRE(started.ok());
+      run = *std::move(started);
+    });
+    REQUIRE(Await([&trained] { return trained.ended; }));
+    const bool forked = trained.was_forked();
+    CHECK(trained.outcome.part_start() == (forked ? v1::FORKED : v1::NEW_PROCESS));
+    CHECK((trained.out.find("imports") == std::string::npos) == forked);
+    const std::string number = std::to_string(assignment.trial());
+    CHECK(trained.out.find("rate=" + number + " own=" + number) != std::string::npos);
+    return trained;
+  }
+
+  // Trains one trial after the other until one is forked. Their numbers begin at `first`.
+  Trained RunUntilForked(int64_t first) {
+    for (int64_t trial = first; trial < first + 200; ++trial) {
+      Trained trained = Run(TrialOf(trial));
+      REQUIRE(trained.outcome.kind() == v1::Outcome::FINISHED);
+      if (trained.was_forked()) return trained;
+    }
+    FAIL("none is forked");
+    return {};
+  }
+
+  // Runs the loop until the condition holds; false: it does not within 20 s.
+  bool Await(const std::function<bool()>& condition) {
+    const auto end = EventLoop::Clock::now() + std::chrono::seconds(20);
+    while (!condition() && EventLoop::Clock::now() < end) {
+      const EventLoop::Id look = loop_.After(std::chrono::milliseconds(2), [this] { loop_.Quit(); });
+      loop_.Run();
+      loop_.Cancel(look);
+    }
+    return condition();
+  }
+
+  // The parent among this process's children; 0: none.
+  static pid_t Parent() {
+    for (const auto& [pid, line] : AllProcesses()) {
+      if (line.parent != getpid()) continue;
+      std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
+      const std::string environment{std::istreambuf_iterator<char>(file), {}};
+      if (environment.find("WINNOW_ASSIGNMENT=job.parent-") != std::string::npos && line.state != 'Z')
+        return pid;
+    }
+    return 0;
+  }
+
+  ProcessTrainers& trainers() { return trainers_; }
+
+ private:
+  TrainerPlace Place() const {
+    TrainerPlace place{
+        folder_ / "work", folder_ / "shared", WINNOW_BIN_DIR, "127.0.0.1", {"PATH=/usr/bin:/bin"}};
+    place.python = std::string(WINNOW_SOURCE_DIR) + "/worker";
+    return place;
+  }
+
+  TempFolder folder_;
+  EventLoop loop_;
+  ProcessTrainers trainers_;
+};
+
+}  // namespace
+
+TEST_CASE("Parents: after the first trials the others are forked, as processes of their own", "[worker]") {
+  ForkingHost host;
+  CHECK_FALSE(host.Run(host.TrialOf(1)).was_forked());
+  const Trained forked = host.RunUntilForked(2);
+  CHECK(forked.process() != ForkingHost::Parent());
+  const Trained failed = host.Run(host.TrialOf(900, "3"));
+  CHECK(failed.was_forked());
+  CHECK(failed.outcome.kind() == v1::Outcome::FAILED);
+  CHECK(failed.outcome.exit_code() == 3);
+  CHECK(host.Run(host.TrialOf(901)).was_forked());
+
+  v1::WaitingTrainer parent;
+  parent.set_job_id(host.TrialOf(1).job_id());
+  const pid_t pid = ForkingHost::Parent();
+  REQUIRE(pid > 0);
+  host.trainers().LetGo(parent);
+  CHECK(kill(pid, 0) != 0);
+  CHECK_FALSE(host.Run(host.TrialOf(902)).was_forked());
+}
+
+TEST_CASE("Parents: one that is killed or stopped costs a start and no failure", "[worker]") {
+  ForkingHost host;
+  host.RunUntilForked(1);
+  const pid_t pid = ForkingHost::Parent();
+  REQUIRE(pid > 0);
+  SECTION("killed") { kill(pid, SIGKILL); }
+  SECTION("stopped") {
+    kill(pid, SIGSTOP);
+    REQUIRE(host.Await([pid] { return ReadProcess(pid)->state == 'T'; }));
+  }
+  const Trained next = host.Run(host.TrialOf(900));
+  CHECK_FALSE(next.was_forked());
+  CHECK(next.outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(host.Await([pid] { return kill(pid, 0) != 0; }));
+  host.RunUntilForked(901);
+}
+
+TEST_CASE("Parents: what a fork cannot be trained by starts a process", "[worker]") {
+  ForkingHost host;
+  host.RunUntilForked(1);
+  v1::Assignment other = host.TrialOf(900);
+  SECTION("the job says no") { other.set_warm(v1::TrainerSpec::PROCESS); }
+  SECTION("several ranks") { other.set_world_size(2); }
+  SECTION("another limit") { other.set_memory_gib(8); }
+  SECTION("another job") { other.set_job_id("other"); }
+  SECTION("another folder") { other.set_working_directory("/usr"); }
+  CHECK_FALSE(host.Run(other).was_forked());
+}
+
+TEST_CASE("Parents: a program within another is not forked", "[worker]") {
+  ForkingHost host;
+  bool had_parent = false;
+  for (int64_t trial = 1; trial <= 200 && !(had_parent && ForkingHost::Parent() == 0); ++trial) {
+    had_parent = had_parent || ForkingHost::Parent() != 0;
+    v1::Assignment assignment = host.TrialOf(trial);
+    const std::string line =
+        assignment.command(0) + " -B " + assignment.command(2) + " " + assignment.command(3);
+    assignment.clear_command();
+    for (const std::string& word : {std::string("/bin/sh"), std::string("-c"), line})
+      assignment.add_command(word);
+    CHECK_FALSE(host.Run(assignment).was_forked());
+  }
+  CHECK(had_parent);
+  CHECK(ForkingHost::Parent() == 0);
+}
+
+TEST_CASE("Parents: none outlives its worker, or is there without places for programs that wait",
+          "[worker]") {
+  pid_t pid = 0;
+  {
+    ForkingHost host;
+    host.RunUntilForked(1);
+    pid = ForkingHost::Parent();
+  }
+  CHECK(kill(pid, 0) != 0);
+  ForkingHost none({0});
+  for (int64_t trial = 1; trial <= 3; ++trial) CHECK_FALSE(none.Run(none.TrialOf(trial)).was_forked());
+  CHECK(ForkingHost::Parent() == 0);
+}
+
+}  // namespace winnow

@@ -1,0 +1,208 @@
+#include "trainers/common/fork_server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace winnow {
+namespace {
+
+constexpr const char* kParentVariable = "WINNOW_PARENT_FD";
+constexpr const char* kControlOfChild = "WINNOW_CONTROL_FD";
+constexpr const char* kAssignmentVariable = "WINNOW_ASSIGNMENT";
+constexpr std::string_view kControlEntry = "WINNOW_CONTROL_FD=";
+constexpr int kChildFailed = 126;
+
+// The plan, standard output, standard error, the control socket.
+using RequestFiles = std::array<int, 4>;
+
+std::optional<int> WholeNumberOf(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || number < 0)
+    return std::nullopt;
+  return number;
+}
+
+// The socket that the variable names; -1: none.
+int SocketOf(const char* variable) {
+  const char* const text = getenv(variable);
+  const std::optional<int> number = text == nullptr ? std::nullopt : WholeNumberOf(text);
+  struct stat about {};
+  return number && fstat(*number, &about) == 0 && S_ISSOCK(about.st_mode) ? *number : -1;
+}
+
+bool SendText(int socket, std::string_view text) {
+  return send(socket, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
+}
+
+// Waits for a request. Absent: there will be none.
+std::optional<RequestFiles> ReadRequest(int socket) {
+  RequestFiles files;
+  std::array<char, 64> text;
+  iovec bytes{text.data(), text.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof files)> space{};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = space.data();
+  message.msg_controllen = space.size();
+  // a signal ends it too
+  if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) <= 0) return std::nullopt;
+  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof files))
+    return std::nullopt;
+  memcpy(files.data(), CMSG_DATA(header), sizeof files);
+  return files;
+}
+
+struct ChildPlanText {
+  pid_t worker = 0;
+  std::string directory;
+  std::vector<std::string> command, environment;
+};
+
+// Texts that end with NUL: the worker's process, the directory, the number of words of the command, the
+// words, the environment.
+std::optional<ChildPlanText> ReadPlan(int file) {
+  std::string text;
+  std::array<char, 16 << 10> buffer;
+  for (ssize_t got; (got = read(file, buffer.data(), buffer.size())) != 0;) {
+    if (got < 0) return std::nullopt;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  std::vector<std::string> fields;
+  for (std::size_t begin = 0, end; (end = text.find('\0', begin)) != std::string::npos; begin = end + 1)
+    fields.push_back(text.substr(begin, end - begin));
+  if (fields.size() < 3) return std::nullopt;
+  const std::optional<int> worker = WholeNumberOf(fields[0]), words = WholeNumberOf(fields[2]);
+  if (!worker || !words || static_cast<std::size_t>(*words) > fields.size() - 3) return std::nullopt;
+  const auto end_of_command = fields.begin() + 3 + *words;
+  return ChildPlanText{
+      *worker, fields[1], {fields.begin() + 3, end_of_command}, {end_of_command, fields.end()}};
+}
+
+// The environment that the system shows is the one of the parent's start. The worker finds the processes of
+// an assignment by this entry, so it is written over, in place.
+bool WriteMark(const std::vector<std::string>& environment) {
+  const std::string name = std::string(kAssignmentVariable) + "=";
+  const auto mark = std::find_if(environment.begin(), environment.end(),
+                                 [&name](const std::string& entry) { return entry.starts_with(name); });
+  char* const shown = getenv(kAssignmentVariable);
+  if (mark == environment.end() || shown == nullptr) return false;
+  const std::string_view value = std::string_view(*mark).substr(name.size());
+  if (value.size() > strlen(shown)) return false;
+  memcpy(shown, value.data(), value.size());
+  shown[value.size()] = '\0';
+  return true;
+}
+
+// Whether this program, as it was started, is the command: with arguments, or started by another program, it
+// may be only a part of it.
+bool IsCommand(const std::vector<std::string>& command) {
+  if (command.size() != 1) return false;
+  const std::string_view name = command[0];
+  return name.substr(name.rfind('/') + 1) == program_invocation_short_name;
+}
+
+// Becomes the process that the plan describes. False: it cannot.
+bool BecomeChild(const RequestFiles& files) {
+  const auto& [plan_file, output, error, control] = files;
+  std::optional<ChildPlanText> plan = ReadPlan(plan_file);
+  if (!plan) return false;
+  if (!IsCommand(plan->command) || !WriteMark(plan->environment)) {
+    SendText(control, "refused its command is not this program alone\n");
+    return false;
+  }
+  if (!plan->directory.empty() && chdir(plan->directory.c_str()) != 0) return false;
+  if (dup2(output, STDOUT_FILENO) < 0 || dup2(error, STDERR_FILENO) < 0) return false;
+  const int kept = fcntl(control, F_DUPFD, 3);
+  for (const int file : files) close(file);
+  setsid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (kept < 0 || getppid() != plan->worker || !SendText(kept, "forked\n")) return false;
+  // the worker sets the limits meanwhile
+  std::array<char, 3> order;
+  if (recv(kept, order.data(), order.size(), MSG_WAITALL) != static_cast<ssize_t>(order.size())) return false;
+  bool may_wait = false;
+  static std::vector<std::string> entries;
+  static std::vector<char*> pointers;
+  entries = std::move(plan->environment);
+  for (std::string& entry : entries) {
+    if (entry.starts_with(kControlEntry)) {
+      entry = std::string(kControlEntry) + std::to_string(kept);
+      may_wait = true;
+    }
+    pointers.push_back(entry.data());
+  }
+  pointers.push_back(nullptr);
+  environ = pointers.data();
+  if (!may_wait) close(kept);
+  return true;
+}
+
+// Forks a process whose parent is the worker: a child whose own child is left to the nearest subreaper. True:
+// in that process. `socket` is the parent's.
+bool Fork(const RequestFiles& files, int socket) {
+  int left[2];  // written when the child between is gone
+  if (pipe2(left, O_CLOEXEC) != 0) return false;
+  const pid_t between = fork();
+  if (between == 0) {
+    const pid_t child = fork();
+    if (child != 0) _exit(0);
+    close(left[1]);
+    char byte;
+    const bool is_left = read(left[0], &byte, 1) == 1;
+    close(left[0]);
+    close(socket);
+    if (!is_left || !BecomeChild(files)) _exit(kChildFailed);
+    return true;
+  }
+  if (between > 0) {
+    while (waitpid(between, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    (void)!write(left[1], "", 1);
+  }
+  for (const int end : left) close(end);
+  return false;
+}
+
+}  // namespace
+
+std::optional<int> ServeForks(const std::function<void()>& prepare) {
+  const int socket = SocketOf(kParentVariable);
+  if (socket < 0) {
+    if (const int control = SocketOf(kControlOfChild); control >= 0) SendText(control, "forks\n");
+    return std::nullopt;
+  }
+  fcntl(socket, F_SETFD, FD_CLOEXEC);
+  prepare();
+  if (!SendText(socket, "ready")) return 0;
+  while (const std::optional<RequestFiles> files = ReadRequest(socket)) {
+    if (Fork(*files, socket)) return std::nullopt;
+    for (const int file : *files) close(file);
+  }
+  return 0;
+}
+
+const char* OwnEnvironmentValue(const char* name) { return getenv(name); }
+
+const char* EnvironmentOfParent(const char* name) {
+  return getenv(std::string_view(name) == "SM_HPS" ? "WINNOW_PARENT_HPS" : name);
+}
+
+}  // namespace winnow

@@ -1,0 +1,163 @@
+#include "worker/data/aws_access.h"
+
+#include <fcntl.h>
+
+#include <cctype>
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "artifact/files.h"
+#include "base/status_text.h"
+#include "fmt/format.h"
+#include "worker/data/aws_files.h"
+
+namespace winnow {
+namespace {
+
+constexpr int64_t kMostFileBytes = 1 << 20;
+
+std::string ValueIn(const Variables& variables, const std::string& name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? "" : found->second;
+}
+
+// The first value that is not empty: of the job, then of the worker.
+std::string FirstOf(const Variables& job, const Variables& worker, std::initializer_list<const char*> names) {
+  for (const Variables* variables : {&job, &worker}) {
+    for (const char* name : names) {
+      if (std::string value = ValueIn(*variables, name); !value.empty()) return value;
+    }
+  }
+  return "";
+}
+
+struct AwsFile {
+  std::string path;
+  AwsSections sections;
+};
+
+AwsFile ReadAwsFile(const Variables& worker, const char* variable, const char* name) {
+  AwsFile file;
+  file.path = ValueIn(worker, variable);
+  if (file.path.empty()) {
+    const std::string home = ValueIn(worker, "HOME");
+    if (home.empty()) return file;
+    file.path = home + "/.aws/" + name;
+  }
+  const absl::StatusOr<OpenFile> open = OpenFile::Open(file.path, O_RDONLY);
+  if (!open.ok()) return file;
+  if (const absl::StatusOr<std::string> text = open->ReadAt(0, kMostFileBytes); text.ok())
+    file.sections = ParseAwsFile(*text);
+  return file;
+}
+
+const std::map<std::string, std::string>* SectionOf(const AwsFile& file, const std::string& name) {
+  const auto found = file.sections.find(name);
+  return found == file.sections.end() ? nullptr : &found->second;
+}
+
+absl::StatusOr<std::optional<AwsCredentials>> FromVariables(const Variables& variables,
+                                                            const std::string& whose) {
+  AwsCredentials found{ValueIn(variables, "AWS_ACCESS_KEY_ID"), ValueIn(variables, "AWS_SECRET_ACCESS_KEY"),
+                       ValueIn(variables, "AWS_SESSION_TOKEN"), "from " + whose + " AWS_ACCESS_KEY_ID"};
+  if (found.id.empty() && found.secret.empty()) return std::optional<AwsCredentials>();
+  if (found.id.empty() || found.secret.empty()) {
+    return absl::FailedPreconditionError(
+        fmt::format("{} is not set, but {} is; expected both",
+                    found.id.empty() ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY",
+                    found.id.empty() ? "AWS_SECRET_ACCESS_KEY" : "AWS_ACCESS_KEY_ID"));
+  }
+  return std::optional<AwsCredentials>(found);
+}
+
+}  // namespace
+
+absl::StatusOr<AwsAccess> FindAwsAccess(const std::string& endpoint, const Variables& job,
+                                        const Variables& worker) {
+  AwsAccess access;
+  const AwsFile credentials = ReadAwsFile(worker, "AWS_SHARED_CREDENTIALS_FILE", "credentials");
+  const AwsFile config = ReadAwsFile(worker, "AWS_CONFIG_FILE", "config");
+  const std::string named = FirstOf(job, worker, {"AWS_PROFILE", "AWS_DEFAULT_PROFILE"});
+  const std::string profile = named.empty() ? "default" : named;
+  const auto* in_credentials = SectionOf(credentials, profile);
+  const auto* in_config = SectionOf(config, profile == "default" ? profile : "profile " + profile);
+  const auto of_profile = [&](const char* key) -> std::string {
+    for (const auto* section : {in_credentials, in_config}) {
+      if (section == nullptr) continue;
+      if (const auto found = section->find(key); found != section->end() && !found->second.empty())
+        return found->second;
+    }
+    return "";
+  };
+
+  auto given = FromVariables(job, "the job's");
+  // A job that names a profile means its keys, not those in the worker's environment.
+  if (given.ok() && !given->has_value() && ValueIn(job, "AWS_PROFILE").empty())
+    given = FromVariables(worker, "the worker's");
+  if (!given.ok()) return given.status();
+  if (given->has_value()) {
+    access.credentials = **given;
+  } else {
+    if (!named.empty() && in_credentials == nullptr && in_config == nullptr) {
+      return absl::FailedPreconditionError(
+          fmt::format("the profile {} (AWS_PROFILE) is neither in {} nor in {} of the worker", named,
+                      credentials.path, config.path));
+    }
+    access.credentials = {of_profile("aws_access_key_id"), of_profile("aws_secret_access_key"),
+                          of_profile("aws_session_token"),
+                          fmt::format("of profile {} in {}", profile, credentials.path)};
+    if (access.credentials.id.empty() != access.credentials.secret.empty()) {
+      return absl::FailedPreconditionError(
+          fmt::format("profile {} in {} has only one of aws_access_key_id and aws_secret_access_key; "
+                      "expected both",
+                      profile, credentials.path));
+    }
+    if (access.credentials.id.empty()) {
+      access.credentials.origin = fmt::format(
+          "in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the job (trainer.secrets) or the worker, nor "
+          "for profile {} in {}",
+          profile, credentials.path.empty() ? "~/.aws/credentials" : credentials.path);
+    }
+  }
+  access.region = FirstOf(job, worker, {"AWS_REGION", "AWS_DEFAULT_REGION"});
+  if (access.region.empty()) access.region = of_profile("region");
+  if (access.region.empty()) access.region = "us-east-1";
+  access.endpoint =
+      endpoint.empty() ? FirstOf(job, worker, {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"}) : endpoint;
+  if (access.endpoint.empty()) access.endpoint = of_profile("endpoint_url");
+  if (!access.endpoint.empty()) {
+    if (absl::Status status = CheckEndpoint(access.endpoint); !status.ok())
+      return absl::FailedPreconditionError(
+          fmt::format("the endpoint {} {}", ShownUrl(access.endpoint), MessageOf(status)));
+    while (access.endpoint.ends_with('/')) access.endpoint.pop_back();
+  }
+  return access;
+}
+
+std::string AwsEncoded(const std::string& text, bool keep_slash) {
+  std::string encoded;
+  for (const unsigned char c : text) {
+    const bool plain = (c < 0x80 && std::isalnum(c) != 0) || c == '-' || c == '_' || c == '.' || c == '~' ||
+                       (keep_slash && c == '/');
+    encoded += plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
+  }
+  return encoded;
+}
+
+std::string AwsUrl(const AwsAccess& access, const std::string& bucket, const std::string& key) {
+  const std::string path = AwsEncoded(key, true);
+  if (access.endpoint.empty()) {
+    const std::string host = fmt::format("s3.{}.amazonaws.com", access.region);
+    // A certificate's "*" stands for one part of a name.
+    return bucket.find('.') == std::string::npos ? fmt::format("https://{}.{}/{}", bucket, host, path)
+                                                 : fmt::format("https://{}/{}/{}", host, bucket, path);
+  }
+  std::string url = access.endpoint;
+  const size_t at = url.find("{bucket}");
+  if (at == std::string::npos) return fmt::format("{}/{}/{}", url, bucket, path);
+  url.replace(at, std::string("{bucket}").size(), bucket);
+  return fmt::format("{}/{}", url, path);
+}
+
+}  // namespace winnow

@@ -1,0 +1,214 @@
+#include "worker/host/fork_request.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "fmt/format.h"
+#include "worker/host/process_tree.h"
+
+namespace winnow {
+namespace {
+
+using RequestClock = std::chrono::steady_clock;
+
+constexpr std::string_view kForked = "forked";
+constexpr std::string_view kRefused = "refused ";
+constexpr std::string_view kGo = "go\n";
+constexpr std::string_view kFork = "fork";
+constexpr size_t kMostAnswerBytes = 1024;
+
+// Closes a descriptor at the end of its scope.
+class ScopedFd {
+ public:
+  explicit ScopedFd(int fd = -1) : fd_(fd) {}
+  ~ScopedFd() { Close(); }
+  ScopedFd(const ScopedFd&) = delete;
+  ScopedFd& operator=(const ScopedFd&) = delete;
+  int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
+  void Close() {
+    if (fd_ >= 0) close(std::exchange(fd_, -1));
+  }
+  void Reset(int fd) {
+    Close();
+    fd_ = fd;
+  }
+
+ private:
+  int fd_;
+};
+
+absl::Status NoChild(const char* what) {
+  return absl::UnavailableError(fmt::format("{}: {}", what, strerrordesc_np(errno)));
+}
+
+// What the child becomes: texts that end with NUL. The process that it must be a child of, the working
+// directory, the number of words of the command, the words, and the environment.
+std::string PlanText(const ProcessSpec& spec) {
+  std::string text;
+  const auto add = [&text](std::string_view field) {
+    text += field;
+    text += '\0';
+  };
+  add(std::to_string(getpid()));
+  add(spec.working_directory);
+  add(std::to_string(spec.command.size()));
+  for (const std::string& word : spec.command) add(word);
+  for (const std::string& entry : spec.environment) add(entry);
+  return text;
+}
+
+bool WritePlan(const ProcessSpec& spec, ScopedFd* file) {
+  file->Reset(memfd_create("winnow-fork", MFD_CLOEXEC));
+  if (file->get() < 0) return false;
+  const std::string text = PlanText(spec);
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t wrote = write(file->get(), text.data() + done, text.size() - done);
+    if (wrote < 0) return false;
+    done += static_cast<size_t>(wrote);
+  }
+  return lseek(file->get(), 0, SEEK_SET) == 0;
+}
+
+bool OpenStream(ScopedFd* reader, ScopedFd* writer) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  reader->Reset(ends[0]);
+  writer->Reset(ends[1]);
+  return true;
+}
+
+// Sends the request with its descriptors: the plan, standard output, standard error, the control socket.
+bool SendRequest(int parent, const std::array<int, 4>& descriptors) {
+  iovec bytes{const_cast<char*>(kFork.data()), kFork.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof descriptors)> space{};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = space.data();
+  message.msg_controllen = space.size();
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof descriptors);
+  memcpy(CMSG_DATA(header), descriptors.data(), sizeof descriptors);
+  return sendmsg(parent, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(kFork.size());
+}
+
+// The first line on the control socket, and who has written it, as the kernel knows.
+struct Answer {
+  std::string line;
+  ucred writer{};
+};
+
+std::optional<Answer> ReadAnswer(int control, RequestClock::time_point deadline) {
+  Answer answer;
+  while (answer.line.find('\n') == std::string::npos && answer.line.size() < kMostAnswerBytes) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - RequestClock::now()).count();
+    pollfd wait{control, POLLIN, 0};
+    const int ready = poll(&wait, 1, static_cast<int>(std::max<int64_t>(left, 0)));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0) errno = ETIMEDOUT;
+    if (ready <= 0) return std::nullopt;
+    std::array<char, kMostAnswerBytes> buffer;
+    iovec bytes{buffer.data(), buffer.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> space{};
+    msghdr message{};
+    message.msg_iov = &bytes;
+    message.msg_iovlen = 1;
+    message.msg_control = space.data();
+    message.msg_controllen = space.size();
+    const ssize_t got = recvmsg(control, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got == 0) errno = EPIPE;
+    if (got <= 0) return std::nullopt;
+    answer.line.append(buffer.data(), static_cast<size_t>(got));
+    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+         header = CMSG_NXTHDR(&message, header)) {
+      if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_CREDENTIALS)
+        memcpy(&answer.writer, CMSG_DATA(header), sizeof answer.writer);
+    }
+  }
+  answer.line.resize(std::min(answer.line.find('\n'), answer.line.size()));
+  return answer;
+}
+
+// Whether the process is our own child, leads a group of its own, and is none that we watch already.
+bool IsNewChild(pid_t id, const pid_t parent) {
+  siginfo_t info{};
+  return id > 1 && id != parent && getpgid(id) == id &&
+         waitid(P_PID, static_cast<id_t>(id), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+// What the child of ForkAndExec does for itself. Its resource limits are those of its parent.
+bool ApplyLimits(const ChildSetup& setup, pid_t child) {
+  if (setup.group != nullptr) {
+    const std::string text = std::to_string(child);
+    const int file = setup.group->JoinFile();
+    if (file < 0 || write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) return false;
+  }
+  if (!setup.processors.empty()) {
+    cpu_set_t processors;
+    CPU_ZERO(&processors);
+    for (const int processor : setup.processors) CPU_SET(processor, &processors);
+    sched_setaffinity(child, sizeof processors, &processors);
+  }
+  const rlimit data{setup.data_bytes, setup.data_bytes};
+  return setup.data_bytes == 0 || prlimit(child, RLIMIT_DATA, &data, nullptr) == 0;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Process>> ForkChild(EventLoop* loop, const ForkRequest& request,
+                                                   Process::Events events) {
+  const RequestClock::time_point deadline = RequestClock::now() + request.patience;
+  ScopedFd child_control(request.child_control);
+  const std::optional<ProcessLine> parent = ReadProcess(request.parent_id);
+  if (!parent || parent->state == 'T' || parent->state == 't' || parent->state == 'Z')
+    return absl::UnavailableError(parent && parent->state != 'Z' ? "it is stopped" : "it is gone");
+  const int on = 1;
+  ScopedFd plan, out_reader, out_writer, error_reader, error_writer;
+  if (setsockopt(request.control, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0 ||
+      !WritePlan(request.spec, &plan) || !OpenStream(&out_reader, &out_writer) ||
+      !OpenStream(&error_reader, &error_writer))
+    return NoChild("cannot make what a child needs");
+  if (!SendRequest(request.parent, {plan.get(), out_writer.get(), error_writer.get(), child_control.get()}))
+    return NoChild("it takes no request");
+  for (ScopedFd* sent : {&plan, &out_writer, &error_writer, &child_control}) sent->Close();
+  const std::optional<Answer> answer = ReadAnswer(request.control, deadline);
+  if (!answer) return NoChild("no child has come");
+  const pid_t child = answer->writer.pid;
+  if (answer->line.starts_with(kRefused)) {
+    if (child > 1 && kill(child, SIGKILL) == 0) waitpid(child, nullptr, 0);
+    return absl::FailedPreconditionError(answer->line.substr(kRefused.size()));
+  }
+  if (answer->line != kForked || !IsNewChild(child, request.parent_id))
+    return absl::FailedPreconditionError("what it has started is no child of this worker");
+  auto process = Process::Adopt(loop, request.spec, child, out_reader.Release(), error_reader.Release(),
+                                std::move(events));
+  if (!process.ok()) return absl::UnavailableError(process.status().message());
+  if (!ApplyLimits(request.spec.setup, child)) return NoChild("cannot set the limits of its child");
+  if (send(request.control, kGo.data(), kGo.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+      static_cast<ssize_t>(kGo.size()))
+    return NoChild("its child has gone");
+  return process;
+}
+
+}  // namespace winnow
