@@ -1,8 +1,7 @@
-"""Programs that cannot resume and are suspended at rungs: what they train is counted by what they write down themselves;
-none is left when its job has ended or its worker was killed, and no more wait than may."""
+"""Programs that cannot resume and are suspended at rungs: what they train is counted by what they write down themselves, and
+none is left when its job has ended."""
 
 import os
-import signal
 import unittest
 
 import processes
