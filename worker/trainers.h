@@ -47,8 +47,9 @@ class Trainers {
   virtual void TellPreparing(
       std::function<void(const std::string& assignment_id, std::string what)> /*tell*/) {}
   // Prepares the folders of the assignment's process and its initial checkpoint. An error is not the
-  // trainer's fault: UNAVAILABLE if something from the server or the network, or a port, is missing; ABORTED:
-  // the setup of the job's source failed; any other error is this machine's.
+  // trainer's fault: UNAVAILABLE if something from the server or the network, or a port, is missing; a
+  // NotPreparedError (worker/failure_cause.h) if what the job asked for cannot be had; any other error is
+  // this machine's.
   virtual void Prepare(const v1::Assignment& assignment,
                        std::function<void(absl::StatusOr<Prepared>)> done) = 0;
   // The assignment is no longer wanted: that Prepare has no further effect, but its callback may still come.

@@ -81,7 +81,7 @@ Exit AddContext(Session& session, const AddContextOptions& options) {
   context.tls_key = Absolute(options.endpoint.tls_key);
   context.token_file = Absolute(options.endpoint.token_file);
   if (options.token_from_input) std::getline(std::cin, context.token);
-  // Reads the files once, so that a wrong one is told now.
+  // Reads the files once, so that a wrong one is reported now.
   EndpointContext chosen{
       options.name,
       true,

@@ -95,7 +95,7 @@ TEST_CASE("context: its file is the user's alone, and no command prints a token"
   CHECK_THAT(refused.err, Catch::Contains("others may read it; expected: chmod 600 " + FileOf(home)));
 }
 
-TEST_CASE("context: what is wrong is told before anything is kept", "[cli]") {
+TEST_CASE("context: errors are reported before anything is saved", "[cli]") {
   TempFolder home;
   struct Case {
     std::vector<std::string> arguments;

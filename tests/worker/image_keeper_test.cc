@@ -29,7 +29,7 @@ class Engines {
     chmod(file.c_str(), 0755);
   }
 
-  // What so many trials are told.
+  // The results of so many trials.
   std::vector<std::string> Prepare(const v1::ContainerSpec& spec, int trials = 1) {
     std::vector<std::string> told;
     for (int trial = 0; trial < trials; ++trial) {
@@ -122,7 +122,7 @@ TEST_CASE("Images: the first engine that a worker has is used where the job name
   CHECK(engines.Prepare(ImageOf("", "mine:1")) == Texts{"podman 1f2e"});
 }
 
-TEST_CASE("Images: what cannot be had is told with the engine's last words, and tried again later",
+TEST_CASE("Images: an error has the engine's last words, and the next Prepare tries again",
           "[worker]") {
   Engines engines;
   engines.Install("podman",

@@ -14,6 +14,7 @@
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
 #include "tests/worker/program.h"
+#include "worker/host/process_tree.h"
 
 namespace winnow {
 namespace {
@@ -49,6 +50,12 @@ bool EndsSoon(pid_t pid) {
   const bool ended = poll(&wait, 1, 20'000) == 1;
   close(fd);
   return ended;
+}
+
+TEST_CASE("Process tree: a file that cannot be read to its end is empty, and no exception", "[worker]") {
+  // Reading fails after the opening, as it does for a process that ends in between.
+  CHECK(KernelText("/proc").empty());
+  CHECK_FALSE(KernelText("/proc/self/stat").empty());
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace winnow {
 
-// How the records of a text are told apart.
+// How the records of a text are separated.
 struct RecordRules {
   bool quotes = false;   // CSV: a line end in a quoted field ends no record
   bool header = false;   // the first record belongs to every part

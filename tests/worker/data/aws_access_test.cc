@@ -60,7 +60,7 @@ TEST_CASE("a job's keys come before the worker's, and the worker's variables bef
   CHECK(team->endpoint == "http://storage:9000");
 }
 
-TEST_CASE("missing halves and profiles are told, and no secret is") {
+TEST_CASE("errors name missing halves and profiles, and never a secret") {
   const AwsHome home;
   const auto why = [&](const Variables& job, const Variables& worker) {
     return MessageOf(FindAwsAccess("", job, worker).status());
