@@ -22,6 +22,7 @@ test_packages+=(mypy python3-pip python3-setuptools python3-venv python3-wheel p
 test_packages+=(dpkg-dev file patchelf zstd)            # the packages
 test_packages+=(python3-grpcio python3-protobuf)           # the example that speaks gRPC
 test_packages+=(python3-ipykernel python3-nbclient)      # the example notebook
+test_packages+=(slurm-wlm slurmd slurmctld slurm-client munge)  # a cluster on this machine
 test_packages+=(chromium)                                # what looks at the page
 container_packages=(buildah podman runc netavark iptables uidmap mmdebstrap)
 container_packages+=(prometheus)  # promtool, which reads /metrics; not for everybody's machine, since the package starts a service
