@@ -4,8 +4,9 @@
 #   scripts/package-wheel.sh [--with-programs BIN] [--out DIR]
 #
 # --with-programs: the wheel also carries the programs of this folder (build/bin), for this machine's architecture, and
-# their shared libraries, all but those of the C library (needs patchelf). So it runs wherever the C library is as new as
-# this machine's; the libraries' licences are in winnow/licenses. --out: where the wheel is put (default: dist). Prints its path.
+# their shared libraries, all but those of the C library (needs patchelf and binutils). The wheel's platform tag says the
+# version of the C library that these files need, so that pip refuses it where that is older; the libraries' licences are in
+# winnow/licenses. --out: where the wheel is put (default: dist). Prints its path.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -35,14 +36,22 @@ if [ -n "$programs" ]; then
     ldd "$programs/$program" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' >>"$work/libraries"
     patchelf --set-rpath '$ORIGIN/../lib' "$work/winnow/bin/$program"
   done
-  install "$root/worker/winnow-mpirun" "$work/winnow/bin/"
   # The C library and what belongs to it must be the host's.
   sort -u "$work/libraries" | grep -Ev '/(libc|libm|libdl|librt|libpthread|libresolv|libanl)\.so' | while read -r library; do
-    install -m 0755 -s "$library" "$work/winnow/lib/"
-    patchelf --set-rpath '$ORIGIN' "$work/winnow/lib/$(basename "$library")"
-    package=$(dpkg-query -S "*/$(basename "$(readlink -f "$library")")" | head -n 1 | cut -d: -f1)
+    install -m 0755 "$library" "$work/winnow/lib/"
+    readlink -f "$library" >>"$work/files"
+  done
+  patchelf --set-rpath '$ORIGIN' "$work"/winnow/lib/*
+  # dpkg may know a library below /lib although it is below /usr/lib; it finds one of the two.
+  { cat "$work/files"; sed -n 's|^/usr/lib/|/lib/|p' "$work/files"; } | xargs dpkg-query -S 2>/dev/null >"$work/packages" || true
+  [ "$(wc -l <"$work/packages")" -ge "$(wc -l <"$work/files")" ] ||
+    { echo "$0: libraries of no Debian package; expected a package of each, for its licence" >&2; exit 1; }
+  cut -d: -f1 "$work/packages" | sort -u | while read -r package; do
     cp "/usr/share/doc/$package/copyright" "$work/winnow/licenses/$package.txt"
   done
+  glibc=$(objdump -T "$work"/winnow/bin/* "$work"/winnow/lib/* | grep -o 'GLIBC_2\.[0-9]*' | sort -uV | tail -n 1)
+  glibc=${glibc#GLIBC_}
+  install "$root/worker/winnow-mpirun" "$work/winnow/bin/"
   cat >>"$work/pyproject.toml" <<'END'
 
 [project.scripts]
@@ -52,7 +61,7 @@ winnow-worker = "winnow.programs:main"
 winnow-gbdt = "winnow.programs:main"
 winnow-mlp = "winnow.programs:main"
 END
-  tag=(--plat-name "linux_$(uname -m)")
+  tag=(--plat-name "manylinux_${glibc/./_}_$(uname -m)")
 fi
 cd "$work"
 /usr/bin/python3 -W ignore -c 'import setuptools; setuptools.setup()' -q bdist_wheel --dist-dir "$work/dist" "${tag[@]}" 2> "$work/log" >&2 || { cat "$work/log" >&2; exit 1; }

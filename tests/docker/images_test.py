@@ -16,8 +16,11 @@ import unittest
 import yaml
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+sys.path.insert(0, os.path.join(ROOT, "tests/packages"))
+
+import clean_root  # noqa: E402
+
 BIN = os.environ.get("WINNOW_BIN_DIR", "")
-CACHE = os.environ.get("WINNOW_CACHE_DIR", "")  # keeps the base image from run to run
 COMPOSE = os.path.join(ROOT, "docker/compose.yaml")
 BASE = "debian:bookworm-slim"
 PROGRAMS = ["winnow", "winnow-server", "winnow-worker", "winnow-gbdt", "winnow-mlp"]
@@ -67,14 +70,9 @@ class Topology:
 
     def build(self):
         """Every image that a service is built from, and their sizes in MB."""
-        base = os.path.join(CACHE or self.folder, "bookworm-slim.tar")
-        if not os.path.exists(base):
-            slim = [f"--dpkgopt=path-exclude=/usr/share/{part}/*" for part in ("doc", "man", "locale", "info")]
-            run("mmdebstrap", "--quiet", "--format=tar", "--variant=minbase", "--include=ca-certificates", *slim, "bookworm",
-                base + ".part")
-            os.rename(base + ".part", base)
+        base = clean_root.debian()
         os.makedirs(f"{self.folder}/networks", exist_ok=True)
-        self.podman("import", base, f"localhost/{BASE}")
+        self.podman("import", str(base), f"localhost/{BASE}")
         context = f"{self.folder}/context"
         os.makedirs(f"{context}/bin")
         for program in PROGRAMS:
@@ -167,7 +165,7 @@ class Topology:
 
 class ImagesTest(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="winnow-images-", dir=CACHE or None)
+        self.folder = tempfile.mkdtemp(prefix="winnow-images-", dir=clean_root.BUILD or None)
         self.examples = f"{self.folder}/examples"
         os.makedirs(self.examples)
         self.topology = Topology(self.folder, self.examples)

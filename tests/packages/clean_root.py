@@ -1,9 +1,10 @@
-"""A clean Debian 12 as a directory: made by mmdebstrap once, unpacked for each test, entered with chroot.
+"""Clean systems as directories: made by mmdebstrap once, unpacked for each test, entered with chroot.
 
-WINNOW_BUILD_DIR/roots keeps it. The test is in a mount namespace of its own, so that nothing stays mounted, and what it starts
-in a network namespace, so that its ports are free.
+WINNOW_BUILD_DIR/roots keeps them, for all tests. The test is in a mount namespace of its own, so that nothing stays mounted, and
+what it starts in a network namespace, so that its ports are free.
 """
 
+import fcntl
 import os
 import pathlib
 import shutil
@@ -11,10 +12,42 @@ import subprocess
 import sys
 
 BUILD = os.environ.get("WINNOW_BUILD_DIR", "")
-KEPT = pathlib.Path(BUILD, "roots/bookworm-python3.tar")
 NAMESPACE = "WINNOW_TEST_NAMESPACE"  # set where the namespaces are this test's own
 SKIPPED = 77  # exit code by which ctest knows a skipped test
-NEEDED = ["mmdebstrap", "unshare", "nsenter", "chroot", "ip", "cpack", "dpkg-deb", "dpkg-shlibdeps", "patchelf", "zstd"]
+NEEDED = ["mmdebstrap", "unshare", "nsenter", "chroot", "ip"]
+
+
+class NoRoot(Exception):
+    """There can be no root here; says why."""
+
+
+def debian():
+    """The archive of a Debian 12 with apt and ca-certificates, without documentation. Also the base of the images."""
+    slim = [f"--dpkgopt=path-exclude=/usr/share/{part}/*" for part in ("doc", "man", "locale", "info")]
+    return _kept("bookworm", "--variant=minbase", "--include=ca-certificates", "--dpkgopt=force-unsafe-io", *slim, "bookworm")
+
+
+def python_alone(suite):
+    """The archive of a release of Debian with python3 and little else: its packages are unpacked, not configured."""
+    return _kept(f"{suite}-python", "--variant=extract", "--include=python3,base-files,coreutils,dash", suite)
+
+
+def _kept(name, *arguments):
+    if not BUILD:
+        raise NoRoot("WINNOW_BUILD_DIR names no build directory")
+    kept = pathlib.Path(BUILD, "roots", f"{name}.tar")
+    kept.parent.mkdir(exist_ok=True)
+    with open(kept.with_suffix(".lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another test may be making it
+        if not kept.exists():
+            part = kept.with_suffix(".part.tar")
+            made = subprocess.run(["mmdebstrap", "--quiet", "--format=tar", *arguments, part], capture_output=True, text=True,
+                                  check=False)
+            if made.returncode != 0:
+                part.unlink(missing_ok=True)
+                raise NoRoot(f"mmdebstrap has made no {name}: {made.stderr[-300:]}")
+            part.rename(kept)
+    return kept
 
 
 def why_not():
@@ -23,45 +56,28 @@ def why_not():
         return "only root can make a root directory"
     if missing := [name for name in NEEDED if not shutil.which(name)]:
         return f"not installed: {', '.join(missing)}"
-    if not os.path.exists(f"{BUILD}/CPackConfig.cmake"):
-        return "WINNOW_BUILD_DIR names no build directory"
     if subprocess.run(["unshare", "--mount", "--net", "true"], capture_output=True, check=False).returncode != 0:
         return "no namespaces here"
     return ""
 
 
-def skip(reason):
-    print(f"skipped: {reason}")
-    sys.exit(SKIPPED)
-
-
 def enter_namespace():
-    """Goes on in a mount namespace of its own; makes the root's archive first if it is not kept. Skips the test without
-    a mirror."""
+    """Goes on in a mount namespace of its own; skips the test where there can be none."""
     if reason := why_not():
-        skip(reason)
-    if os.environ.get(NAMESPACE):
-        return
-    if not KEPT.exists():
-        KEPT.parent.mkdir(exist_ok=True)
-        part = KEPT.with_suffix(f".{os.getpid()}.tar")
-        made = subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", "--include=python3,adduser", "bookworm", part],
-                              capture_output=True, text=True, check=False)
-        if made.returncode != 0:
-            part.unlink(missing_ok=True)
-            skip(f"mmdebstrap has made no root: {made.stderr[-300:]}")
-        part.rename(KEPT)
-    os.environ[NAMESPACE] = "1"
-    os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, "-B", *sys.argv])
+        print(f"skipped: {reason}")
+        sys.exit(SKIPPED)
+    if not os.environ.get(NAMESPACE):
+        os.environ[NAMESPACE] = "1"
+        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, "-B", *sys.argv])
 
 
 class Root:
     """A root directory with /proc and /dev. What runs there has a loopback of its own, unless it asks for the host's network."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, archive):
         self.path = pathlib.Path(folder)
         self.path.mkdir()
-        subprocess.run(["tar", "-xf", KEPT, "-C", self.path, "--exclude=./dev/*"], check=True)
+        subprocess.run(["tar", "-xf", archive, "-C", self.path, "--exclude=./dev/*"], check=True)
         os.chmod(self.path, 0o755)  # trainers of other users pass through it
         subprocess.run(["mount", "-t", "proc", "proc", self.path / "proc"], check=True)
         subprocess.run(["mount", "--bind", "/dev", self.path / "dev"], check=True)
@@ -85,6 +101,8 @@ class Root:
                 f"--userspec={self.ids(user)}", str(self.path), "/bin/sh", "-c", command]
 
     def ids(self, user):
+        if user == "root":
+            return "0:0"
         for line in (self.path / "etc/passwd").read_text().splitlines():
             name, _, uid, gid = line.split(":")[:4]
             if name == user:

@@ -46,6 +46,7 @@ LONG = {"name": "long", "trainer": {"command": ["sh", "/srv/train.sh", "{{x}}"],
         "objective": {"metric": "loss", "goal": "MINIMIZE"}, "strategy": "RANDOM", "limits": {"max_trials": 1},
         "working_directory": "/srv"}
 TUNE = """
+import sys
 import time
 begin = time.monotonic()
 import winnow
@@ -54,7 +55,7 @@ def f(x, y):
     return (x - 2) ** 2 + (y + 1) ** 2
 
 if __name__ == "__main__":
-    result = winnow.tune(f, {"x": winnow.uniform(-10, 10), "y": winnow.uniform(-10, 10)}, max_trials=30, n_jobs=JOBS)
+    result = winnow.tune(f, {"x": winnow.uniform(-10, 10), "y": winnow.uniform(-10, 10)}, max_trials=30, n_jobs=int(sys.argv[1]))
     print(len(result.trials), result.best_value < 1, time.monotonic() - begin)
 """
 
@@ -83,31 +84,44 @@ class Service:
             self.process.wait(120)
 
 
+def made(pattern):
+    """What make_packages.py has made."""
+    found = list(pathlib.Path(clean_root.BUILD, "packages").glob(pattern))
+    if not found:
+        raise unittest.SkipTest(f"no packages/{pattern} was made")
+    return found[0]
+
+
+def older_package(deb):
+    """The same programs under an older version."""
+    tree = FOLDER / "older"
+    subprocess.run(["dpkg-deb", "-R", deb, tree], check=True)
+    control = tree / "DEBIAN/control"
+    control.write_text(re.sub(r"^Version: .*$", f"Version: {OLDER}", control.read_text(), flags=re.M))
+    subprocess.run(["dpkg-deb", "-Znone", "-b", tree, FOLDER / "older.deb"], check=True, stdout=subprocess.DEVNULL)
+    return FOLDER / "older.deb"
+
+
 def setUpModule():
-    global FOLDER, DEB, OLD_DEB, TAR, WHEEL
+    global FOLDER
     FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="winnow-packages-"))
     unittest.addModuleCleanup(shutil.rmtree, FOLDER, ignore_errors=True)
     os.chmod(FOLDER, 0o755)
-    begin = time.monotonic()
-    made = subprocess.run([ROOT / "scripts/package.sh", "--build", clean_root.BUILD, "--out", FOLDER], check=True,
-                          stdout=subprocess.PIPE, text=True).stdout.split()
-    DEB, TAR, WHEEL = (pathlib.Path(path) for path in made)
-    print(f"packages: {time.monotonic() - begin:.1f} s,", ", ".join(f"{p.name} {p.stat().st_size >> 20} MiB" for p in (DEB, TAR, WHEEL)))
-    # The same programs under an older version.
-    tree = FOLDER / "older"
-    subprocess.run(["dpkg-deb", "-R", DEB, tree], check=True)
-    control = tree / "DEBIAN/control"
-    control.write_text(re.sub(r"^Version: .*$", f"Version: {OLDER}", control.read_text(), flags=re.M))
-    OLD_DEB = FOLDER / "older.deb"
-    subprocess.run(["dpkg-deb", "-Znone", "-b", tree, OLD_DEB], check=True, stdout=subprocess.DEVNULL)
 
 
 class Packages(unittest.TestCase):
     def setUp(self):
-        self.root = clean_root.Root(FOLDER / self._testMethodName)
-        self.addCleanup(self.root.close)
         self.services = []
+
+    def unpacked(self, archive, *arguments):
+        """A root of its own."""
+        try:
+            root = clean_root.Root(tempfile.mkdtemp(dir=FOLDER) + "/root", archive(*arguments))
+        except clean_root.NoRoot as reason:
+            self.skipTest(str(reason))
+        self.addCleanup(root.close)
         self.addCleanup(lambda: [service.stop() for service in reversed(self.services)])
+        return root
 
     def service(self, unit, instance=""):
         service = Service(self.root, unit, instance)
@@ -136,9 +150,10 @@ class Packages(unittest.TestCase):
         return said
 
     def test_the_debian_package_is_installed_upgraded_removed_and_purged(self):
-        root = self.root
-        shutil.copy(OLD_DEB, root.path / "older.deb")
-        shutil.copy(DEB, root.path / "winnow.deb")
+        deb = made("*.deb")
+        root = self.root = self.unpacked(clean_root.debian)
+        shutil.copy(older_package(deb), root.path / "older.deb")
+        shutil.copy(deb, root.path / "winnow.deb")
         try:
             root.run("apt-get update -qq", network="host", **PROXIES)
             root.run("DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends /older.deb", network="host",
@@ -213,25 +228,38 @@ class Packages(unittest.TestCase):
         self.assertNotIn("not found", linked)
 
     def test_the_wheel_is_the_whole_installation(self):
-        done = subprocess.run(["/usr/bin/python3", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--root",
-                               self.root.path, "--prefix", "/usr", "--root-user-action=ignore", WHEEL],
-                              capture_output=True, text=True, check=False)
-        if "No module named pip" in done.stderr:
+        """On the C library that it was made on, and on a newer one with a newer Python."""
+        wheel = made("*.whl")
+        for suite in ("bookworm", "trixie"):
+            with self.subTest(suite=suite):
+                root = self.unpacked(clean_root.python_alone, suite)
+                self.assertEqual(self.pip("--no-deps", "--target", root.path / "opt/winnow", wheel), "")
+                (root.path / "tune.py").write_text(TUNE)
+                for processes in (1, 4):
+                    begin = time.monotonic()
+                    trials, good, inside = root.run(f"cd /tmp && python3 /tune.py {processes}", PYTHONPATH="/opt/winnow").split()
+                    wall = time.monotonic() - begin
+                    print(f"{suite}: six lines, {processes} processes: {wall:.2f} s, {float(inside):.2f} s from the import on")
+                    self.assertEqual((trials, good), ("30", "True"))
+                self.assertEqual(root.run("/opt/winnow/bin/winnow --version", PYTHONPATH="/opt/winnow"), f"winnow {VERSION}\n")
+
+    def test_pip_refuses_the_wheel_where_the_c_library_is_older(self):
+        wheel = made("*.whl")
+        older = ["--platform", "manylinux_2_31_x86_64", "--only-binary=:all:", "--target", FOLDER / "none"]
+        self.assertIn("No matching distribution found for winnow", self.pip("--find-links", wheel.parent, *older, "winnow"))
+
+    def pip(self, *arguments):
+        """What `pip install` says; "" if all went well."""
+        command = ["/usr/bin/python3", "-m", "pip", "install", "--quiet", "--no-index", "--root-user-action=ignore", *arguments]
+        said = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+        if "No module named pip" in said:
             self.skipTest("Debian's python3-pip is not installed")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        for processes in (1, 4):
-            (self.root.path / "tune.py").write_text(TUNE.replace("JOBS", str(processes)))
-            begin = time.monotonic()
-            trials, good, inside = self.root.run("cd /tmp && python3 /tune.py").split()
-            wall = time.monotonic() - begin
-            print(f"six lines with {processes} processes: {wall:.2f} s, of which {float(inside):.2f} s from the import on")
-            self.assertEqual((trials, good), ("30", "True"))
-        self.assertEqual(self.root.run("/usr/local/bin/winnow --version"), f"winnow {VERSION}\n")
+        return said
 
     def test_the_archive_runs_where_it_is_unpacked(self):
         folder = FOLDER / "unpacked"
         folder.mkdir()
-        subprocess.run(["tar", "--zstd", "-xf", TAR, "-C", folder], check=True)
+        subprocess.run(["tar", "--zstd", "-xf", made("*.tar.zst"), "-C", folder], check=True)
         (tree,) = folder.iterdir()
         for path in ("bin/winnow-mpirun", "lib/systemd/system/winnow-worker@.service", "etc/winnow/server.toml",
                      "share/man/man1/winnow-submit.1", "share/doc/winnow/LICENSE"):
