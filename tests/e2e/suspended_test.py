@@ -6,18 +6,24 @@ import unittest
 
 import processes
 
-# Writes a line for each epoch that it has trained, into a file of its process, and then reports it.
+# Writes a line for each epoch that it has trained, into a file of its process, and then reports it. With HELD, it trains its
+# second epoch only when the file GO is there, so that it cannot end before it is suspended; from that trial on its first too.
 TRAINER = """
-import os, sys, time
+import os, select, sys, time
 x = float(sys.argv[1])
 trained = open(os.path.join(os.environ["TRAINED"], os.environ["WINNOW_TRIAL"] + "." + str(os.getpid())), "w")
+held = int(os.environ.get("HELD", "0"))
+free = 1 if int(os.environ["WINNOW_TRIAL"]) < held else 0
 for epoch in range(1, int(os.environ["EPOCHS"]) + 1):
-    time.sleep(0.03)
+    while held and epoch > free and not os.path.exists(os.environ["GO"]):
+        select.select([], [], [], 0.01)
+    time.sleep(0.03 if not held else 0)
     trained.write(f"{epoch}\\n")
     trained.flush()
     print(f"epoch={epoch} loss={abs(x - 0.3) + 1 / epoch}", flush=True)
 """
 MOST = 27
+PAUSED = int(os.environ.get("WINNOW_TEST_PAUSED", "100"))
 
 
 def job(cluster, name, warm, **more):
@@ -74,6 +80,73 @@ class SuspendedTest(unittest.TestCase):
                     self.assertEqual(int(described["spend"]["resource"]), len(levels))
             print("epochs trained, of", MOST * len(trials), totals)
             self.assertLess(totals["SUSPEND"], totals["OFF"])
+
+    def hold(self, cluster, trials, held, slots):
+        """A job of one bracket, in which every trial from `held` on waits for the file "go" before its first epoch. Returns its
+        name when all trials before are paused at their first rung, and as many as there are slots are held."""
+        name = "held"
+        spec = job(cluster, name, "SUSPEND", strategy=None, sampler={"kind": "RANDOM"},
+                   pruner={"kind": "SUCCESSIVE_HALVING", "trials": trials, "reduction_factor": 3, "min_resource": 1,
+                           "max_resource": MOST})
+        for gone in ("strategy", "hyperband"):
+            del spec[gone]
+        spec["trainer"]["environment"].update(HELD=str(held), GO=os.path.join(cluster.folder, "go"))
+        name = cluster.client.submit(spec, cluster.folder)
+        processes.wait_until(lambda: len(self.programs(cluster, range(held, trials + 1))) == slots
+                             and int(cluster.client.json("describe", name)["trial_counts"].get("paused", 0)) == held - 1,
+                             "all are paused but those that are held")
+        return name
+
+    def programs(self, cluster, trials):
+        """{trial: process ids} of the programs of these trials that are there."""
+        found = {}
+        for file in os.listdir(os.path.join(cluster.folder, "trained-held")):
+            trial, pid = map(int, file.split("."))
+            if trial in trials and processes.parent_of(pid) >= 0:
+                found.setdefault(trial, []).append(pid)
+        return found
+
+    def go(self, cluster):
+        with open(os.path.join(cluster.folder, "go"), "w", encoding="ascii"):
+            pass
+
+    def test_a_worker_that_is_killed_takes_its_suspended_programs_with_it_and_their_trials_begin_anew(self):
+        with processes.Cluster(workers=1, slots=1, worker_flags=["--warm-trainers", "64"]) as cluster:
+            name = self.hold(cluster, trials=9, held=7, slots=1)
+            first = self.programs(cluster, range(1, 7))
+            self.assertEqual(sorted(first), list(range(1, 7)))  # suspended, all of them
+            cluster.workers[0].kill()
+            processes.wait_until(lambda: not self.programs(cluster, range(1, 10)), "the kernel has killed them")
+            self.go(cluster)
+            cluster.workers[0].start()
+            described, trials = self.finish(cluster, name)
+            self.assertEqual({trial["state"] for trial in trials}, {"COMPLETED", "PRUNED"})
+            distance = {int(t["number"]): abs(float(t["hyperparameters"][0]["continuous"]) - 0.3) for t in trials}
+            self.assertEqual(int(described["best"]["trial"]), min(distance, key=distance.get))
+            # Nobody's attempt was his fault, and no epoch counts that nobody has trained.
+            self.assertEqual([trial for trial in trials if int(trial.get("failures", 0)) > 0], [])
+            self.assertLessEqual(int(described["spend"]["resource"]), trained(cluster, name))
+
+    def test_a_job_that_is_stopped_leaves_no_suspended_program_and_its_worker_is_free(self):
+        with processes.Cluster(workers=1, slots=1, worker_flags=["--warm-trainers", "64"]) as cluster:
+            name = self.hold(cluster, trials=9, held=7, slots=1)
+            self.assertEqual(sorted(self.programs(cluster, range(1, 8))), list(range(1, 8)))
+            cluster.client.run("stop", name)
+            cluster.watch(name).to_end()
+            self.assertEqual(cluster.client.json("describe", name)["state"], "STOPPED")
+            processes.wait_until(lambda: not self.programs(cluster, range(1, 10)), "no program of the job is left")
+            self.assertEqual(cluster.workers[0].children(), [])
+            after = cluster.client.submit(job(cluster, "after", "OFF", hyperband={"max_resource": 1}), cluster.folder)
+            self.finish(cluster, after)
+
+    def test_of_many_paused_trials_as_many_are_suspended_as_the_worker_allows(self):
+        with processes.Cluster(workers=1, slots=2, worker_flags=["--warm-trainers", "16"]) as cluster:
+            name = self.hold(cluster, trials=PAUSED + 2, held=PAUSED + 1, slots=2)
+            processes.wait_until(lambda: len(self.programs(cluster, range(1, PAUSED + 1))) == 16, "those beyond the limit are gone")
+            self.go(cluster)
+            described, trials = self.finish(cluster, name)
+            distance = {int(t["number"]): abs(float(t["hyperparameters"][0]["continuous"]) - 0.3) for t in trials}
+            self.assertEqual(int(described["best"]["trial"]), min(distance, key=distance.get))
 
 
 if __name__ == "__main__":
