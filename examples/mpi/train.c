@@ -3,13 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
 int main(int count, char** arguments) {
   int rank, world;
   double state[2] = {0, 0};  // epoch, weight
   MPI_Init(&count, &arguments);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &world);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &world);
   if (count != 4 || chdir(arguments[3]) != 0) MPI_Abort(MPI_COMM_WORLD, 2);
   FILE* file = rank == 0 ? fopen("last", "rb") : NULL;
   if (file != NULL && fread(state, sizeof state, 1, file) != 1) MPI_Abort(MPI_COMM_WORLD, 3);
@@ -22,10 +20,9 @@ int main(int count, char** arguments) {
     }
     MPI_Allreduce(MPI_IN_PLACE, sums, 3, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     state[1] -= atof(arguments[1]) * sums[0] / sums[2];
-    if (rank != 0) continue;
-    if ((file = fopen("last.part", "wb")) == NULL || fwrite(state, sizeof state, 1, file) != 1 || fclose(file) != 0 ||
-        rename("last.part", "last") != 0) MPI_Abort(MPI_COMM_WORLD, 4);
-    printf("epoch %.0f: loss=%.9g (%d processes)\n", state[0], sums[1] / sums[2], world), fflush(stdout);
+    if (rank == 0 && ((file = fopen("last.part", "wb")) == NULL || fwrite(state, sizeof state, 1, file) != 1 ||
+                      fclose(file) != 0 || rename("last.part", "last") != 0)) MPI_Abort(MPI_COMM_WORLD, 4);
+    if (rank == 0) printf("epoch %.0f: loss=%.9g (%d processes)\n", state[0], sums[1] / sums[2], world), fflush(stdout);
   }
   return MPI_Finalize();
 }

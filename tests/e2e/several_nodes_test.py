@@ -1,5 +1,5 @@
-"""Programs that know nothing of Winnow, on one node and on three: script mode, PyTorch DDP, torchrun and MPI. Their
-workers share no folder and have nothing of the programs; ranks are killed."""
+"""Programs that know nothing of Winnow, on one node and on three: script mode, PyTorch DDP, torchrun, plain sockets and
+MPI. Their workers share no folder and have nothing of the programs; ranks are killed."""
 
 import copy
 import json
@@ -118,7 +118,7 @@ class SeveralNodes(unittest.TestCase):
             worker = next(worker for worker in cluster.workers if worker.name == victim)
             for pid in worker.trainers():
                 os.kill(pid, signal.SIGKILL)
-            self.assertEqual(watch.to_end(), 0)
+            self.assertEqual(watch.to_end(), 0, cluster.client.run("describe", job, "1"))
             attempts = cluster.client.json("describe", job, "1")["attempts"]
             self.assertEqual([each["outcome"] for each in attempts], ["failed", "finished"])
             # Lines that mpirun or torchrun had not passed on are lost with it; the checkpoint may be beyond them.
@@ -160,6 +160,12 @@ class SeveralNodes(unittest.TestCase):
     @unittest.skipUnless(HAS_TORCH and shutil.which("torchrun"), "python3-torch is not installed")
     def test_torchrun_with_two_processes_on_each_of_three_nodes(self):
         self.train_through_a_kill("torchrun", 3, 6)
+
+    def test_plain_sockets_on_one_node(self):
+        self.train_through_a_kill("sockets", 1, 1)
+
+    def test_plain_sockets_on_three_nodes(self):
+        self.train_through_a_kill("sockets", 3, 3)
 
     @unittest.skipUnless(HAS_MPI, "openmpi-bin and libopenmpi-dev are not installed")
     def test_mpi_on_one_node(self):

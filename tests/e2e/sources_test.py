@@ -324,22 +324,31 @@ class YourOwnCode(unittest.TestCase):
     def test_examples_run_on_an_empty_worker(self):
         with processes.Cluster(workers=0, server_flags=["--declare-workers", "1 x slots=2"]) as cluster:
             cluster.add_worker("w1", shared=os.path.join(cluster.folder, "own"), slots=2)
-            for name in ("script-mode", "json-lines", "cross-validation"):
+            for name, needs, trials in (("script-mode", "sys", 6), ("json-lines", "sys", 6), ("cross-validation", "sklearn", 6),
+                                        ("xgboost", "xgboost, sklearn", 9), ("pytorch", "torch", 4)):
                 with self.subTest(name):
-                    if name == "cross-validation":
-                        have = subprocess.run(["/usr/bin/python3", "-c", "import sklearn"], capture_output=True, check=False)
-                        if have.returncode != 0:
-                            continue
-                    folder = os.path.join(ROOT, "examples", name)
-                    for each in os.listdir(folder):
-                        with open(os.path.join(folder, each), encoding="utf-8") as file:
-                            self.assertLessEqual(len(file.readlines()), 40, each)
-                    job = cluster.client.json("submit", os.path.join(folder, "job.json"))["id"]
+                    have = subprocess.run(["/usr/bin/python3", "-c", f"import {needs}"], capture_output=True, check=False)
+                    if have.returncode != 0:
+                        continue
+                    job = cluster.client.json("submit", os.path.join(ROOT, "examples", name, "job.json"))["id"]
                     self.assertEqual(cluster.watch(job).to_end(), 0)
                     described = cluster.client.json("describe", job)
                     counts = described["trial_counts"]
-                    self.assertEqual(int(counts.get("completed", 0)) + int(counts.get("failed", 0)), 6)
+                    self.assertEqual(sum(int(counts.get(state, 0)) for state in ("completed", "failed", "pruned")), trials)
                     self.assertIn("objective", described["best"])
+                    self.assertEqual(described.get("notices", []), [])
+
+    def test_examples_are_short(self):
+        for name, program in (("script-mode/job.json", "script-mode/train.py"), ("json-lines/job.json", "json-lines/run.py"),
+                              ("cross-validation/job.json", "cross-validation/cv.py"), ("xgboost/job.json", "xgboost/train.py"),
+                              ("pytorch/job.json", "pytorch/train.py"), ("ddp.json", "python/ddp.py"),
+                              ("torchrun.json", "python/ddp.py"), ("mpi.json", "mpi/train.c"), ("sockets.json", "python/sockets.py"),
+                              ("container.json", "script-mode/train.py"), ("cannot-resume.json", "cannot-resume/train.sh")):
+            lines = 0
+            for each in (name, program):
+                with open(os.path.join(ROOT, "examples", each), encoding="utf-8") as file:
+                    lines += len(file.readlines())
+            self.assertLessEqual(lines, 40, f"{name} with {program}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,30 @@
+"""Data-parallel training over plain sockets: rank 0 adds up what all have computed. It knows torchrun's variables."""
+import json
+import os
+import pathlib
+import socket
+import sys
+import time
+rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+place = os.environ.get("MASTER_ADDR", "localhost"), int(os.environ.get("MASTER_PORT", "29500"))
+server = socket.create_server(("", place[1])) if rank == 0 else None
+link = socket.socket()
+while rank and link.connect_ex(place):
+    time.sleep(0.05)  # rank 0 does not listen yet
+peers = [link.makefile("rw")] if rank else [server.accept()[0].makefile("rw") for _ in range(world - 1)]
+def add(mine):
+    """The sum over all ranks, on each of them."""
+    total = mine if rank else [sum(each) for each in zip(mine, *(json.loads(peer.readline()) for peer in peers))]
+    for peer in peers:
+        print(json.dumps(total), file=peer, flush=True)
+    return json.loads(peers[0].readline()) if rank else total
+path = os.path.join(sys.argv[3], "last.json")
+state = json.load(open(path)) if os.path.exists(path) else {"epoch": 0, "weight": 0.0}
+for epoch in range(state["epoch"] + 1, int(sys.argv[2]) + 1):
+    off = [((state["weight"] - 3) * x, x) for x in (i / 999 for i in range(rank, 1000, world))]
+    slope, loss = add([sum(2 * o * x for o, x in off) / 1000, sum(o * o for o, _ in off) / 1000])
+    state = {"epoch": epoch, "weight": state["weight"] - float(sys.argv[1]) * slope}
+    if rank == 0:
+        pathlib.Path(path + ".part").write_text(json.dumps(state))
+        os.replace(path + ".part", path)
+        print(f"epoch {epoch}: loss={loss:.9g} ({world} processes)", flush=True)
