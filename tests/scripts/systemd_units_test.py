@@ -57,6 +57,24 @@ class UnitsTest(unittest.TestCase):
         with open(f"{ROOT}/packaging/config/worker.toml", encoding="utf-8") as file:
             self.assertRegex(file.read(), r"\nrun-as = \"\d+-\d+\"\n")
 
+    def test_trainers_reach_their_devices(self):
+        text = units()["winnow-worker@.service"]
+        for denies in ("PrivateDevices=yes", "ProtectClock=yes", "DevicePolicy=", "DeviceAllow="):
+            self.assertNotIn("\n" + denies, text)
+        self.assertNotIn("CAP_SYS_TIME", text.replace("# without CAP_SYS_TIME", ""))
+
+    def test_systemd_takes_the_lines_by_which_a_worker_may_run_containers(self):
+        with open(f"{ROOT}/docs/operations.md", encoding="utf-8") as file:
+            loosened = re.search(r"`systemctl edit winnow-worker@`:\n\n```ini\n(.*?)```", file.read(), re.DOTALL)[1]
+        path = f"{self.folder}/winnow-worker@.service"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(units()["winnow-worker@.service"])
+        os.makedirs(f"{path}.d")
+        with open(f"{path}.d/override.conf", "w", encoding="utf-8") as file:
+            file.write(loosened)
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", path], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
     def test_the_programs_take_the_flags_and_the_settings(self):
         for name, text in units().items():
             command = re.search("ExecStart=(.*)", text)[1].replace("%l", "host").replace("%i", "1")
