@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""What a channel costs that is downloaded: over HTTP and from an S3-compatible service, for thirty trials on two workers.
+
+    python3 bench/data.py --bin build/bin [--mib 1024] [--trials 30]
+
+A server of this host has one file, and cuts three connections in the middle. Of each kind it prints how many bytes were sent,
+relative to the size of the file (the limit is 1.0), where each connection began, and the time from the job's start until the
+channel was there, beside the time of `curl` for the same file from the same server without cuts. Then a job names a wrong
+SHA-256. The S3-compatible service checks signatures with botocore.
+"""
+
+import argparse
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests/e2e")]
+import data_server  # noqa: E402  (the path must be set first)
+import service  # noqa: E402
+
+MIB = 1 << 20
+KEY = data_server.Key("AKIDEXAMPLE", "a/secret+with=signs", "a token/with+signs==", "eu-test-1")
+LOOK = 'set -e; test "$(stat -L -c %s "$SM_CHANNEL_TRAIN")" = {size}; date +%s.%N; echo "epoch 1: loss={{{{x}}}}"'
+
+
+def spec(name, channel, trials, size):
+    return {"name": name,
+            "trainer": {"command": ["sh", "-c", LOOK.format(size=size)], "resumes": False, "resource_regex": "epoch ([0-9]+)",
+                        "metrics": [{"name": "loss", "regex": "loss=([-+0-9.e]+)"}]},
+            "channels": {"train": channel}, "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}}],
+            "objective": {"metric": "loss", "goal": "MINIMIZE"}, "strategy": "RANDOM", "limits": {"max_trials": trials}}
+
+
+def of_curl(url):
+    begin = time.monotonic()
+    subprocess.run(["curl", "--silent", "--fail", "--noproxy", "*", "--output", "/dev/null", url], check=True)
+    return time.monotonic() - begin
+
+
+def measure(running, kind, channel, server, path, options, size):
+    server.answered.clear()
+    server.cuts = [(path, at) for at in (size // 5 + 7, size // 2 + 1, size - 3)]
+    begin = time.time()
+    job = running.run(spec(kind, channel, options.trials, size))
+    first = min(float(running.winnow("logs", job["id"], trial["number"]).split()[0]) for trial in running.trials(job["id"]))
+    begins = [each.begin for each in server.sent(path)]
+    sent = server.bytes_sent(path)
+    print(f"{kind}: {job['trial_counts']['completed']} trials, {sent:,} bytes sent for a file of {size:,} ({sent / size:.6f}); "
+          f"connections began at {begins}; channel there after {first - begin:.1f} s", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default="build/bin", type=pathlib.Path)
+    parser.add_argument("--mib", type=int, default=1024)
+    parser.add_argument("--trials", type=int, default=30)
+    options = parser.parse_args()
+    service.require_programs(options.bin)
+    if data_server.botocore is None:
+        sys.exit("needs python3-botocore, which checks signatures")
+    content = os.urandom(MIB) * options.mib
+    digest = hashlib.sha256(content).hexdigest()
+    os.environ.update(AWS_ACCESS_KEY_ID=KEY.id, AWS_SECRET_ACCESS_KEY=KEY.secret, AWS_SESSION_TOKEN=KEY.token,
+                      AWS_REGION=KEY.region)
+    with tempfile.TemporaryDirectory(prefix="winnow-data-") as folder, \
+            data_server.DataServer(files={"/train.bin": content}) as files, \
+            data_server.DataServer(buckets={"bucket": {"train.bin": content}}, keys=[KEY]) as bucket, \
+            service.Service(options.bin, folder, workers=2, slots=2) as running:
+        print(f"curl: {of_curl(files.url + '/train.bin'):.1f} s", flush=True)
+        measure(running, "http", {"path": files.url + "/train.bin", "sha256": digest}, files, "/train.bin", options, len(content))
+        measure(running, "s3", {"path": "s3://bucket/train.bin", "endpoint": bucket.url}, bucket, "bucket/train.bin", options,
+                len(content))
+        wrong = running.run(spec("wrong", {"path": files.url + "/train.bin", "sha256": "0" * 64}, options.trials, len(content)),
+                            failure_is_an_answer=True)
+        print(f"wrong bytes: {wrong['state']}, {wrong['trial_counts'].get('failed', 0)} trials failed: {wrong['state_reason']}")
+
+
+if __name__ == "__main__":
+    main()
