@@ -9,7 +9,7 @@ build_packages=(
   g++ cmake ninja-build pkg-config ccache mold python3 curl ca-certificates
   libgrpc++-dev libgrpc-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev libssl-dev libboost-dev
   libsqlite3-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libre2-dev zlib1g-dev
-  libeigen3-dev libnlopt-dev libcsv-dev prometheus-cpp-dev libcurl4-openssl-dev
+  libeigen3-dev libnlopt-dev libcsv-dev prometheus-cpp-dev libcurl4-openssl-dev libyaml-cpp-dev
 )
 # They build the page. Debian's must not replace a newer Node.
 command -v node >/dev/null || build_packages+=(nodejs npm)
@@ -19,6 +19,7 @@ test_packages+=(iproute2 nftables openssl python3-yaml)  # hosts as network name
 test_packages+=(openmpi-bin libopenmpi-dev)             # MPI programs on several nodes
 test_packages+=(python3-botocore)                        # checks the signatures of requests to S3
 test_packages+=(mypy python3-pip python3-setuptools python3-venv python3-wheel python3-tqdm)  # the Python client
+test_packages+=(etcd-server xz-utils)                    # a Kubernetes control plane, see WINNOW_KUBERNETES_DIR
 test_packages+=(dpkg-dev file patchelf zstd)            # the packages
 test_packages+=(python3-grpcio python3-protobuf)           # the example that speaks gRPC
 test_packages+=(python3-ipykernel python3-nbclient)      # the example notebook

@@ -41,6 +41,8 @@ RULE = {  # base is everybody's
     "server/reads": (ENGINE | {"server/reads", "server/reads/imports"}, SERVER),
     "server/insights": (ENGINE | {"server/reads", "server/insights", "insight"}, SERVER),
     "server/host": (ENGINE | {"server/host"}, SERVER | {"openssl"}),
+    "server/host/pools/kubernetes": ({"server/host/pools", "server/host/pools/kubernetes"},
+                                     SERVER | {"curl", "nlohmann", "yaml-cpp"}),
     "server/host/pools": ({"server/host/pools"}, SERVER | {"nlohmann"}),
     "server/grpc": (ENGINE | {"server/grpc", "server/host", "server/reads", "server/insights", "insight", "rpc"},
                     SERVER | {"grpc", "grpcpp", "openssl", "prometheus"}),
@@ -93,7 +95,8 @@ LINK = {
     "winnow_proto": "proto", "winnow_rpc": "rpc", "winnow_json": "json", "winnow_flags": "flags", "winnow_artifact": "artifact",
     "winnow_scheduler": "scheduler", "winnow_models": "scheduler/models", "winnow_spec": "spec", "winnow_insight": "insight",
     "winnow_store": "store", "winnow_engine": "server/engine", "winnow_reads": "server/reads", "winnow_imports": "server/reads/imports", "winnow_insights": "server/insights",
-    "winnow_host": "server/host", "winnow_pools": "server/host/pools", "winnow_grpc": "server/grpc", "winnow_http": "server/http", "winnow_dashboard": "server/http",
+    "winnow_host": "server/host", "winnow_pools": "server/host/pools",
+    "winnow_kubernetes": "server/host/pools/kubernetes", "winnow_grpc": "server/grpc", "winnow_http": "server/http", "winnow_dashboard": "server/http",
     "winnow_agent": "worker", "winnow_data": "trainers/data", "winnow_collective": "trainers/collective",
     "winnow_hyperparameters": "trainers/hyperparameters",
     "winnow_gbdt_hyperparameters": "trainers/gbdt/hyperparameters",
@@ -105,7 +108,7 @@ LINK = {
     "gRPC::grpc++": "grpcpp", "gRPC::grpc++_reflection": "grpcpp", "protobuf::libprotobuf": "google",
     "Threads::Threads": None, "Eigen3::Eigen": "Eigen", "Boost::headers": "boost",
     "PkgConfig::NLOPT": "nlopt.h", "PkgConfig::PROMETHEUS": "prometheus", "CSV::CSV": "csv.h", "TOML::TOML": "toml++",
-    "CURL::libcurl": "curl",
+    "CURL::libcurl": "curl", "YAML::YAML": "yaml-cpp",
 }
 
 
