@@ -8,6 +8,7 @@ import calendar
 import collections
 import hashlib
 import http.server
+import json
 import socket
 import threading
 import time
@@ -33,6 +34,55 @@ def aws_quoted(text, safe=""):
     return urllib.parse.quote(text, safe=safe + "-_.~")
 
 
+class RoleServer:
+    """The services by which containers and machines of a cloud give credentials: at /container with an authorization, and IMDSv2
+    with one role. `credentials` is what they answer; None: there is no role."""
+
+    AUTHORIZATION, SESSION, ROLE = "Basic d29ya2Vy", "session-0123==", "tuning"
+
+    def __init__(self, credentials):
+        self.credentials, self.asked = credentials, []
+        server = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_PUT(self):
+                lifetime = self.headers.get("X-aws-ec2-metadata-token-ttl-seconds")
+                server.asked.append("PUT " + self.path)
+                self.reply(200 if self.path == "/latest/api/token" and lifetime else 400, server.SESSION)
+
+            def do_GET(self):
+                server.asked.append("GET " + self.path)
+                roles = "/latest/meta-data/iam/security-credentials/"
+                if self.path == "/container":
+                    allowed = self.headers.get("Authorization") == server.AUTHORIZATION
+                    return self.reply(200 if allowed else 401, json.dumps(server.credentials) if allowed else "")
+                if self.headers.get("X-aws-ec2-metadata-token") != server.SESSION:
+                    return self.reply(401, "")
+                if server.credentials is None or self.path not in (roles, roles + server.ROLE):
+                    return self.reply(404, "")
+                return self.reply(200, server.ROLE if self.path == roles else json.dumps(server.credentials))
+
+            def reply(self, status, text):
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            def log_message(self, *_):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.http.shutdown()
+        self.http.server_close()
+
+
 class Refused(Exception):
     def __init__(self, status, code):
         super().__init__(code)
@@ -49,6 +99,7 @@ class DataServer:
         self.broken = {}          # path -> HTTP status, how often
         self.redirects = {}       # path -> URL
         self.answered = []        # Sent
+        self.tags = {}            # id of a body -> ETag, and the body, so that no other gets its id
         self.lock = threading.Lock()
         self.gate = None          # an Event for which bodies wait that do not begin at byte 0
         server = self
@@ -90,6 +141,14 @@ class DataServer:
 
     def bytes_sent(self, path=None):
         return sum(each.bytes for each in self.sent(path))
+
+    def tag_of(self, body):
+        """Its ETag; that of a long body is computed once."""
+        with self.lock:
+            known = self.tags.get(id(body))
+            if known is None:
+                known = self.tags[id(body)] = f'"{hashlib.md5(body).hexdigest()}"', body
+            return known[0]
 
     # --------------------------------------------------------------------------------------------- a request
 
@@ -156,7 +215,7 @@ class DataServer:
         if path not in files:
             raise Refused(404, "NoSuchKey")
         body = files[path]
-        tag = f'"{hashlib.md5(body).hexdigest()}"'
+        tag = self.tag_of(body)
         headers = {"Accept-Ranges": "bytes", **({"ETag": tag} if self.etags else {})}
         if self.etags and request.headers.get("If-None-Match") == tag:
             return self.reply(request, real, 304, headers, b"")

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "artifact/files.h"
@@ -74,7 +75,8 @@ absl::StatusOr<std::optional<AwsCredentials>> FromVariables(const Variables& var
 }  // namespace
 
 absl::StatusOr<AwsAccess> FindAwsAccess(const std::string& endpoint, const Variables& job,
-                                        const Variables& worker) {
+                                        const Variables& worker, std::shared_ptr<AwsRole> role,
+                                        const Cancellation& cancellation) {
   AwsAccess access;
   const AwsFile credentials = ReadAwsFile(worker, "AWS_SHARED_CREDENTIALS_FILE", "credentials");
   const AwsFile config = ReadAwsFile(worker, "AWS_CONFIG_FILE", "config");
@@ -113,10 +115,14 @@ absl::StatusOr<AwsAccess> FindAwsAccess(const std::string& endpoint, const Varia
                       "expected both",
                       profile, credentials.path));
     }
+    if (access.credentials.id.empty() && role != nullptr) {
+      access.role = std::move(role);
+      if (absl::Status status = RenewCredentials(access, cancellation); !status.ok()) return status;
+    }
     if (access.credentials.id.empty()) {
       access.credentials.origin = fmt::format(
           "in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the job (trainer.secrets) or the worker, nor "
-          "for profile {} in {}",
+          "for profile {} in {}, nor for a role of the worker's container or machine",
           profile, credentials.path.empty() ? "~/.aws/credentials" : credentials.path);
     }
   }
@@ -133,6 +139,14 @@ absl::StatusOr<AwsAccess> FindAwsAccess(const std::string& endpoint, const Varia
     while (access.endpoint.ends_with('/')) access.endpoint.pop_back();
   }
   return access;
+}
+
+absl::Status RenewCredentials(AwsAccess& access, const Cancellation& cancellation) {
+  if (access.role == nullptr) return absl::OkStatus();
+  absl::StatusOr<std::optional<AwsCredentials>> credentials = access.role->Get(cancellation);
+  if (!credentials.ok()) return credentials.status();
+  if (credentials->has_value()) access.credentials = **std::move(credentials);
+  return absl::OkStatus();
 }
 
 std::string AwsEncoded(const std::string& text, bool keep_slash) {

@@ -1,27 +1,19 @@
 #pragma once
 
-#include <map>
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "base/data_url.h"
+#include "worker/checkpoints/cancellation.h"
+#include "worker/data/aws_role.h"
 
 namespace winnow {
-
-// Variables of an environment: name -> value.
-using Variables = std::map<std::string, std::string>;
-
-// What signs requests to an S3-compatible service.
-struct AwsCredentials {
-  std::string id;  // "": none were found, requests are not signed
-  std::string secret;
-  std::string token;   // of a session; "": none
-  std::string origin;  // where they were found, or where they were looked for: ends a sentence
-};
 
 // How the objects of a bucket are reached.
 struct AwsAccess {
   AwsCredentials credentials;
+  std::shared_ptr<AwsRole> role = nullptr;  // whose credentials they are: they change; null: of nobody
   std::string region;
   std::string endpoint;  // http(s)://HOST[:PORT], perhaps with "{bucket}"; "": AWS
 };
@@ -30,10 +22,14 @@ struct AwsAccess {
 // secrets, of which AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION,
 // AWS_DEFAULT_REGION, AWS_PROFILE, AWS_ENDPOINT_URL_S3 and AWS_ENDPOINT_URL count, before those of the
 // worker; a job's keys are never mixed with the worker's. Then come the files that the worker's variables
-// name, ~/.aws/credentials and ~/.aws/config by default. FAILED_PRECONDITION: a profile that is named does
-// not exist, or half of a pair of keys is missing; never with a secret.
+// name, ~/.aws/credentials and ~/.aws/config by default, and at last `role`, unless it is null.
+// FAILED_PRECONDITION: a profile that is named does not exist, half of a pair of keys is missing, or an error
+// of the role; never with a secret. CANCELLED.
 absl::StatusOr<AwsAccess> FindAwsAccess(const std::string& endpoint, const Variables& job,
-                                        const Variables& worker);
+                                        const Variables& worker, std::shared_ptr<AwsRole> role,
+                                        const Cancellation& cancellation);
+// Replaces credentials of a role by those that it has now. Errors as of AwsRole::Get.
+absl::Status RenewCredentials(AwsAccess& access, const Cancellation& cancellation);
 
 // The URL of an object, or of the bucket for an empty key, encoded as SigV4 requires.
 std::string AwsUrl(const AwsAccess& access, const std::string& bucket, const std::string& key);

@@ -5,13 +5,7 @@
 namespace winnow {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\v\f";
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return "";
-  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
-}
+constexpr std::string_view kBlanks = " \t\r\n\v\f";
 
 // Without a comment, which begins with '#' or ';' after a blank.
 std::string_view WithoutComment(std::string_view text) {
@@ -24,6 +18,12 @@ std::string_view WithoutComment(std::string_view text) {
 
 }  // namespace
 
+std::string_view WithoutBlanks(std::string_view text) {
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return "";
+  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
 AwsSections ParseAwsFile(std::string_view text) {
   AwsSections sections;
   std::map<std::string, std::string>* section = nullptr;
@@ -32,20 +32,20 @@ AwsSections ParseAwsFile(std::string_view text) {
     const size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-    const std::string_view content = Trimmed(line);
+    const std::string_view content = WithoutBlanks(line);
     if (content.empty() || content[0] == '#' || content[0] == ';') continue;
     if (content[0] == '[') {
       const size_t close = content.find(']');
       section = close == std::string_view::npos
                     ? nullptr
-                    : &sections[std::string(Trimmed(content.substr(1, close - 1)))];
+                    : &sections[std::string(WithoutBlanks(content.substr(1, close - 1)))];
       continue;
     }
     const bool nested = kBlanks.find(line[0]) != std::string_view::npos;
     const size_t equals = content.find('=');
     if (section == nullptr || nested || equals == std::string_view::npos) continue;
-    const std::string key(Trimmed(content.substr(0, equals)));
-    if (!key.empty()) (*section)[key] = std::string(Trimmed(WithoutComment(content.substr(equals + 1))));
+    const std::string key(WithoutBlanks(content.substr(0, equals)));
+    if (!key.empty()) (*section)[key] = std::string(WithoutBlanks(WithoutComment(content.substr(equals + 1))));
   }
   return sections;
 }

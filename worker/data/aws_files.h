@@ -12,4 +12,7 @@ namespace winnow {
 using AwsSections = std::map<std::string, std::map<std::string, std::string>, std::less<>>;
 AwsSections ParseAwsFile(std::string_view text);
 
+// `text` without blanks and line ends around it.
+std::string_view WithoutBlanks(std::string_view text);
+
 }  // namespace winnow

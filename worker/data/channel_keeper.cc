@@ -102,6 +102,7 @@ ChannelKeeper::ChannelKeeper(EventLoop* loop, ChannelPlace place)
       place_(std::move(place)),
       views_(place_.folder / kViews / DigestOf(place_.worker).substr(0, 16)),
       cache_(place_.folder / "files", place_.most_bytes, place_.patience),
+      role_(std::make_shared<AwsRole>(place_.environment)),
       threads_(kDataThreads) {
   std::error_code ignored;  // what cannot be made shows with the first channel
   fs::remove_all(views_, ignored);
@@ -160,6 +161,7 @@ void ChannelKeeper::PrepareNext(const std::shared_ptr<Gathering>& gathering) {
   wanted.variables = {assignment.environment().begin(), assignment.environment().end()};
   for (const auto& [name, value] : gathering->wanted.secrets) wanted.variables[name] = value;
   wanted.worker = place_.environment;
+  wanted.role = role_;
   wanted.user = gathering->wanted.user;
   GetView(wanted, KeyOf(wanted),
           {assignment.id(), gathering->progress,

@@ -98,6 +98,7 @@ class ChannelKeeper {
   std::filesystem::path views_;
   std::optional<OpenFile> lock_;  // says to other workers that the views are in use
   DownloadCache cache_;
+  const std::shared_ptr<AwsRole> role_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   int64_t last_making_ = 0;
   std::map<std::string, Making> making_;

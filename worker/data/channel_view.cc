@@ -188,7 +188,7 @@ class ChannelView::Maker {
       return absl::FailedPreconditionError(ShownUrl(channel_.path()) + " " + MessageOf(url.status()));
     if (url->is_s3()) {
       absl::StatusOr<AwsAccess> access =
-          FindAwsAccess(channel_.endpoint(), wanted_.variables, wanted_.worker);
+          FindAwsAccess(channel_.endpoint(), wanted_.variables, wanted_.worker, wanted_.role, cancellation_);
       if (!access.ok())
         return absl::Status(access.status().code(), channel_.path() + ": " + MessageOf(access.status()));
       access_ = std::make_shared<const AwsAccess>(*std::move(access));

@@ -25,6 +25,7 @@ struct ViewWanted {
   int ranks = 1;
   Variables variables = {};                        // of the job and its secrets
   Variables worker = {};                           // of the worker
+  std::shared_ptr<AwsRole> role = nullptr;         // likewise
   std::optional<TrainerUser> user = std::nullopt;  // whose permissions count for files of the host
 
   bool sharded() const { return channel.channel().distribution() == "sharded" && ranks > 1; }

@@ -106,7 +106,13 @@ class ObjectTransfer {
 
   // One connection. True: the object is complete, or unchanged.
   absl::StatusOr<bool> Try(bool slow_reader, const Cancellation& cancellation) {
-    HttpRequest request{object_.url, {}, object_.access.get(), slow_reader};
+    std::optional<AwsAccess> access;
+    if (object_.access != nullptr) {
+      access = *object_.access;
+      if (absl::Status status = RenewCredentials(*access, cancellation); !status.ok())
+        return absl::Status(status.code(), fmt::format("{}: {}", object_.shown, MessageOf(status)));
+    }
+    HttpRequest request{object_.url, {}, access.has_value() ? &*access : nullptr, slow_reader};
     const std::string validator = kept_.version.Validator();
     if (kept_.bytes > 0 && !validator.empty()) {
       request.headers.push_back(fmt::format("Range: bytes={}-", kept_.bytes));

@@ -13,6 +13,11 @@ namespace {
 
 using Catch::Matchers::Contains;
 
+// On a machine without a role.
+absl::StatusOr<AwsAccess> Find(const std::string& endpoint, const Variables& job, const Variables& worker) {
+  return FindAwsAccess(endpoint, job, worker, nullptr, Cancellation());
+}
+
 // A home directory with both files.
 struct AwsHome {
   AwsHome() {
@@ -41,20 +46,20 @@ TEST_CASE("files of AWS are read with comments, blanks and nested settings") {
 
 TEST_CASE("a job's keys come before the worker's, and the worker's variables before its files") {
   const AwsHome home;
-  CHECK(FindAwsAccess("", {}, home.Worker())->credentials.id == "DEFAULT");
-  CHECK(FindAwsAccess("", {}, home.Worker())->region == "eu-west-1");
+  CHECK(Find("", {}, home.Worker())->credentials.id == "DEFAULT");
+  CHECK(Find("", {}, home.Worker())->region == "eu-west-1");
   const Variables worker = home.Worker({{"AWS_ACCESS_KEY_ID", "WORKER"},
                                         {"AWS_SECRET_ACCESS_KEY", "worker-secret"},
                                         {"AWS_SESSION_TOKEN", "worker-token"},
                                         {"AWS_REGION", "us-west-2"}});
-  CHECK(FindAwsAccess("", {}, worker)->credentials.token == "worker-token");
-  const auto own = FindAwsAccess(
+  CHECK(Find("", {}, worker)->credentials.token == "worker-token");
+  const auto own = Find(
       "http://other:1/", {{"AWS_ACCESS_KEY_ID", "JOB"}, {"AWS_SECRET_ACCESS_KEY", "job-secret"}}, worker);
   CHECK(own->credentials.id == "JOB");
   CHECK(own->credentials.token.empty());  // a pair of keys and another's token fit nowhere
   CHECK(own->region == "us-west-2");
   CHECK(own->endpoint == "http://other:1");
-  const auto team = FindAwsAccess("", {{"AWS_PROFILE", "team"}}, home.Worker());
+  const auto team = Find("", {{"AWS_PROFILE", "team"}}, home.Worker());
   CHECK(team->credentials.token == "team-token");
   CHECK(team->region == "eu-central-1");
   CHECK(team->endpoint == "http://storage:9000");
@@ -63,7 +68,7 @@ TEST_CASE("a job's keys come before the worker's, and the worker's variables bef
 TEST_CASE("errors name missing halves and profiles, and never a secret") {
   const AwsHome home;
   const auto why = [&](const Variables& job, const Variables& worker) {
-    return MessageOf(FindAwsAccess("", job, worker).status());
+    return MessageOf(Find("", job, worker).status());
   };
   CHECK_THAT(why({{"AWS_PROFILE", "none"}}, home.Worker()),
              Contains("the profile none") && Contains(".aws/config"));
@@ -71,7 +76,7 @@ TEST_CASE("errors name missing halves and profiles, and never a secret") {
   CHECK_THAT(why({{"AWS_SECRET_ACCESS_KEY", "job-secret"}}, home.Worker()),
              Contains("AWS_ACCESS_KEY_ID is not set") && !Contains("job-secret"));
   // A job cannot make the worker read a file for it.
-  const auto open = FindAwsAccess("", {{"HOME", home.folder.path()}, {"AWS_CONFIG_FILE", "/etc/x"}}, {});
+  const auto open = Find("", {{"HOME", home.folder.path()}, {"AWS_CONFIG_FILE", "/etc/x"}}, {});
   CHECK(open->credentials.id.empty());
   CHECK(open->region == "us-east-1");
 }

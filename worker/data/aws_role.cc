@@ -1,0 +1,219 @@
+#include "worker/data/aws_role.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "artifact/files.h"
+#include "base/status_text.h"
+#include "fmt/format.h"
+#include "nlohmann/json.hpp"
+#include "worker/data/aws_access.h"
+#include "worker/data/aws_files.h"
+#include "worker/data/http_get.h"
+
+namespace winnow {
+namespace {
+
+constexpr size_t kMostAnswerBytes = 64 << 10;
+constexpr size_t kMostTokenBytes = 16 << 10;
+constexpr std::chrono::minutes kRenewBefore(5);  // of the end of credentials
+constexpr std::chrono::minutes kNoRolePause(5);  // until a machine without a role is asked again
+constexpr std::chrono::minutes kUnlimited(60);   // of credentials that do not say when they end
+constexpr const char* kContainerHost = "http://169.254.170.2";
+constexpr const char* kMachineHost = "http://169.254.169.254";
+constexpr const char* kMachineHostIpv6 = "http://[fd00:ec2::254]";
+
+// The host and port between "://" and the path.
+std::string_view HostOf(std::string_view url) {
+  const size_t begin = url.find("://");
+  if (begin == std::string_view::npos) return "";
+  url.remove_prefix(begin + 3);
+  return url.substr(0, url.find_first_of("/?#"));
+}
+
+// Whether credentials may be asked for without encryption, as AWS's SDKs allow it: on this machine only.
+bool IsOfThisMachine(std::string_view host) {
+  if (host.find('@') != std::string_view::npos) return false;
+  const size_t port = host.rfind(':');
+  if (port != std::string_view::npos && host.find(']', port) == std::string_view::npos)
+    host = host.substr(0, port);
+  constexpr std::string_view kHosts[] = {"localhost",     "127.0.0.1",      "[::1]",
+                                         "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"};
+  return std::find(std::begin(kHosts), std::end(kHosts), host) != std::end(kHosts);
+}
+
+bool IsOneWord(std::string_view text) {
+  return !text.empty() && text.size() <= kMostTokenBytes &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return c > ' ' && c < 0x7f; });
+}
+
+struct Answer {
+  int status = 0;
+  std::string text;
+};
+
+// The answer of a service of this machine, with any status.
+absl::StatusOr<Answer> Ask(HttpRequest request, const Cancellation& cancellation) {
+  request.is_nearby = true;
+  std::string text;
+  const absl::StatusOr<HttpAnswer> answer = HttpGet(
+      request,
+      [&text](const HttpHead&, std::string_view bytes) {
+        if (text.size() + bytes.size() > kMostAnswerBytes)
+          return absl::FailedPreconditionError("its answer is too long for credentials");
+        text += bytes;
+        return absl::OkStatus();
+      },
+      cancellation);
+  if (!answer.ok()) return answer.status();
+  return Answer{answer->head.status, std::move(text)};
+}
+
+absl::Status WrongAnswer(const std::string& url, const std::string& what) {
+  return absl::FailedPreconditionError(
+      fmt::format("{} {}; expected the credentials of the worker's role", url, what));
+}
+
+}  // namespace
+
+std::string AwsRole::Value(const std::string& name) const {
+  const auto found = worker_.find(name);
+  return found == worker_.end() ? "" : found->second;
+}
+
+absl::StatusOr<std::optional<AwsCredentials>> AwsRole::Get(const Cancellation& cancellation) {
+  const MutexLock lock(mutex_);
+  if (found_.has_value() && Clock::now() < found_->until) return found_->credentials;
+  absl::StatusOr<Found> found = Ask(cancellation);
+  if (!found.ok()) return found.status();
+  found_ = *std::move(found);
+  return found_->credentials;
+}
+
+absl::StatusOr<AwsRole::Found> AwsRole::Ask(const Cancellation& cancellation) const {
+  if (const std::string path = Value("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"); !path.empty())
+    return AskContainer(kContainerHost + path, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", cancellation);
+  if (const std::string url = Value("AWS_CONTAINER_CREDENTIALS_FULL_URI"); !url.empty())
+    return AskContainer(url, "AWS_CONTAINER_CREDENTIALS_FULL_URI", cancellation);
+  std::string disabled = Value("AWS_EC2_METADATA_DISABLED");
+  std::transform(disabled.begin(), disabled.end(), disabled.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  if (disabled == "true") return Found{std::nullopt, Clock::time_point::max()};
+  return AskMachine(cancellation);
+}
+
+absl::StatusOr<AwsRole::Found> AwsRole::AskContainer(const std::string& url, const char* variable,
+                                                     const Cancellation& cancellation) const {
+  const bool plain = url.starts_with("http://");
+  if ((!plain && !url.starts_with("https://")) || (plain && !IsOfThisMachine(HostOf(url)))) {
+    return absl::FailedPreconditionError(fmt::format(
+        "{} of the worker is {}; expected https://, or http:// with an address of the machine", variable, url));
+  }
+  std::string token = Value("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+  if (const std::string path = Value("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); !path.empty()) {
+    const absl::StatusOr<OpenFile> file = OpenFile::Open(path, O_RDONLY);
+    const absl::StatusOr<std::string> text =
+        file.ok() ? file->ReadAt(0, kMostTokenBytes) : absl::StatusOr<std::string>(file.status());
+    if (!text.ok()) {
+      return absl::FailedPreconditionError(
+          fmt::format("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: {}", MessageOf(text.status())));
+    }
+    token = WithoutBlanks(*text);
+  }
+  HttpRequest request{url};
+  if (!token.empty()) {
+    const bool one_line = token.find_first_of(std::string_view("\r\n\0", 3)) == token.npos;
+    if (!one_line) {
+      return absl::FailedPreconditionError(
+          "AWS_CONTAINER_AUTHORIZATION_TOKEN has several lines; expected one");
+    }
+    request.headers.push_back("Authorization: " + token);
+  }
+  const absl::StatusOr<Answer> answer = winnow::Ask(request, cancellation);
+  if (absl::IsCancelled(answer.status())) return answer.status();
+  if (!answer.ok())
+    return WrongAnswer(fmt::format("{} ({})", url, variable), "gave none: " + MessageOf(answer.status()));
+  if (answer->status != 200)
+    return WrongAnswer(fmt::format("{} ({})", url, variable), fmt::format("answered {}", answer->status));
+  return FromJson(answer->text, url, fmt::format("of the worker's container, from {}", url));
+}
+
+absl::StatusOr<AwsRole::Found> AwsRole::AskMachine(const Cancellation& cancellation) const {
+  const Found none{std::nullopt, Clock::now() + kNoRolePause};
+  const std::string named = Value("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+  std::string host = named;
+  if (host.empty())
+    host = Value("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE") == "IPv6" ? kMachineHostIpv6 : kMachineHost;
+  while (host.ends_with('/')) host.pop_back();
+  if (!host.starts_with("http://") && !host.starts_with("https://")) {
+    return absl::FailedPreconditionError(fmt::format(
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT of the worker is {}; expected http:// or https://", host));
+  }
+  const auto failed = [&](const std::string& url, const absl::StatusOr<Answer>& answer) {
+    return answer.ok() ? WrongAnswer(url, fmt::format("answered {}", answer->status))
+                       : WrongAnswer(url, "gave none: " + MessageOf(answer.status()));
+  };
+
+  HttpRequest session{host + "/latest/api/token", {"X-aws-ec2-metadata-token-ttl-seconds: 21600"}};
+  session.puts = true;
+  const absl::StatusOr<Answer> token = winnow::Ask(session, cancellation);
+  if (absl::IsCancelled(token.status())) return token.status();
+  if (!token.ok() || token->status != 200 || !IsOneWord(WithoutBlanks(token->text))) {
+    if (named.empty()) return none;  // this is no machine of EC2
+    return failed(session.url, token);
+  }
+  const std::vector<std::string> headers = {
+      fmt::format("X-aws-ec2-metadata-token: {}", WithoutBlanks(token->text))};
+  const std::string roles = host + "/latest/meta-data/iam/security-credentials/";
+  const absl::StatusOr<Answer> role = winnow::Ask({roles, headers}, cancellation);
+  if (absl::IsCancelled(role.status())) return role.status();
+  if (role.ok() && role->status == 404) return none;  // the machine has no role
+  const std::string_view text = role.ok() ? WithoutBlanks(role->text) : std::string_view();
+  const std::string name(text.substr(0, text.find_first_of("\r\n")));
+  if (!role.ok() || role->status != 200 || !IsOneWord(name)) return failed(roles, role);
+  const absl::StatusOr<Answer> answer =
+      winnow::Ask({roles + AwsEncoded(name, false), headers}, cancellation);
+  if (absl::IsCancelled(answer.status())) return answer.status();
+  if (!answer.ok() || answer->status != 200) return failed(roles + name, answer);
+  return FromJson(answer->text, roles + name, fmt::format("of the worker's role {}, from {}", name, host));
+}
+
+absl::StatusOr<AwsRole::Found> AwsRole::FromJson(const std::string& text, const std::string& url,
+                                                 const std::string& origin) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const auto value = [&json](const char* name) -> std::string {
+    const auto found = json.is_object() ? json.find(name) : json.end();
+    return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+  };
+  Found found{AwsCredentials{value("AccessKeyId"), value("SecretAccessKey"), value("Token"), origin},
+              Clock::now() + kUnlimited};
+  for (const std::string& word : {found.credentials->id, found.credentials->secret}) {
+    if (!IsOneWord(word)) return WrongAnswer(url, "answered without AccessKeyId or SecretAccessKey");
+  }
+  if (!found.credentials->token.empty() && !IsOneWord(found.credentials->token))
+    return WrongAnswer(url, "answered with a Token that is none");
+  if (const std::string expiration = value("Expiration"); !expiration.empty()) {
+    absl::Time end;
+    std::string ignored;
+    if (!absl::ParseTime(absl::RFC3339_full, expiration, &end, &ignored))
+      return WrongAnswer(url, "answered with an Expiration that is no time");
+    if (end <= absl::Now()) {
+      return absl::FailedPreconditionError(
+          fmt::format("the credentials {} have expired at {}; expected ones that are valid", origin,
+                      absl::FormatTime(absl::RFC3339_sec, end, absl::UTCTimeZone())));
+    }
+    // Where a service gives them for less time than that, they are asked for each time.
+    found.until = absl::ToChronoTime(end) - kRenewBefore;
+  }
+  return found;
+}
+
+}  // namespace winnow
