@@ -83,12 +83,14 @@ class ChannelChecker {
                       builtin_->name));
     }
     if (mode != "pipe") return;
-    if (builtin_ != nullptr) {
+    if (builtin_ != nullptr && channel.distribution() == "sharded" && several) {
       Add(".mode",
-          fmt::format("is \"pipe\", but {} looks at its data more than once before it trains, and keeps "
-                      "them in the host's cache; expected file",
+          fmt::format("is \"pipe\" for a channel that is sharded, and the ranks of {} divide a directory "
+                      "themselves; expected mode file, or replicated",
                       builtin_->name));
     }
+    if (builtin_ != nullptr && channel.format() == "idx")
+      Add(".mode", "is \"pipe\" for IDX, which has two files; expected mode file");
     if (!channel.sha256().empty()) {
       Add(".sha256",
           "is given with mode pipe; expected mode file: a stream has reached the program before its end is "

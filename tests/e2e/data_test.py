@@ -80,6 +80,7 @@ class Play(unittest.TestCase):
                                   shared=os.path.join(self.folder, name, "own"),
                                   flags=["--data-dir", self.data, *flags],
                                   prefix=["env", "AWS_SHARED_CREDENTIALS_FILE=/nowhere", "AWS_CONFIG_FILE=/nowhere",
+                                          "AWS_EC2_METADATA_DISABLED=true",
                                           *(f"{name}={value}" for name, value in (environment or {}).items())])
         self.cluster.workers.append(worker)
         worker.start()
@@ -293,6 +294,57 @@ class Buckets(Play):
             self.assertNotIn(self.KEY.secret, log)
             self.assertNotIn(self.KEY.token, log)
 
+    def test_a_role_of_the_worker_gives_credentials_and_those_that_have_expired_are_told(self):
+        def answer(key, expiration):
+            return {"Code": "Success", "AccessKeyId": key.id, "SecretAccessKey": key.secret, "Token": key.token,
+                    "Expiration": expiration}
+        channel = {"path": "s3://bucket/day=1/part 1+é.csv", "endpoint": self.server.url}
+        region = {"AWS_REGION": self.KEY.region}
+        valid = answer(self.KEY, "2999-01-01T00:00:00Z")
+        with data_server.RoleServer(valid) as role:
+            write(f"{self.folder}/authorization", role.AUTHORIZATION + "\n")
+            container = {**region, "AWS_CONTAINER_CREDENTIALS_FULL_URI": role.url + "/container",
+                         "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": f"{self.folder}/authorization"}
+            machine = {**region, "AWS_EC2_METADATA_SERVICE_ENDPOINT": role.url, "AWS_EC2_METADATA_DISABLED": "false"}
+            for name, environment in (("container", container), ("machine", machine)):
+                worker = self.worker("w-" + name, environment=environment)
+                self.done(self.job(name, {"train": channel}, trials=2), 2)
+                # They are asked for once, not for every request.
+                self.assertEqual(role.asked, ["GET /container"] if name == "container" else [
+                    "PUT /latest/api/token", "GET /latest/meta-data/iam/security-credentials/",
+                    "GET /latest/meta-data/iam/security-credentials/" + role.ROLE])
+                role.asked.clear()
+                worker.stop()
+
+            # A job's own credentials come first.
+            worker = self.worker("w-own", environment=machine)
+            self.done(self.job("own", {"train": channel}, trials=1, trainer={"environment": self.keys()}), 1)
+            self.assertEqual(role.asked, [])
+            worker.stop()
+
+            for name, environment, said in (
+                    ("expired", container, r"the credentials of the worker's container, from http://127.0.0.1:\d+/container have "
+                     "expired at 2020-01-01T00:00:00"),
+                    ("revoked", machine, r"400 \(ExpiredToken\); the credentials of the worker's role tuning, from "
+                     r"http://127.0.0.1:\d+ have expired"),
+                    ("none", machine, r"403 \(AccessDenied\); no credentials were found .*, nor for a role of the worker's"),
+                    ("denied", {**container, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": "/dev/null"},
+                     r"/container \(AWS_CONTAINER_CREDENTIALS_FULL_URI\) answered 401; expected the credentials of the worker's role"),
+                    ("far", {**region, "AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://example.org/"},
+                     "AWS_CONTAINER_CREDENTIALS_FULL_URI of the worker is http://example.org/; expected https://, or http:// with an "
+                     "address of the machine")):
+                with self.subTest(name):
+                    old = self.KEY._replace(id="AKIDOLD", expired=True)
+                    self.server.keys[old.id] = old
+                    role.credentials = {"expired": answer(self.KEY, "2020-01-01T00:00:00Z"), "none": None,
+                                        "revoked": answer(old, "2999-01-01T00:00:00Z")}.get(name, valid)
+                    worker = self.worker("w-" + name, environment=environment)
+                    reason = self.refused(self.job(name, {"train": channel}, trials=30))
+                    self.assertRegex(reason, said)
+                    for secret in (self.KEY.secret, self.KEY.token, role.SESSION, role.AUTHORIZATION):
+                        self.assertNotIn(secret, reason + worker.log())
+                    worker.stop()
+
     def test_virtual_hosts_and_missing_objects(self):
         with data_server.DataServer(buckets={"bucket": self.objects}, keys=[self.KEY], virtual_host="localhost") as server:
             self.worker("w1", environment=self.keys())
@@ -353,6 +405,46 @@ class Pipes(Play):
         self.assertEqual([], [name for name in os.listdir(f"{self.data}/files") if not name.endswith(".lock")])
         self.assertEqual(int(self.client.json("describe", job)["trial_counts"].get("failed", 0)), 0)
 
+    def test_built_in_trainers_read_pipes_and_make_the_same_model(self):
+        table = os.path.join(self.folder, "table.csv")
+        processes.write_table(table, 400, 3)
+        with open(table, "rb") as file:
+            server = self.enterContext(data_server.DataServer(files={"/table.csv": file.read()}))
+        self.worker("w1")
+        for builtin, static in (("gbdt", {"objective": "binary:logistic", "num_round": "5"}),
+                                ("mlp", {"epochs": "3", "num_layers": "1", "layer_width": "8", "batch_size": "32", "eval_metric": "loss"})):
+            models = {}
+            for mode, path in (("file", table), ("pipe", table), ("pipe", server.url + "/table.csv")):
+                with self.subTest(builtin=builtin, path=path, mode=mode):
+                    rate, metric = ("eta", "logloss") if builtin == "gbdt" else ("learning_rate", "loss")
+                    job = self.client.submit({
+                        "name": f"{builtin}-{len(models)}", "trainer": {"builtin": builtin}, "strategy": "HYPERBAND",
+                        "channels": {"train": {"path": path, "mode": mode, "label": "y", "validation_fraction": 0.25}},
+                        "static_hyperparameters": static, "hyperband": {"max_resource": 3},
+                        "parameters": [{"name": rate, "continuous": {"min": 0.1, "max": 0.5}}], "seed": 5,
+                        "objective": {"metric": "validation:" + metric, "goal": "MINIMIZE"}}, self.folder)
+                    self.assertEqual(self.cluster.watch(job).to_end(), 0, self.client.run("describe", job))
+                    self.client.run("best", job, "--download", f"{self.folder}/{job}")
+                    content = b""
+                    for folder, _, files in sorted(os.walk(f"{self.folder}/{job}")):
+                        for name in sorted(files):
+                            with open(os.path.join(folder, name), "rb") as file:
+                                content += name.encode() + file.read()
+                    models[mode, path] = content
+            self.assertEqual(len(set(models.values())), 1)
+        # An error names the channel and the line, not the memory.
+        write(table, "y,x\n1,2\n1\n")
+        job = self.client.submit({
+            "name": "broken", "trainer": {"builtin": "gbdt"}, "strategy": "RANDOM",
+            "channels": {"train": {"path": table, "mode": "pipe", "label": "y", "validation_fraction": 0.25}},
+            "static_hyperparameters": {"objective": "binary:logistic", "num_round": "5"},
+            "parameters": [{"name": "eta", "continuous": {"min": 0.1, "max": 0.5}}], "limits": {"max_trials": 1},
+            "objective": {"metric": "validation:logloss", "goal": "MINIMIZE"}}, self.folder)
+        self.assertEqual(self.cluster.watch(job).to_end(), 1)
+        reason = self.client.json("describe", job, "1")["attempts"][0]["reason"]
+        self.assertRegex(reason, "channel train: .*line 3")
+        self.assertNotIn("/proc", reason)
+
     def test_a_stream_that_breaks_for_good_ends_no_epoch(self):
         content = os.urandom(MIB) * 4
         server = self.enterContext(data_server.DataServer(files={"/train.bin": content}, etags=False))
@@ -383,8 +475,9 @@ class Refusals(Play):
         self.assertRegex(said({"path": "https://host/x", "endpoint": "https://s3"}), "channels.train.endpoint.*s3://")
         self.assertRegex(said({"path": "s3://bucket/x", "endpoint": "s3.host"}), "channels.train.endpoint.*http:// or https://")
         self.assertRegex(said({"path": "x", "mode": "stream"}), "channels.train.mode.*file, pipe")
-        self.assertRegex(said({"path": "x", "mode": "pipe", "label": "y"}, trainer={"builtin": "gbdt"},
-                              objective={"metric": "validation:logloss", "goal": "MINIMIZE"}), "gbdt looks at its data more than once")
+        self.assertRegex(said({"path": "x", "mode": "pipe", "label": "y", "distribution": "sharded"}, trainer={"builtin": "gbdt"},
+                              objective={"metric": "validation:logloss", "goal": "MINIMIZE"}, cluster={"nodes": 3}),
+                         "the ranks of gbdt divide a directory themselves")
         self.assertRegex(said({"path": "s3://bucket/x", "mode": "pipe", "distribution": "sharded"}, cluster={"nodes": 3}),
                          "channels.train.mode.*counted at its end")
 

@@ -71,6 +71,12 @@ class ChannelReader {
     if (*value != "sharded") return Refuse("distribution", *value, "replicated or sharded");
     *sharded = true;
   }
+  void Mode(bool* piped) {
+    const Json* value = Find("mode");
+    if (value == nullptr || *value == "" || *value == "file") return;
+    if (*value != "pipe") return Refuse("mode", *value, "file or pipe");
+    *piped = true;
+  }
   void Flag(const char* name, bool* field) {
     const Json* value = Find(name);
     if (value == nullptr) return;
@@ -156,6 +162,7 @@ absl::Status ReadChannels(const EnvironmentReader& environment, TrainFiles* file
   ChannelReader train_reader("train", train);
   train_reader.Reading(&files->train_reading);
   train_reader.Distribution(&files->train_sharded);
+  train_reader.Mode(&files->train_piped);
   train_reader.Fraction("validation_fraction", &files->validation_fraction);
   train_reader.Whole("split_seed", std::numeric_limits<uint64_t>::max(), &files->split_seed);
   if (!train_reader.status().ok()) return train_reader.status();
@@ -170,6 +177,7 @@ absl::Status ReadChannels(const EnvironmentReader& environment, TrainFiles* file
   files->train_name = "channel train";
   files->validation_name = "channel validation";
   validation_reader.Distribution(&files->validation_sharded);
+  validation_reader.Mode(&files->validation_piped);
   return validation_reader.status();
 }
 

@@ -3,31 +3,41 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/strings/str_replace.h"
 #include "base/status_text.h"
 #include "trainers/collective/group_error.h"
 
 namespace winnow {
 namespace {
 
-absl::Status OfData(const std::string& name, const absl::Status& problem) {
+// `path`: of the data, if it names memory, which errors do not.
+absl::Status OfData(const std::string& name, const std::string& path, const absl::Status& problem) {
   const bool of_group = RankToBlame(problem).has_value() || absl::IsInternal(problem) ||
                         absl::IsUnavailable(problem) || absl::IsDeadlineExceeded(problem) ||
                         absl::IsCancelled(problem);
   if (problem.ok() || of_group) return problem;
-  return absl::Status(problem.code(), name + ": " + MessageOf(problem));
+  std::string message = MessageOf(problem);
+  if (!path.empty()) message = absl::StrReplaceAll(message, {{path + ": ", ""}});
+  return absl::Status(problem.code(), name + ": " + message);
+}
+
+DataCache CacheFor(const TrainFiles& files, std::string* warning) {
+  return files.train_piped || files.validation_piped ? DataCache::None()
+                                                     : DataCache::FromEnvironment(warning);
 }
 
 }  // namespace
 
 DataSource::DataSource(const TrainFiles& files, Communicator* ranks, int threads)
-    : files_(files), ranks_(*ranks), threads_(threads), cache_(DataCache::FromEnvironment(&cache_warning_)) {}
+    : files_(files), ranks_(*ranks), threads_(threads), cache_(CacheFor(files, &cache_warning_)) {}
 
 absl::Status DataSource::OfTrain(const absl::Status& problem) const {
-  return OfData(files_.train_name, problem);
+  return OfData(files_.train_name, files_.train_piped ? files_.train_path : "", problem);
 }
 
 absl::Status DataSource::OfValidation(const absl::Status& problem) const {
-  return OfData(splits() ? files_.train_name : files_.validation_name, problem);
+  if (splits()) return OfTrain(problem);
+  return OfData(files_.validation_name, files_.validation_piped ? files_.validation_path : "", problem);
 }
 
 absl::StatusOr<std::string> DataSource::Key(std::string_view extra, const ListFunction& list) {

@@ -17,6 +17,8 @@ struct TrainFiles {
   DataOptions validation_reading;
   // Each rank reads its own files of the folder; otherwise each reads all of it.
   bool train_sharded = false, validation_sharded = false;
+  // The path is the begin of the names of FIFOs; see PipedFiles. Nothing is kept in the host's cache.
+  bool train_piped = false, validation_piped = false;
   double validation_fraction = 0;  // split off the training data if there is no validation file
   uint64_t split_seed = 0;
   std::string model_folder;       // receives the model at the end; "": no model is written

@@ -13,6 +13,7 @@
 #include "base/status_text.h"
 #include "trainers/common/agreement.h"
 #include "trainers/common/data_source.h"
+#include "trainers/common/piped_files.h"
 #include "trainers/common/prepared_data.h"
 #include "trainers/data/file_source.h"
 #include "trainers/data/reader.h"
@@ -298,7 +299,10 @@ std::vector<float> RawTables::ValidationMargins(const Model& model, ThreadPool* 
 
 absl::StatusOr<LoadedData> LoadTrainingData(const TrainRequest& request, const ModelFeatures* continued,
                                             Communicator* ranks, ThreadPool* pool, std::string* warning) {
-  Loading loading(request, continued, ranks, pool);
+  TrainRequest readable = request;
+  const absl::StatusOr<PipedFiles> piped = PipedFiles::Read(&readable);
+  if (!piped.ok()) return piped.status();
+  Loading loading(readable, continued, ranks, pool);
   absl::StatusOr<LoadedData> loaded = loading.Load();
   *warning = loading.cache_warning();
   return loaded;

@@ -71,6 +71,19 @@ TEST_CASE("Contract: weights are those of the channel that names their column", 
   CHECK(of_validation.validation_reading.weight == "v");
 }
 
+TEST_CASE("Contract: a channel is a file or a pipe", "[trainer]") {
+  Variables variables = {{"SM_CHANNEL_TRAIN", "/t"}, {"SM_CHANNEL_VALIDATION", "/v"}};
+  const auto with = [&](const char* config) {
+    variables["SM_INPUT_DATA_CONFIG"] = config;
+    return FilesFromContract(Of(variables));
+  };
+  const TrainFiles files = *with(R"({"train": {"mode": "pipe"}, "validation": {"mode": "file"}})");
+  CHECK(files.train_piped);
+  CHECK_FALSE(files.validation_piped);
+  CHECK(MessageOf(with(R"({"train": {"mode": "stream"}})").status()) ==
+        "SM_INPUT_DATA_CONFIG: channel train: mode = \"stream\": expected file or pipe");
+}
+
 TEST_CASE("Contract: what is not said keeps its meaning", "[trainer]") {
   const Variables variables = {{"SM_CHANNEL_TRAIN", "/t"}};
   const absl::StatusOr<TrainFiles> files = FilesFromContract(Of(variables));

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "trainers/common/agreement.h"
 #include "trainers/common/data_source.h"
+#include "trainers/common/piped_files.h"
 #include "trainers/common/prepared_data.h"
 #include "trainers/mlp/data/dense_file.h"
 #include "trainers/mlp/data/raw_rows.h"
@@ -283,7 +284,10 @@ absl::StatusOr<TrainingData> Loading::Load() {
 
 absl::StatusOr<TrainingData> LoadTrainingData(const TrainFiles& files, const MlpParameters& parameters,
                                               Communicator* ranks, std::string* warning) {
-  Loading loading(files, parameters, ranks);
+  TrainFiles readable = files;
+  const absl::StatusOr<PipedFiles> piped = PipedFiles::Read(&readable);
+  if (!piped.ok()) return piped.status();
+  Loading loading(readable, parameters, ranks);
   absl::StatusOr<TrainingData> data = loading.Load();
   *warning = loading.cache_warning();
   return data;
