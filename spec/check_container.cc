@@ -36,11 +36,6 @@ class ContainerChecker {
         !engine.empty() && std::find(kEngines.begin(), kEngines.end(), engine) == kEngines.end())
       Add("trainer.container.engine", "is " + Quoted(engine) + "; expected podman, docker or apptainer");
     Options();
-    if (trainer_.setup_size() > 0)
-      Add("trainer.setup",
-          "is given with trainer.container; expected none, because setup runs outside of containers: put "
-          "what the "
-          "program needs into the image");
     // Engines read the variables of a container line by line.
     for (const auto& [name, value] : trainer_.environment()) {
       if (!IsOneLine(value) || !IsOneLine(name))

@@ -545,7 +545,7 @@ int Work(const Flags& flags) {
                            &containers};
   GrpcSyncClient client(*channel, flags.server);
   CheckpointKeeper keeper(&loop, *channel);
-  SourceKeeper sources(&loop, *channel, work, place.users);
+  SourceKeeper sources(&loop, *channel, work, place.users, &containers);
   ChannelKeeper channels(
       &loop, {flags.data_dir, work.string(), DataBytes(flags), ToVariables(place.environment)});
   ProcessTrainers trainers(&loop, place, {flags.rendezvous_port, flags.slots}, &keeper, &sources,

@@ -17,6 +17,12 @@
 namespace winnow {
 namespace {
 
+// How a rank ends whose channels cannot be had. What is this machine's fault stays so.
+absl::Status WithoutData(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) ? status
+                                           : NotPreparedError(v1::Outcome::DATA_FAILED, MessageOf(status));
+}
+
 // A trainer of rank 0 with checkpoints in the artifact store. It reports its end once its newest checkpoint
 // is stored or given up, so that the next attempt finds it.
 class KeptTrainer : public RankRun {
@@ -108,7 +114,7 @@ ProcessTrainers::~ProcessTrainers() { *alive_ = false; }
 
 void ProcessTrainers::Prepare(const v1::Assignment& assignment, PrepareDone done) {
   loop_->Post([this, alive = alive_, assignment, done = std::move(done)] {
-    if (*alive) MakeSource(assignment, done);
+    if (*alive) MakeImage(assignment, done);
   });
 }
 
@@ -120,30 +126,15 @@ absl::StatusOr<UserLease> ProcessTrainers::TakeUser(const FolderName& trial) {
   }
 }
 
-void ProcessTrainers::MakeSource(const v1::Assignment& assignment, const PrepareDone& done) {
-  if (!assignment.has_source()) return MakeImage(assignment, done);
-  if (sources_ == nullptr) return done(absl::UnavailableError("this worker runs no sources"));
-  sources_->Prepare(
-      assignment, place_.environment,
-      [this, alive = alive_, assignment, done](absl::StatusOr<std::shared_ptr<SourceLease>> source) {
-        if (!*alive) return;
-        if (absl::IsAborted(source.status()))
-          return done(NotPreparedError(v1::Outcome::SETUP_FAILED, MessageOf(source.status())));
-        if (!source.ok()) return done(source.status());
-        places_[assignment.id()].source = *std::move(source);
-        MakeImage(assignment, done);
-      });
-}
-
 void ProcessTrainers::MakeImage(const v1::Assignment& assignment, const PrepareDone& done) {
-  if (!assignment.has_container()) return MakeUser(assignment, done);
+  if (!assignment.has_container()) return MakeSource(assignment, done);
   const std::string id = assignment.id();
   const auto made = [this, alive = alive_, assignment, id, done](absl::StatusOr<ContainerImage> image) {
     if (!*alive) return;
     if (image.ok()) {
       if (tell_preparing_) tell_preparing_(id, "");
       places_[id].image = *std::move(image);
-      return MakeUser(assignment, done);
+      return MakeSource(assignment, done);
     }
     places_.erase(id);
     done(absl::IsFailedPrecondition(image.status())
@@ -158,6 +149,35 @@ void ProcessTrainers::MakeImage(const v1::Assignment& assignment, const PrepareD
         if (*alive && tell_preparing_) tell_preparing_(id, what);
       },
       made);
+}
+
+// A setup runs in the image.
+void ProcessTrainers::MakeSource(const v1::Assignment& assignment, const PrepareDone& done) {
+  if (!assignment.has_source()) return MakeUser(assignment, done);
+  const std::string id = assignment.id();
+  const auto failed = [this, id, done](const absl::Status& status) {
+    places_.erase(id);
+    done(absl::IsAborted(status) ? NotPreparedError(v1::Outcome::SETUP_FAILED, MessageOf(status)) : status);
+  };
+  if (sources_ == nullptr) return failed(absl::UnavailableError("this worker runs no sources"));
+  sources_->Prepare(
+      InImage(assignment), place_.environment,
+      [this, alive = alive_, assignment, id, done,
+       failed](absl::StatusOr<std::shared_ptr<SourceLease>> source) {
+        if (!*alive) return;
+        if (!source.ok()) return failed(source.status());
+        places_[id].source = *std::move(source);
+        MakeUser(assignment, done);
+      });
+}
+
+// The assignment with the image that its rank has on this host, if it is to run in one.
+v1::Assignment ProcessTrainers::InImage(v1::Assignment assignment) const {
+  const auto place = places_.find(assignment.id());
+  if (place == places_.end() || !place->second.image.has_value()) return assignment;
+  assignment.mutable_container()->set_engine(std::string(ProgramOf(place->second.image->engine)));
+  assignment.mutable_container()->set_image(place->second.image->reference);
+  return assignment;
 }
 
 void ProcessTrainers::MakeUser(const v1::Assignment& assignment, const PrepareDone& done) {
@@ -180,8 +200,7 @@ void ProcessTrainers::MakeChannels(const v1::Assignment& assignment, const Prepa
   const std::string id = assignment.id();
   const auto failed = [this, id, done](const absl::Status& status) {
     places_.erase(id);
-    done(absl::IsResourceExhausted(status) ? status
-                                           : NotPreparedError(v1::Outcome::DATA_FAILED, MessageOf(status)));
+    done(WithoutData(status));
   };
   if (channels_ == nullptr) return failed(absl::UnavailableError("this worker prepares no channels"));
   auto secrets = ReadSecrets(place_.secrets, place_.worker, assignment);
@@ -210,9 +229,7 @@ void ProcessTrainers::MakeChannels(const v1::Assignment& assignment, const Prepa
 void ProcessTrainers::ChannelBroken(const std::string& id, const absl::Status& status) {
   const auto place = places_.find(id);
   if (place == places_.end() || place->second.broken.has_value()) return;
-  place->second.broken = NotStartedOutcome(
-      absl::IsResourceExhausted(status) ? status
-                                        : NotPreparedError(v1::Outcome::DATA_FAILED, MessageOf(status)));
+  place->second.broken = NotStartedOutcome(WithoutData(status));
   if (place->second.run != nullptr) place->second.run->Kill(RankRun::Why::kUnwanted);
 }
 
@@ -320,12 +337,8 @@ absl::StatusOr<std::unique_ptr<RankRun>> ProcessTrainers::Start(const v1::Assign
     }
     ended(std::move(outcome));
   };
-  v1::Assignment placed = assignment;
+  v1::Assignment placed = InImage(assignment);
   if (held.source != nullptr) placed.set_working_directory(held.source->folder().string());
-  if (held.image.has_value()) {
-    placed.mutable_container()->set_engine(std::string(ProgramOf(held.image->engine)));
-    placed.mutable_container()->set_image(held.image->reference);
-  }
   if (held.channels != nullptr) SetChannelPaths(held.channels->paths, placed);
   const std::shared_ptr<const void> needed =
       std::make_shared<std::pair<std::shared_ptr<SourceLease>, std::shared_ptr<PreparedChannels>>>(

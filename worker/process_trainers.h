@@ -65,8 +65,9 @@ class ProcessTrainers : public Trainers {
   };
 
   absl::StatusOr<UserLease> TakeUser(const FolderName& trial);
-  void MakeSource(const v1::Assignment& assignment, const PrepareDone& done);
   void MakeImage(const v1::Assignment& assignment, const PrepareDone& done);
+  void MakeSource(const v1::Assignment& assignment, const PrepareDone& done);
+  v1::Assignment InImage(v1::Assignment assignment) const;
   void MakeUser(const v1::Assignment& assignment, const PrepareDone& done);
   void MakeChannels(const v1::Assignment& assignment, const PrepareDone& done);
   void MakeFolders(const v1::Assignment& assignment, const PrepareDone& done);

@@ -228,7 +228,7 @@ absl::Status TrainerProcess::EnterContainer(const TrainerPlace& place, const v1:
   container_ = *std::move(container);
   spec->command = container_->Command();
   spec->environment = container_->Environment();
-  spec->working_directory = "";
+  spec->working_directory = container_->WorkingDirectory();
   spec->program_directory = "";
   return absl::OkStatus();
 }

@@ -53,7 +53,7 @@ RULE = {  # base is everybody's
     "worker/host": ({"worker/host", "artifact", "rpc", "proto"}, SERVER | {"nlohmann"}),
     "worker/checkpoints": ({"worker/checkpoints", "worker/host", "artifact", "proto"}, SERVER | {"grpc", "grpcpp"}),
     "worker/metrics": ({"worker/metrics", "worker/host", "artifact"}, COMMON | {"boost", "google", "nlohmann"}),
-    "worker/sources": ({"worker/sources", "worker/checkpoints", "worker/host", "artifact", "proto"}, SERVER),
+    "worker/sources": ({"worker/sources", "worker/checkpoints", "worker/containers", "worker/host", "artifact", "proto"}, SERVER),
     "worker/containers": ({"worker/containers", "worker/host", "artifact", "proto"}, SERVER),
     "worker/data": ({"worker/data", "worker/checkpoints", "worker/host", "artifact", "proto"},
                     SERVER | {"curl", "nlohmann", "openssl"}),

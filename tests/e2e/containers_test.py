@@ -12,6 +12,7 @@ import unittest
 import processes
 from processes import wait_until
 
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
 TOOLS = ["podman", "runc", "conmon"]
 IMAGE = "localhost/winnow-trial:1"
 PROGRAMS = ["sh", "cat", "sleep", "ls", "id", "mkdir", "mv", "tail", "head"]
@@ -87,6 +88,13 @@ class Podman:
             file.write("the-image\n")
         subprocess.run(["tar", "-C", root, "-cf", f"{self.folder}/image.tar", "."], check=True)
         self.run("import", f"{self.folder}/image.tar", IMAGE)
+
+    def make_debian(self, tag):
+        """An image of Debian with Python."""
+        packages = "python3-minimal,libpython3.11-stdlib,dash,coreutils"
+        subprocess.run(["mmdebstrap", "--quiet", "--variant=extract", f"--include={packages}", "bookworm",
+                        f"{self.folder}/debian.tar"], check=True, capture_output=True, timeout=processes.PATIENCE)
+        self.run("import", f"{self.folder}/debian.tar", tag)
 
     def containers(self):
         return self.run("ps", "--all", "--quiet").split()
@@ -172,6 +180,38 @@ class Containers(unittest.TestCase):
                 self.assertIn(os.stat(model).st_uid, range(first, first + 4))
             self.assertNotIn("hidden-word", cluster.workers[0].log())
 
+    @unittest.skipUnless(shutil.which("mmdebstrap"), "mmdebstrap is not installed")
+    def test_the_example_runs_in_an_image_that_is_made_of_debian(self):
+        with open(f"{EXAMPLES}/container.json", encoding="utf-8") as file:
+            self.podman.make_debian(json.load(file)["trainer"]["container"]["image"])
+        with self.cluster(workers=1) as cluster:
+            job = cluster.client.json("submit", f"{EXAMPLES}/container.json")["id"]
+            self.assertEqual(cluster.watch(job).to_end(), 0)
+            self.assertEqual(int(self.describe(cluster, job)["trial_counts"]["completed"]), 6)
+
+    def test_a_setup_runs_once_in_the_image_and_trials_find_what_it_made(self):
+        first = 61184 + os.getpid() % 1000 * 4 + 2
+        for flags in ([], ["--run-as", f"{first}-{first + 1}"]):
+            with self.subTest(flags), self.cluster(workers=1, worker_flags=flags) as cluster:
+                os.chmod(cluster.folder, 0o755)
+                with open(f"{self.code}/setup.sh", "w", encoding="ascii") as file:
+                    file.write('echo "made in $(cat /image-name) with $X" > made\n[ -z "$RANK$SM_HPS" ]\n')
+                job = self.submit(cluster, {"setup": ["sh", "setup.sh"],
+                                            "command": ["sh", "-c", "cat made && ! echo x > planted && echo epoch 1: loss=1"]},
+                                  limits={"max_trials": 3})
+                self.assertEqual(cluster.watch(job).to_end(), 0)
+                for text in cluster.workers[0].printed().values():
+                    self.assertEqual(text.splitlines()[0], "made in the-image with a 'word' = $HOME")
+                self.assertEqual(cluster.workers[0].log().count("setup of source"), 1)
+                with open(f"{self.code}/setup.sh", "w", encoding="ascii") as file:
+                    file.write("echo no such package: torhc in $(cat /image-name)\nexit 4\n")
+                job = self.submit(cluster, {"setup": ["sh", "setup.sh"]}, limits={"max_trials": 30})
+                self.assertEqual(cluster.watch(job).to_end(), 1)
+                described = self.describe(cluster, job)
+                self.assertIn("`sh setup.sh` failed with exit code 4: no such package: torhc in the-image",
+                              described["state_reason"])
+                self.assertEqual(int(described["trial_counts"].get("failed", 0)), 0)
+
     def test_a_program_waits_in_its_container_for_its_next_part(self):
         with self.cluster(workers=1) as cluster:
             with open(f"{self.code}/wait.sh", "w", encoding="ascii") as file:
@@ -213,6 +253,7 @@ class Containers(unittest.TestCase):
             self.assertEqual(cluster.watch(job).to_end(), 1)
             attempt = self.describe(cluster, job, "1")["attempts"][0]
             self.assertIn("out of memory: killed at its limit of 0.05 GiB", attempt["reason"])
+            self.assertNotIn("oom", os.listdir(), "podman's monitor leaves no file where the worker was started")
 
     def test_what_cannot_be_had_ends_the_job_and_not_its_trials(self):
         with self.cluster(workers=1) as cluster:

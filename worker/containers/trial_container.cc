@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 
 // The engine failed, and not the program.
 constexpr int kEngineFailed = 125;
+constexpr const char* kMonitorsOomFile = "oom";
 constexpr int kMostLooked = 10'000;  // entries of a channel's folder among which links are looked for
 // Before each variable that apptainer sets in a container.
 constexpr std::string_view kApptainerPrefix = "APPTAINERENV_";
@@ -173,6 +174,7 @@ void TrialContainer::RemoveFiles() const {
   for (const std::string& file : {plan_.variables_file, plan_.program_id_file, plan_.monitor_id_file}) {
     if (!file.empty()) fs::remove(file, ignored);
   }
+  fs::remove(host_->folder() / kMonitorsOomFile, ignored);
 }
 
 std::vector<std::string> TrialContainer::Environment() const {

@@ -42,6 +42,8 @@ class TrialContainer {
   // The process that runs it: its command, and its environment without the marks of a trial.
   std::vector<std::string> Command() const { return ContainerCommand(plan_); }
   std::vector<std::string> Environment() const;
+  // Where it starts, because podman's monitor leaves a file there when memory ends; "": anywhere.
+  std::string WorkingDirectory() const { return is_apart() ? host_->folder().string() : ""; }
   // Whether the engine limits it and changes its user; otherwise its process is to be limited, and to be
   // started as the user.
   bool is_apart() const { return HasMonitor(plan_.engine); }

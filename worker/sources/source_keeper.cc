@@ -33,11 +33,20 @@ constexpr size_t kToldBytes = 1000;
 constexpr std::chrono::seconds kFetchPatience(60);
 constexpr std::chrono::milliseconds kFetchRetry(500);
 
-// "DIGEST", or with a setup "DIGEST.SETUP".
-std::string NameOf(const v1::SourceToRun& source) {
+// "DIGEST", or with a setup "DIGEST.SETUP". What a setup makes in one image may not run in another.
+std::string NameOf(const v1::Assignment& assignment) {
+  const v1::SourceToRun& source = assignment.source();
   if (source.setup().empty()) return source.digest();
   std::string command;
-  for (const std::string& word : source.setup()) command += fmt::format("{} {}\n", word.size(), word);
+  const auto add = [&command](const std::string& word) {
+    command += fmt::format("{} {}\n", word.size(), word);
+  };
+  for (const std::string& word : source.setup()) add(word);
+  if (assignment.has_container()) {
+    add(assignment.container().engine());
+    add(assignment.container().image());
+    for (const std::string& option : assignment.container().options()) add(option);
+  }
   return source.digest() + "." + DigestOf(command).substr(0, 16);
 }
 
@@ -79,12 +88,13 @@ class SourceKeeper::Lease : public SourceLease {
 };
 
 SourceKeeper::SourceKeeper(EventLoop* loop, const std::shared_ptr<grpc::Channel>& channel, fs::path work,
-                           const TrainerUsers* users, SourceLimits limits)
+                           const TrainerUsers* users, ContainerHost* containers, SourceLimits limits)
     : loop_(loop),
       client_(channel),
       work_(std::move(work)),
       root_(work_ / "sources"),
       users_(users),
+      containers_(containers),
       limits_(limits) {
   std::error_code ignored;
   fs::create_directories(root_, ignored);
@@ -128,7 +138,7 @@ void SourceKeeper::Prepare(const v1::Assignment& assignment, const std::vector<s
                            Done done) {
   const v1::SourceToRun& source = assignment.source();
   if (!IsDigest(source.digest())) return done(absl::InvalidArgumentError("the source's digest is not one"));
-  const std::string name = NameOf(source);
+  const std::string name = NameOf(assignment);
   const auto found = making_.find(name);
   if (found != making_.end()) {
     found->second.waiters.push_back({assignment.id(), std::move(done)});
@@ -250,6 +260,13 @@ void SourceKeeper::RunSetup(const std::string& name) {
   }
   for (const auto& [variable, value] : variables) spec.environment.push_back(variable + "=" + value);
   spec.mark = AssignmentMark(variables["WINNOW_ASSIGNMENT"]);
+  if (making.assignment.has_container()) {
+    if (absl::Status status = EnterContainer(name, &spec); !status.ok()) {
+      if (absl::IsResourceExhausted(status)) return Finish(name, status);
+      return Finish(name, absl::AbortedError(fmt::format("`{}` cannot be started: {}", fmt::join(setup, " "),
+                                                         MessageOf(status))));
+    }
+  }
   spdlog::info("setup of source {} begins: {}", name, fmt::join(spec.command, " "));
   auto process = Process::Start(loop_, spec,
                                 {[this, name](Process::Stream, std::string_view bytes) {
@@ -259,7 +276,12 @@ void SourceKeeper::RunSetup(const std::string& name) {
                                  },
                                  [this, name](const ProcessEnd& end) {
                                    // Not within the process's own callback, which its deletion would end.
-                                   Post([this, name, end] { SetupEnded(name, end); });
+                                   const auto ended = [this, name](const ProcessEnd& how) {
+                                     Post([this, name, how] { SetupEnded(name, how); });
+                                   };
+                                   const Making& ending = making_.at(name);
+                                   if (ending.container == nullptr) return ended(end);
+                                   ending.container->ProcessEnded(end, ending.setup->IsStopping(), ended);
                                  }});
   if (!process.ok()) {
     const bool of_machine = absl::IsResourceExhausted(process.status());
@@ -269,6 +291,7 @@ void SourceKeeper::RunSetup(const std::string& name) {
                                                           MessageOf(process.status()))));
   }
   making.setup = *std::move(process);
+  if (making.container != nullptr) making.container->ProcessStarted();
   making.timer = loop_->After(limits_.setup_time, [this, name] {
     making_.at(name).timer = 0;
     making_.at(name).out_of_time = true;
@@ -276,10 +299,40 @@ void SourceKeeper::RunSetup(const std::string& name) {
   });
 }
 
+// REQUIRES: the spec has the setup's own command, environment and working directory.
+absl::Status SourceKeeper::EnterContainer(const std::string& name, ProcessSpec* spec) {
+  if (containers_ == nullptr) return absl::FailedPreconditionError("this worker runs no containers");
+  Making& making = making_.at(name);
+  v1::Assignment assignment = making.assignment;
+  assignment.set_id("setup." + name);
+  *assignment.mutable_command() = making.assignment.source().setup();
+  // A setup has the whole worker, and no device.
+  assignment.clear_cpus();
+  assignment.clear_memory_gib();
+  assignment.clear_gpus();
+  TrialContainer::Needs needs;
+  needs.variables = ContainerVariables(assignment, making.user != nullptr, spec->environment);
+  needs.mounts = {{spec->working_directory, true}};
+  needs.working_directory = spec->working_directory;
+  needs.user = making.user == nullptr ? nullptr : &making.user->user();
+  auto container = TrialContainer::Make(containers_, assignment, std::move(needs));
+  if (!container.ok()) return container.status();
+  making.container = *std::move(container);
+  spec->command = making.container->Command();
+  spec->environment = making.container->Environment();
+  spec->working_directory = making.container->WorkingDirectory();
+  if (making.container->is_apart()) {
+    spec->setup.user = nullptr;
+    if (making.user != nullptr) spec->setup.stream_user = &making.user->user();
+  }
+  return absl::OkStatus();
+}
+
 void SourceKeeper::SetupEnded(const std::string& name, const ProcessEnd& end) {
   Making& making = making_.at(name);
   loop_->Cancel(std::exchange(making.timer, 0));
   making.setup = nullptr;
+  making.container = nullptr;
   making.user = nullptr;
   const std::string command = fmt::format("{}", fmt::join(making.assignment.source().setup(), " "));
   if (making.out_of_time || end.exit_code != 0) {

@@ -14,6 +14,8 @@
 #include "winnow/v1/worker.pb.h"
 #include "worker/checkpoints/artifact_client.h"
 #include "worker/checkpoints/cancellation.h"
+#include "worker/containers/container_host.h"
+#include "worker/containers/trial_container.h"
 #include "worker/host/event_loop.h"
 #include "worker/host/process.h"
 #include "worker/host/run_as.h"
@@ -34,19 +36,20 @@ class SourceLease {
 };
 
 // The sources of jobs on this worker: WORK/sources/DIGEST, and WORK/sources/DIGEST.SETUP for one in which a
-// setup has run; beside each NAME.done, which says that it is complete. Each is fetched once, its setup is
-// run once, and trials of all jobs share it, read-only. Methods and callbacks run on the loop's thread.
+// setup has run, of a job with containers in its image; beside each NAME.done, which says that it is
+// complete. Each is fetched once, its setup is run once, and trials of all jobs share it, read-only. Methods and callbacks run on the loop's thread.
 class SourceKeeper {
  public:
-  // `loop`, `channel`'s server and `users` (null: the worker's own user) outlive it. Removes what an earlier
-  // worker left incomplete.
+  // `loop`, `channel`'s server, `users` (null: the worker's own user) and `containers` outlive it. Removes
+  // what an earlier worker left incomplete.
   SourceKeeper(EventLoop* loop, const std::shared_ptr<grpc::Channel>& channel, std::filesystem::path work,
-               const TrainerUsers* users, SourceLimits limits = {});
+               const TrainerUsers* users, ContainerHost* containers, SourceLimits limits = {});
   // No callback runs afterwards; a setup that runs is killed.
   ~SourceKeeper();
 
   using Done = std::function<void(absl::StatusOr<std::shared_ptr<SourceLease>>)>;
-  // Makes the assignment's source ready. ABORTED: its setup failed, with the last lines that it wrote;
+  // Makes the assignment's source ready; its container, if it has one, is of an engine and an image of
+  // ImageKeeper. ABORTED: its setup failed, with the last lines that it wrote;
   // UNAVAILABLE: the server is away or has it no more; any other error is this machine's. `environment` is
   // what programs inherit from the worker.
   void Prepare(const v1::Assignment& assignment, const std::vector<std::string>& environment, Done done);
@@ -63,6 +66,7 @@ class SourceKeeper {
     v1::Assignment assignment;
     std::vector<std::string> environment;
     std::vector<Waiter> waiters;
+    std::unique_ptr<TrialContainer> container;  // of the setup; null: it runs in none
     std::unique_ptr<Process> setup;
     std::shared_ptr<const UserLease> user;
     std::string tail;  // of the setup's output
@@ -74,6 +78,7 @@ class SourceKeeper {
   bool IsDone(const std::string& name) const;
   void Fetched(const std::string& name, const absl::Status& status);
   void RunSetup(const std::string& name);
+  absl::Status EnterContainer(const std::string& name, ProcessSpec* spec);
   void SetupEnded(const std::string& name, const ProcessEnd& end);
   void Finish(const std::string& name, const absl::Status& status);
   std::shared_ptr<SourceLease> Take(const std::string& name);
@@ -88,6 +93,7 @@ class SourceKeeper {
   const std::filesystem::path work_;
   const std::filesystem::path root_;
   const TrainerUsers* const users_;
+  ContainerHost* const containers_;
   const SourceLimits limits_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::map<std::string, Making> making_;                      // by name
