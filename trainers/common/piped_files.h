@@ -8,12 +8,12 @@
 
 namespace winnow {
 
-// The data of channels with "mode": "pipe" in memory. A FIFO can be read once, and readers look at a file more
-// than once.
+// The data of channels with "mode": "pipe" in memory. A FIFO can be read once, and readers look at a file
+// more than once.
 class PipedFiles {
  public:
-  // Reads the first FIFO of each piped channel to its end, and lets the channel's path name the memory. Errors
-  // name the channel.
+  // Reads the first FIFO of each piped channel to its end, and lets the channel's path name the memory.
+  // Errors name the channel.
   static absl::StatusOr<PipedFiles> Read(TrainFiles* files);
 
  private:

@@ -45,7 +45,8 @@ AwsSections ParseAwsFile(std::string_view text) {
     const size_t equals = content.find('=');
     if (section == nullptr || nested || equals == std::string_view::npos) continue;
     const std::string key(WithoutBlanks(content.substr(0, equals)));
-    if (!key.empty()) (*section)[key] = std::string(WithoutBlanks(WithoutComment(content.substr(equals + 1))));
+    if (!key.empty())
+      (*section)[key] = std::string(WithoutBlanks(WithoutComment(content.substr(equals + 1))));
   }
   return sections;
 }

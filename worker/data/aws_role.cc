@@ -114,8 +114,9 @@ absl::StatusOr<AwsRole::Found> AwsRole::AskContainer(const std::string& url, con
                                                      const Cancellation& cancellation) const {
   const bool plain = url.starts_with("http://");
   if ((!plain && !url.starts_with("https://")) || (plain && !IsOfThisMachine(HostOf(url)))) {
-    return absl::FailedPreconditionError(fmt::format(
-        "{} of the worker is {}; expected https://, or http:// with an address of the machine", variable, url));
+    return absl::FailedPreconditionError(
+        fmt::format("{} of the worker is {}; expected https://, or http:// with an address of the machine",
+                    variable, url));
   }
   std::string token = Value("AWS_CONTAINER_AUTHORIZATION_TOKEN");
   if (const std::string path = Value("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); !path.empty()) {
@@ -179,8 +180,7 @@ absl::StatusOr<AwsRole::Found> AwsRole::AskMachine(const Cancellation& cancellat
   const std::string_view text = role.ok() ? WithoutBlanks(role->text) : std::string_view();
   const std::string name(text.substr(0, text.find_first_of("\r\n")));
   if (!role.ok() || role->status != 200 || !IsOneWord(name)) return failed(roles, role);
-  const absl::StatusOr<Answer> answer =
-      winnow::Ask({roles + AwsEncoded(name, false), headers}, cancellation);
+  const absl::StatusOr<Answer> answer = winnow::Ask({roles + AwsEncoded(name, false), headers}, cancellation);
   if (absl::IsCancelled(answer.status())) return answer.status();
   if (!answer.ok() || answer->status != 200) return failed(roles + name, answer);
   return FromJson(answer->text, roles + name, fmt::format("of the worker's role {}, from {}", name, host));

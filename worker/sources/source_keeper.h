@@ -37,7 +37,8 @@ class SourceLease {
 
 // The sources of jobs on this worker: WORK/sources/DIGEST, and WORK/sources/DIGEST.SETUP for one in which a
 // setup has run, of a job with containers in its image; beside each NAME.done, which says that it is
-// complete. Each is fetched once, its setup is run once, and trials of all jobs share it, read-only. Methods and callbacks run on the loop's thread.
+// complete. Each is fetched once, its setup is run once, and trials of all jobs share it, read-only. Methods
+// and callbacks run on the loop's thread.
 class SourceKeeper {
  public:
   // `loop`, `channel`'s server, `users` (null: the worker's own user) and `containers` outlive it. Removes

@@ -61,7 +61,8 @@ TEST_CASE("Contract: weights are those of the channel that names their column", 
   CHECK(of_train.validation_reading.training_weight == "w");  // still no feature
   CHECK(of_train.validation_reading.label == "y");
   CHECK(of_train.validation_reading.label_is_of_training);
-  const TrainFiles of_both = with(R"({"train": {"weight": "w"}, "validation": {"weight": "v", "label": "z"}})");
+  const TrainFiles of_both =
+      with(R"({"train": {"weight": "w"}, "validation": {"weight": "v", "label": "z"}})");
   CHECK(of_both.validation_reading.weight == "v");
   CHECK(of_both.validation_reading.training_weight.empty());
   CHECK_FALSE(of_both.validation_reading.label_is_of_training);

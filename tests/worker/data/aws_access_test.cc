@@ -53,8 +53,8 @@ TEST_CASE("a job's keys come before the worker's, and the worker's variables bef
                                         {"AWS_SESSION_TOKEN", "worker-token"},
                                         {"AWS_REGION", "us-west-2"}});
   CHECK(Find("", {}, worker)->credentials.token == "worker-token");
-  const auto own = Find(
-      "http://other:1/", {{"AWS_ACCESS_KEY_ID", "JOB"}, {"AWS_SECRET_ACCESS_KEY", "job-secret"}}, worker);
+  const auto own = Find("http://other:1/",
+                        {{"AWS_ACCESS_KEY_ID", "JOB"}, {"AWS_SECRET_ACCESS_KEY", "job-secret"}}, worker);
   CHECK(own->credentials.id == "JOB");
   CHECK(own->credentials.token.empty());  // a pair of keys and another's token fit nowhere
   CHECK(own->region == "us-west-2");
