@@ -27,8 +27,9 @@ absl::Status CheckSort(const v1::TuningJob& job, const std::string& sort) {
                                 OneOf(known)));
 }
 
+// The newest value. Of one that is not a number the message has the level only.
 std::string ObjectiveText(const v1::Trial& trial) {
-  return trial.has_objective() ? NumberText(trial.objective()) : "–";
+  return trial.has_objective() ? NumberText(trial.objective()) : trial.resource() > 0 ? "nan" : "–";
 }
 
 // Returns " (GPU 0)" or " (GPUs 0, 1)"; empty if the rank had none.
@@ -148,16 +149,15 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
   text += AnnotationLines(out, trial.annotation());
   if (!trial.choice_reason().empty()) line("chosen", Clean(trial.choice_reason()));
   if (!trial.state_reason().empty()) line("reason", Clean(trial.state_reason()));
-  if (trial.has_objective()) {
-    std::string objective =
-        fmt::format("{} at {}", NumberText(trial.objective()), Count(trial.resource(), "unit"));
+  if (trial.has_objective() || trial.resource() > 0) {
+    std::string objective = fmt::format("{} at {}", ObjectiveText(trial), Count(trial.resource(), "unit"));
     if (trial.has_best_objective() && trial.best_resource() != trial.resource()) {
       objective += fmt::format("; best {} at {}", NumberText(trial.best_objective()),
                                Count(trial.best_resource(), "unit"));
     }
     const bool plain =
         !trial.has_value() || (trial.has_best_objective() && trial.value() == trial.best_objective());
-    if (!plain && trial.value() != trial.objective())
+    if (!plain && (!trial.has_objective() || trial.value() != trial.objective()))
       objective += fmt::format("; counts as {}", NumberText(trial.value()));
     line("objective", objective);
   } else {

@@ -294,6 +294,20 @@ class MetricsFiles(unittest.TestCase):
                         self.assertEqual(sorted(levels), list(range(1, len(levels) + 1)))
                     self.assertEqual(described.get("notices", []), [])
 
+    def test_values_that_are_no_numbers_are_shown_as_what_they_were_and_are_never_the_best(self):
+        with processes.Cluster(workers=1, slots=2) as cluster:
+            job = cluster.client.submit(
+                {"name": "numbers", "strategy": "GRID",
+                 "trainer": {"command": ["sh", "-c", 'printf \'{"epoch": 1, "loss": %s}\\n\' {{loss}}'], "resumes": False,
+                             "metrics": [{"name": "loss"}]},
+                 "parameters": [{"name": "loss", "categorical": {"values": ["NaN", "Infinity", "-Infinity", "0.7"]}}],
+                 "objective": {"metric": "loss", "goal": "MINIMIZE"}}, cluster.folder)
+            self.assertEqual(cluster.watch(job).to_end(), 0)
+            shown = [line.split() for line in cluster.client.run("trials", job).splitlines()[1:]]
+            self.assertEqual([(line[1], line[-5]) for line in shown],
+                             [("FAILED", "nan"), ("FAILED", "inf"), ("FAILED", "-inf"), ("COMPLETED", "0.7")])
+            self.assertEqual(int(cluster.client.json("describe", job)["best"]["trial"]), 4)
+
     def test_a_file_that_is_not_written_is_told_by_its_name(self):
         with processes.Cluster(workers=0, server_flags=["--declare-workers", "1 x slots=2"]) as cluster:
             cluster.add_worker("w1", slots=2)
