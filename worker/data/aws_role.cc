@@ -50,9 +50,10 @@ bool IsOfThisMachine(std::string_view host) {
   return std::find(std::begin(kHosts), std::end(kHosts), host) != std::end(kHosts);
 }
 
-bool IsOneWord(std::string_view text) {
+// What may stand in a header.
+bool IsOneLine(std::string_view text) {
   return !text.empty() && text.size() <= kMostTokenBytes &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return c > ' ' && c < 0x7f; });
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= ' ' && c < 0x7f; });
 }
 
 struct Answer {
@@ -131,10 +132,9 @@ absl::StatusOr<AwsRole::Found> AwsRole::AskContainer(const std::string& url, con
   }
   HttpRequest request{url};
   if (!token.empty()) {
-    const bool one_line = token.find_first_of(std::string_view("\r\n\0", 3)) == token.npos;
-    if (!one_line) {
+    if (!IsOneLine(token)) {
       return absl::FailedPreconditionError(
-          "AWS_CONTAINER_AUTHORIZATION_TOKEN has several lines; expected one");
+          "AWS_CONTAINER_AUTHORIZATION_TOKEN has several lines; expected one of printable characters");
     }
     request.headers.push_back("Authorization: " + token);
   }
@@ -167,7 +167,7 @@ absl::StatusOr<AwsRole::Found> AwsRole::AskMachine(const Cancellation& cancellat
   session.puts = true;
   const absl::StatusOr<Answer> token = winnow::Ask(session, cancellation);
   if (absl::IsCancelled(token.status())) return token.status();
-  if (!token.ok() || token->status != 200 || !IsOneWord(WithoutBlanks(token->text))) {
+  if (!token.ok() || token->status != 200 || !IsOneLine(WithoutBlanks(token->text))) {
     if (named.empty()) return none;  // this is no machine of EC2
     return failed(session.url, token);
   }
@@ -179,7 +179,7 @@ absl::StatusOr<AwsRole::Found> AwsRole::AskMachine(const Cancellation& cancellat
   if (role.ok() && role->status == 404) return none;  // the machine has no role
   const std::string_view text = role.ok() ? WithoutBlanks(role->text) : std::string_view();
   const std::string name(text.substr(0, text.find_first_of("\r\n")));
-  if (!role.ok() || role->status != 200 || !IsOneWord(name)) return failed(roles, role);
+  if (!role.ok() || role->status != 200 || !IsOneLine(name)) return failed(roles, role);
   const absl::StatusOr<Answer> answer = winnow::Ask({roles + AwsEncoded(name, false), headers}, cancellation);
   if (absl::IsCancelled(answer.status())) return answer.status();
   if (!answer.ok() || answer->status != 200) return failed(roles + name, answer);
@@ -196,9 +196,9 @@ absl::StatusOr<AwsRole::Found> AwsRole::FromJson(const std::string& text, const 
   Found found{AwsCredentials{value("AccessKeyId"), value("SecretAccessKey"), value("Token"), origin},
               Clock::now() + kUnlimited};
   for (const std::string& word : {found.credentials->id, found.credentials->secret}) {
-    if (!IsOneWord(word)) return WrongAnswer(url, "answered without AccessKeyId or SecretAccessKey");
+    if (!IsOneLine(word)) return WrongAnswer(url, "answered without AccessKeyId or SecretAccessKey");
   }
-  if (!found.credentials->token.empty() && !IsOneWord(found.credentials->token))
+  if (!found.credentials->token.empty() && !IsOneLine(found.credentials->token))
     return WrongAnswer(url, "answered with a Token that is none");
   if (const std::string expiration = value("Expiration"); !expiration.empty()) {
     absl::Time end;
