@@ -10,14 +10,14 @@
 namespace winnow {
 namespace {
 
-// `path`: of the data, if it names memory, which errors do not.
+// `path`: of the data, if it names memory; errors do not show it.
 absl::Status OfData(const std::string& name, const std::string& path, const absl::Status& problem) {
   const bool of_group = RankToBlame(problem).has_value() || absl::IsInternal(problem) ||
                         absl::IsUnavailable(problem) || absl::IsDeadlineExceeded(problem) ||
                         absl::IsCancelled(problem);
   if (problem.ok() || of_group) return problem;
   std::string message = MessageOf(problem);
-  if (!path.empty()) message = absl::StrReplaceAll(message, {{path + ": ", ""}});
+  if (!path.empty()) message = absl::StrReplaceAll(message, {{path, "the pipe"}});
   return absl::Status(problem.code(), name + ": " + message);
 }
 
