@@ -145,14 +145,13 @@ void Commands::Tags(CLI::App* command, const std::string& flag, std::vector<std:
       ->option_text("TAG,...");
 }
 
-void Commands::File(CLI::App* command, std::string* file, std::string* name) {
-  command->add_option("FILE", *file, "job file (JSON); - reads standard input")
-      ->required()
-      ->check(NotEmpty(4096))
-      ->option_text(" ");
+CLI::Option* Commands::File(CLI::App* command, std::string* file, std::string* name) {
+  CLI::Option* option = command->add_option("FILE", *file, "job file (JSON); - reads standard input");
+  option->required()->check(NotEmpty(4096))->option_text(" ");
   command->add_option("--name", *name, "name of the job, instead of the file's")
       ->check(NotEmpty(63))
       ->option_text("NAME");
+  return option;
 }
 
 void Commands::DefineCompletion() {
@@ -178,7 +177,18 @@ void Commands::DefineJobs() {
   Flags& f = flags_;
   CLI::App* submit = Add("submit", "Start the job that a job file describes", Formats::kTextJson,
                          [&f](Session& session) { return Submit(session, f.submit); });
-  File(submit, &f.submit.file, &f.submit.name);
+  File(submit, &f.submit.file, &f.submit.name)->required(false);
+  submit
+      ->add_option(
+          "--like", f.submit.like,
+          "instead of FILE: the settings of a job that has ended; the new job begins with its results")
+      ->check(JobName())
+      ->option_text("JOB");
+  submit
+      ->add_option("--max-trials", f.submit.max_trials,
+                   "trials of the new job, instead of the file's limits.max_trials")
+      ->check(Whole(1, INT32_MAX))
+      ->option_text("N");
   submit->add_flag("-w,--watch", f.submit.watch,
                    "follow it until it ends, then print a summary; exit code 1 if it failed");
   submit->add_flag("--verbose", f.submit.verbose,

@@ -85,7 +85,7 @@ class Commands {
             const std::string& help);
   CLI::App* AddTell(const std::string& name, const std::string& help,
                     Run run);  // JOB TRIAL ATTEMPT, and metrics
-  void File(CLI::App* command, std::string* file, std::string* name);
+  CLI::Option* File(CLI::App* command, std::string* file, std::string* name);
 
   void DefineJobs();
   void DefineSearch();

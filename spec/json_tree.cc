@@ -140,7 +140,9 @@ std::string JsonNode::Shown() const {
 JsonTree ParseJson(std::string_view text) {
   JsonTree tree;
   TreeBuilder builder(text, tree);
-  if (!Json::sax_parse(text.begin(), text.end(), &builder) && tree.error.empty()) {
+  constexpr bool kStrict = true, kComments = true;
+  if (!Json::sax_parse(text.begin(), text.end(), &builder, Json::input_format_t::json, kStrict, kComments) &&
+      tree.error.empty()) {
     tree.error = "this is not JSON";
   }
   return tree;

@@ -32,7 +32,7 @@ struct JsonTree {
   std::string error;  // "line 3, column 7: …"; "": none
 };
 
-// Never throws. Nesting deeper than 64 levels is an error.
+// Never throws. Nesting deeper than 64 levels is an error. Comments, `// …` and `/* … */`, are white space.
 JsonTree ParseJson(std::string_view text);
 
 }  // namespace winnow

@@ -14,13 +14,15 @@
 namespace winnow::cli {
 
 struct SubmitOptions {
-  std::string file;        // "-": standard input
+  std::string file;        // "-": standard input; "": `like` is given
+  std::string like;        // an ended job that the new one goes on from
+  int64_t max_trials = 0;  // replaces limits.max_trials; 0: as it is
   std::string name;        // replaces the job file's, if given
   std::string request_id;  // "": a new one
   bool watch = false;
   bool verbose = false;  // of the watch
 };
-// Starts the job of the file.
+// Starts the job of the file; or one with the spec of `like`, which begins with that job's results.
 Exit Submit(Session& session, const SubmitOptions& options);
 // The same for a spec that has been checked; `file` and `name` do not count.
 Exit SubmitSpec(Session& session, v1::TuningJobSpec spec, const SubmitOptions& options);

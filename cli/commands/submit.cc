@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <random>
 
@@ -12,6 +13,7 @@
 #include "cli/output/json.h"
 #include "cli/output/progress.h"
 #include "cli/output/text.h"
+#include "spec/hidden_value.h"
 
 namespace winnow::cli {
 namespace {
@@ -39,10 +41,51 @@ absl::Status SendSource(Session& session, v1::CreateTuningJobRequest& request) {
   return absl::OkStatus();
 }
 
+// The spec of a job that has the settings of `id` and begins with its results. Configurations that were
+// drawn, or given to be tried first, are not repeated: the seed is the next one.
+absl::StatusOr<v1::TuningJobSpec> SpecLike(Session& session, const std::string& id) {
+  auto job = session.client().Describe(id);
+  if (!job.ok()) return job.status();
+  if (!HasEnded(*job)) {
+    return absl::FailedPreconditionError(
+        fmt::format("--like: {} is still running; expected a job that has ended", job->id()));
+  }
+  v1::TuningJobSpec spec = std::move(*job->mutable_spec());
+  for (const auto& [variable, value] : spec.trainer().environment()) {
+    if (value != kHiddenValue) continue;
+    return absl::PermissionDeniedError(
+        fmt::format("--like: the values of the environment variables of {} are shown to its owner only: {}",
+                    job->id(), Clean(variable)));
+  }
+  if (HasFront(spec) || spec.metric_constraints_size() > 0) {
+    return absl::InvalidArgumentError(fmt::format(
+        "--like: {} has several objectives or bounds on metrics; expected a job of one objective, whose "
+        "results another job can begin with",
+        job->id()));
+  }
+  spec.clear_warm_start();  // that job's own is among its results
+  spec.mutable_warm_start()->add_jobs(job->id());
+  spec.clear_initial_configurations();
+  spec.set_seed(spec.seed() < INT64_MAX ? spec.seed() + 1 : 0);
+  return spec;
+}
+
+absl::StatusOr<v1::TuningJobSpec> SpecOf(Session& session, const SubmitOptions& options) {
+  if (options.file.empty() == options.like.empty()) {
+    return UsageError(options.file.empty() ? "FILE: is missing; expected a job file, or --like JOB"
+                                           : "--like: not with a job file; expected one of the two");
+  }
+  auto spec = options.like.empty() ? LoadJob(options.file, options.name) : SpecLike(session, options.like);
+  if (!spec.ok()) return spec;
+  if (!options.name.empty()) spec->set_name(options.name);
+  if (options.max_trials > 0) spec->mutable_limits()->set_max_trials(options.max_trials);
+  return spec;
+}
+
 }  // namespace
 
 Exit Submit(Session& session, const SubmitOptions& options) {
-  auto spec = LoadJob(options.file, options.name);
+  auto spec = SpecOf(session, options);
   if (!spec.ok()) return spec.status();
   return SubmitSpec(session, *std::move(spec), options);
 }

@@ -82,8 +82,11 @@ Exit ListWorkers(Session& session, bool all) {
   if (!list.ok()) return list.status();
   if (PrintsJson(session, *list, list->workers())) return kSuccess;
   if (list->workers().empty()) {
-    session.out.Print("There are no workers, so nothing can train. Start one with: winnow-worker --server " +
-                      session.endpoint.address + "\n");
+    session.out.Print(
+        "No worker is connected, so nothing can train. A server's own take a moment to start; start others "
+        "with: "
+        "winnow-worker --server " +
+        session.endpoint.address + "\n");
     return kSuccess;
   }
   using Align = Table::Align;

@@ -3,7 +3,7 @@ import {test} from 'node:test';
 import {byQuality, front} from '../src/pages/compare/front';
 import {durationTicks} from '../src/pages/duration_ticks';
 import {destination} from '../src/pages/login/destination';
-import {placeOf, steps, syntaxPlace} from '../src/pages/submit/places';
+import {placeOf, steps, syntaxPlace, withoutComments} from '../src/pages/submit/places';
 import {bytesOf, kBlockLines, LogText} from '../src/pages/trial/log_text';
 import {placeIn, placeOfPrior} from '../src/pages/trial/places_in_range';
 import {summary} from '../src/pages/workers/heat';
@@ -21,6 +21,14 @@ const text = (field: string) => {
   const {start, end} = placeOf(kFile, field);
   return kFile.slice(start, end);
 };
+
+test('Job file: comments become blanks, so that all else stays where it is', () => {
+  const text = '{"a": "http://x/*", // of "a"\n /* two\n lines */ "b": "\\"//"}';
+  assert.deepEqual(JSON.parse(withoutComments(text)), {a: 'http://x/*', b: '"//'});
+  assert.equal(withoutComments(text).length, text.length);
+  assert.equal(withoutComments(text).indexOf('"b"'), text.indexOf('"b"'));
+  assert.throws(() => JSON.parse(withoutComments('{"a": 1 /* no end')));
+});
 
 test('Places: a field of the job file is found, in either spelling of its name', () => {
   assert.equal(text('parameters[0].continuous.max'), '0');

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "absl/strings/escaping.h"
+#include "spec/hidden_value.h"
 
 namespace winnow {
 

@@ -7,9 +7,6 @@
 
 namespace winnow {
 
-// What an environment variable of a job is shown as to those who do not own the job.
-inline constexpr char kHiddenValue[] = "(hidden)";
-
 // Who makes a request. It owns the jobs that it creates, and may change and fully see only jobs that it owns.
 struct Requester {
   std::string name;      // of the token, else "token ID"; "": without a token

@@ -154,7 +154,9 @@ TEST_CASE("delete: only an ended job goes", "[cli]") {
 TEST_CASE("workers: slots in use, and the lost ones on request", "[cli]") {
   FakeService service;
   CHECK(RunWinnow({"workers"}, service.address()).out ==
-        "There are no workers, so nothing can train. Start one with: winnow-worker --server " +
+        "No worker is connected, so nothing can train. A server's own take a moment to start; start others "
+        "with: "
+        "winnow-worker --server " +
             service.address() + "\n");
   service.workers = Text<v1::ListWorkersResponse>(R"(
     workers { name: "local-1" host: "alpha" state: LIVE slots: 4 used_slots: 3 last_sync_time { seconds: 1795248000 } version: "0.1.0"

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "spec/hidden_value.h"
 #include "tests/catch.h"
 #include "tests/cli/fake_service.h"
 #include "tests/cli/process.h"
@@ -68,6 +69,51 @@ TEST_CASE("submit: a relative path, a name, a request id and JSON", "[cli]") {
   CHECK(service.created.spec().name() == "other");
   CHECK(service.created.spec().working_directory() == folder.path());
   CHECK(service.created.request_id() == "r1");
+}
+
+TEST_CASE("submit --like: the settings of an ended job, its results, and the next seed", "[cli]") {
+  FakeService service;
+  service.jobs = {SampleJob(), RunningJob()};
+  v1::TuningJobSpec& spec = *service.jobs[0].mutable_spec();
+  spec.set_seed(41);
+  spec.set_working_directory("/somewhere");
+  spec.mutable_warm_start()->add_jobs("earlier");
+  spec.mutable_limits()->set_max_trial_resource(9);
+  spec.add_initial_configurations();
+  const Result result =
+      RunWinnow({"submit", "--like", "bank", "--max-trials", "20", "--name", "more"}, service.address());
+  INFO(result.err);
+  CHECK(result.code == 0);
+  v1::TuningJobSpec expected = service.jobs[0].spec();
+  expected.set_name("more");
+  expected.set_seed(42);
+  expected.mutable_warm_start()->set_jobs(0, "bank");
+  expected.clear_initial_configurations();
+  expected.mutable_limits()->set_max_trials(20);
+  CHECK(service.created.spec().DebugString() == expected.DebugString());
+}
+
+TEST_CASE("submit --like: what cannot be gone on from is refused, and nothing is sent", "[cli]") {
+  FakeService service;
+  service.jobs = {SampleJob(), RunningJob()};
+  const auto refused = [&](const std::vector<std::string>& arguments, int code, const std::string& why) {
+    const Result result = RunWinnow(arguments, service.address());
+    INFO(result.err);
+    CHECK(result.code == code);
+    CHECK(result.err.find(why) != std::string::npos);
+    CHECK(service.created.spec().name().empty());
+  };
+  refused({"submit", "--like", "bank-2"}, 1, "bank-2 is still running; expected a job that has ended");
+  refused({"submit", "--like", "none"}, 1, "there is no job \"none\"");
+  refused({"submit", "--like", "bank", "job.json"}, 2,
+          "--like: not with a job file; expected one of the two");
+  refused({"submit"}, 2, "FILE: is missing; expected a job file, or --like JOB");
+  (*service.jobs[0].mutable_spec()->mutable_trainer()->mutable_environment())["KEY"] = kHiddenValue;
+  refused({"submit", "--like", "bank"}, 1, "shown to its owner only: KEY");
+  service.jobs[0].mutable_spec()->mutable_trainer()->clear_environment();
+  service.jobs[0].mutable_spec()->add_objectives();
+  service.jobs[0].mutable_spec()->add_objectives();
+  refused({"submit", "--like", "bank"}, 1, "bank has several objectives or bounds on metrics");
 }
 
 TEST_CASE("submit: standard input belongs to the current folder", "[cli]") {

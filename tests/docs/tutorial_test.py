@@ -131,7 +131,7 @@ class TutorialTest(unittest.TestCase):
     def test_all_jobs_completed(self):
         states = {job["id"]: job["state"] for job in self.load("jobs")["jobs"]}
         self.assertEqual(states, {name: "COMPLETED" for name in
-                                  ("one-node", "three-nodes", "tuned", "sizes", "default", "script")})
+                                  ("one-node", "three-nodes", "tuned", "sizes", "default", "script", "script-2")})
 
     def test_the_tuning_job_had_30_trials_on_three_nodes_that_were_sifted(self):
         trials = self.load("trials")["trials"]

@@ -81,6 +81,23 @@ TEST_CASE("Job file: words of enums may be in lower case", "[spec]") {
   CHECK(spec.parameters(0).continuous().scaling() == v1::REVERSE_LOG);
 }
 
+TEST_CASE("Job file: comments are white space, and errors behind them name their line", "[spec]") {
+  const v1::TuningJobSpec spec = Parsed(R"(// A study of
+{
+  "name": "http://a/*b*/", /* two
+  lines */ "seed": 7  // the last
+})");
+  CHECK(spec.name() == "http://a/*b*/");
+  CHECK(spec.seed() == 7);
+  for (const char* wrong : {"{ /* no end", "{} / a", "# no comment\n{}"}) {
+    INFO(wrong);
+    CHECK(ParseJobFile(wrong).violations.size() == 1);
+  }
+  CHECK(ParseJobFile("// one\n{\n  /* two */ x\n}")
+            .violations.at(0)
+            .description.rfind("line 3, column 13", 0) == 0);
+}
+
 TEST_CASE("Job file: static hyperparameters may be numbers and booleans, as written", "[spec]") {
   const auto fixed = Parsed(R"({"static_hyperparameters": {"a": 0.10, "b": true, "c": "x", "d": 5}})")
                          .static_hyperparameters();

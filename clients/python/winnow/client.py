@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import uuid
 from typing import Any, Mapping, Optional, Sequence, Union
 
@@ -15,6 +16,7 @@ Spec = Union[Mapping[str, Any], str, "os.PathLike[str]"]
 
 _TIMEOUT = 120.0  # seconds, as the server's own for a call
 _PATIENCE = 60.0  # seconds
+_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)  # or a text, in which there are none
 
 
 class Client:
@@ -142,7 +144,7 @@ def read_spec(spec: Spec, working_directory: Optional[str] = None) -> dict[str, 
     if isinstance(spec, (str, os.PathLike)):
         path = pathlib.Path(spec)
         try:
-            found = json.loads(path.read_text("utf-8"))
+            found = json.loads(_COMMENT.sub(_without_comment, path.read_text("utf-8")))
         except ValueError as error:
             raise ValueError(f"{path}: is not JSON: {error}") from error
         base = working_directory or str(path.parent)
@@ -163,6 +165,10 @@ def read_spec(spec: Spec, working_directory: Optional[str] = None) -> dict[str, 
     if isinstance(found.get("parameters"), (list, tuple)):
         found["parameters"] = [_parameter(one) for one in found["parameters"]]
     return found
+
+
+def _without_comment(found: re.Match[str]) -> str:
+    return found[0] if found[0].startswith('"') else "\n" * found[0].count("\n") or " "
 
 
 def _words(name: str, given: Sequence[str]) -> list[str]:

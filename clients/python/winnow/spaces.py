@@ -20,11 +20,13 @@ class Range:
     among: tuple[Value, ...] = ()  # has one of these values
     belief: Optional[Mapping[str, Any]] = None  # as `prior` in a job file
 
-    def when(self, parameter: str, *values: Value) -> Range:
-        """The hyperparameter exists only if `parameter`, which is declared earlier, has one of these values."""
+    def when(self, parameter: str, *values: Union[Value, Sequence[Value]]) -> Range:
+        """The hyperparameter exists only if `parameter`, which is declared earlier, has one of these values, which may be
+        a list."""
         if not values:
             raise ValueError(f"when({parameter!r}): no value is given; expected one or more values of {parameter!r}")
-        return dataclasses.replace(self, parameter=parameter, among=values)
+        among = [one for value in values for one in (value if isinstance(value, (list, tuple)) else (value,))]
+        return dataclasses.replace(self, parameter=parameter, among=tuple(among))
 
     def prior(self, value: Value, confidence: str = "MEDIUM") -> Range:
         """You believe the best value to be near `value`; `confidence`: LOW, MEDIUM or HIGH."""

@@ -28,7 +28,8 @@ class Jobs(WithFolder):
         server = self.serve(local_workers=1)
         client = winnow.connect(server.http)
         path = pathlib.Path(self.folder, "job.json")
-        path.write_text(json.dumps({**SHELL, "limits": {"max_trials": 3, "max_first_failures": 0}}))
+        path.write_text('// "three" trials\n' +
+                        json.dumps({**SHELL, "limits": {"max_trials": 3, "max_first_failures": 0}}, indent=1) + "/* // */")
         job = client.submit(path)
         described = job.watch(show=False)
         self.assertEqual(described["state"], "COMPLETED")

@@ -73,6 +73,7 @@ class Results(WithFolder):
         space = {"rate": winnow.log_uniform(1e-4, 1), "layers": winnow.integers(1, 4), "kind": ["sgd", "adam", None],
                  "width": winnow.discrete([16, 32, 64]), "flag": winnow.choice([True, False]),
                  "momentum": winnow.uniform(0.5, 0.9).when("kind", "sgd")}
+        self.assertEqual(winnow.uniform(0, 1).when("kind", ["sgd", "adam"]), winnow.uniform(0, 1).when("kind", "sgd", "adam"))
         winnow.tune(f, space, max_trials=20, strategy="random",
                     first=[{"rate": 0.5, "layers": 2, "kind": None, "width": 32, "flag": False}])
         self.assertEqual(seen[0], (0.5, 2, None, 32, False, None))

@@ -10,7 +10,7 @@ import {jobFile, pretty} from '../job/job_file';
 import {Editor, type Mark} from './editor';
 import {JobForm} from './form';
 import {kStarters, kYourDirectory} from './starters';
-import {placeOf, syntaxPlace} from './places';
+import {placeOf, syntaxPlace, withoutComments} from './places';
 import {Plan} from './plan';
 import './submit.css';
 
@@ -67,7 +67,8 @@ function directoryProblem(spec: unknown): {field: string; text: string} | null {
   return directory || trainer?.external ? null : {field: 'working_directory', text: `is missing; ${kWanted}`};
 }
 
-function parse(text: string): {spec?: unknown; marks: Mark[]} {
+function parse(written: string): {spec?: unknown; marks: Mark[]} {
+  const text = withoutComments(written);
   try {
     const spec = JSON.parse(text);
     const problem = directoryProblem(spec);
@@ -79,8 +80,9 @@ function parse(text: string): {spec?: unknown; marks: Mark[]} {
   }
 }
 
-function marksOf(text: string, error: unknown): Mark[] {
+function marksOf(written: string, error: unknown): Mark[] {
   if (!(error instanceof ApiError)) return [];
+  const text = withoutComments(written);
   return error.violations.map(({field, description}) => ({place: placeOf(text, field), field, text: description}));
 }
 

@@ -103,6 +103,11 @@ export function placeOf(text: string, field: string): Place {
   return {line: lineOf(text, start), start, end: scanner.at};
 }
 
+// The text with blanks in the place of comments, as long as before. A job file may have some, JSON has none.
+export function withoutComments(text: string): string {
+  return text.replace(/"(?:\\.|[^"\\])*"|\/\/[^\n]*|\/\*[^]*?\*\//g, (found) => (found.startsWith('"') ? found : found.replace(/[^\n]/g, ' ')));
+}
+
 export function lineOf(text: string, at: number): number {
   let line = 1;
   for (let i = 0; i < at && i < text.length; i++) if (text[i] === '\n') line++;
