@@ -15,6 +15,12 @@ export function tableOf(arrays: Record<string, ArrayLike<Cell>>): DataTable {
   return {columns, rows: Array.from({length}, (_, i) => columns.map((name) => arrays[name][i]))};
 }
 
+// Of objects: what each column has of one.
+export function tableOfItems<Item>(items: readonly Item[], columns: Record<string, (item: Item) => Cell>): DataTable {
+  const cells = Object.values(columns);
+  return {columns: Object.keys(columns), rows: items.map((item) => cells.map((cell) => cell(item)))};
+}
+
 // RFC 4180, with a line of names. A value that is no number is empty.
 export function csvText({columns, rows}: DataTable): string {
   const plain = (cell: Cell) => (typeof cell === 'number' && Number.isNaN(cell) ? undefined : cell);

@@ -19,6 +19,8 @@ const here = world({}, async ({site}) => {
   await site.end('second');
 });
 
+const kNoData = ['Job file', 'Best configuration', 'Why'];  // cards that are no chart and no table of data
+
 async function saved(page, action) {
   const [download] = await Promise.all([page.waitForEvent('download'), action()]);
   return {name: download.suggestedFilename(), file: await download.path()};
@@ -102,6 +104,40 @@ test('Dashboard: any two columns, and two hyperparameters, are drawn and saved',
   assert.deepEqual(page.faults, []);
 });
 
+// In the opened page: cards of a chart or a table that offer no download.
+const kWithoutDownload = () =>
+  [...document.querySelectorAll('main .card')]
+    .filter((card) => card.querySelector('canvas, table, svg[role="img"]') && !card.querySelector('[aria-label^="Download the data"]'))
+    .map((card) => card.getAttribute('aria-label') ?? card.textContent.slice(0, 60));
+
+test('Dashboard: every chart and every table can be saved, as CSV and as JSON', async () => {
+  const {site, browser} = here;
+  const page = await browser.visit(site.url);
+  const pages = ['/', '/jobs/first', '/jobs/first/trials/2', '/compare?jobs=first,second', '/workers'];
+  let saves = 0;
+  for (const path of pages) {
+    await page.goto(path);
+    const buttons = page.getByRole('button', {name: /^Download the data of/});
+    await buttons.first().waitFor();
+    await page.waitForLoadState('networkidle');
+    assert.deepEqual((await page.evaluate(kWithoutDownload)).filter((name) => !kNoData.includes(name)), [], path);
+    for (const button of await buttons.all()) {
+      const of = (await button.getAttribute('aria-label')).replace('Download the data of ', '');
+      for (const [ending, item] of [['csv', 'Data as CSV'], ['json', 'Data as JSON']]) {
+        await button.click();
+        const {name, file} = await saved(page, () => page.getByRole('menuitem', {name: item}).click());
+        assert.equal(name, `${of.replace(/[^\w.-]+/g, '-')}.${ending}`);
+        const text = readFileSync(file, 'utf8');
+        const rows = ending === 'json' ? JSON.parse(text).length : text.trim().split('\r\n').length - 1;
+        assert.ok(rows > 0, `${path}: ${of} has no rows as ${ending}`);
+        saves++;
+      }
+    }
+  }
+  assert.ok(saves >= 40, `${saves} files`);
+  assert.deepEqual(page.faults, []);
+});
+
 test('Dashboard: trials are chosen in the table and put side by side', async () => {
   const {site, browser} = here;
   const page = await browser.visit(site.url);
@@ -163,9 +199,13 @@ test('Dashboard: a job is written by form, from a dropped file, and ended ones a
     const transfer = new DataTransfer();
     transfer.items.add(new File([content], 'job.json', {type: 'application/json'}));
     return transfer;
-  }, JSON.stringify({...spec, name: 'dropped'}));
+  }, `// With a comment.\n${JSON.stringify({...spec, name: 'dropped', limits: {max_trials: -3}}, null, 1)}`);
   await page.locator('.drop').dispatchEvent('drop', {dataTransfer: dropped});
-  await until(async () => JSON.parse(await text.inputValue()).name === 'dropped', 'the file is in the editor');
+  await until(async () => (await text.inputValue()).includes('"dropped"'), 'the file is in the editor');
+  await page.getByRole('button', {name: /limits\.max_trials/}).click();
+  assert.equal(await text.evaluate((area) => area.value.slice(area.selectionStart, area.selectionEnd)), '-3');
+  await text.fill((await text.inputValue()).replace('-3', '3'));
+  await page.getByText(/^The job file is valid\./).waitFor();
 
   await page.goto('/');
   await page.getByRole('checkbox', {name: 'Choose by-form to compare'}).check();

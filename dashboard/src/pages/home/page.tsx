@@ -9,7 +9,9 @@ import {Button, EmptyState, ErrorState, Icon, LinkButton, Menu, Meter, PageHead,
 import {ago, amount, count, counted, duration, exactMoment, number, percent, shortCount} from '../../format';
 import {askToDelete, askToDeleteAll, askToStop, isLive, toneOf} from '../actions';
 import {TagChips} from '../annotation/annotation';
+import {Download} from '../download';
 import {countsText, progressOf, savedOf, secondsLeft} from '../job_words';
+import {jobsTable} from './table';
 import './home.css';
 
 const kPageSize = 50;
@@ -101,6 +103,7 @@ export default function JobsPage() {
             value={text}
             onInput={(event) => setParams({q: event.currentTarget.value}, {replace: true})}
           />
+          {shown.length > 0 && <Download name="jobs" table={() => jobsTable(filter)} />}
         </div>
       </PageHead>
       {answer.error && !answer.data ? (

@@ -1,5 +1,5 @@
 import type {Attempt} from '../../api/types';
-import {tableOf} from '../../data_table';
+import {tableOfItems} from '../../data_table';
 import {Badge, Card, EmptyState, PlainTable, type Tone} from '../../design';
 import {count, duration, exactMoment, moment} from '../../format';
 import {Download} from '../download';
@@ -12,17 +12,16 @@ function seconds(attempt: Attempt): number {
 }
 
 function tableFor(attempts: Attempt[]) {
-  const column = (of: (attempt: Attempt) => string | number | undefined) => attempts.map(of);
-  return tableOf({
-    attempt: column((each) => each.number),
-    outcome: column((each) => each.outcome),
-    reason: column((each) => each.reason),
-    from: column((each) => each.resourceFrom),
-    to: column((each) => each.resourceTo),
-    workers: column((each) => each.ranks.map((rank) => rank.worker).join(' ')),
-    start_time: column((each) => each.startTime),
-    end_time: column((each) => each.endTime),
-    seconds: column(seconds),
+  return tableOfItems(attempts, {
+    attempt: (each) => each.number,
+    outcome: (each) => each.outcome,
+    reason: (each) => each.reason,
+    from: (each) => each.resourceFrom,
+    to: (each) => each.resourceTo,
+    workers: (each) => each.ranks.map((rank) => rank.worker).join(' '),
+    start_time: (each) => each.startTime,
+    end_time: (each) => each.endTime,
+    seconds,
   });
 }
 

@@ -2,7 +2,7 @@ import {trialPath} from '../../api/calls';
 import {useGet} from '../../api/query';
 import type {Attempt, DescribeTrialResponse, Neighbours, Trial, TuningJob, TuningJobEvent} from '../../api/types';
 import {param, paths} from '../../app/router';
-import {tableOf} from '../../data_table';
+import {tableOf, tableOfItems} from '../../data_table';
 import {Badge, Button, Card, EmptyState, ErrorState, LinkButton, Skeleton, Stat, StateBadge, Stats, useTitle} from '../../design';
 import {count, counted, duration, exactMoment, number, percent, plainHyperparameter} from '../../format';
 import {AnnotationBox} from '../annotation/annotation';
@@ -92,7 +92,7 @@ function Head({id, number: text, trial, job}: {id: string; number: string; trial
   const own = Number(text);
   const last = job ? trialsOf(job.trialCounts) : own;
   return (
-    <div class="page-head trial-head">
+    <div class="page-head">
       <div class="titles">
         <p class="crumbs">
           <a href={paths.home}>Jobs</a> / <a href={paths.job(id)}>{id}</a>
@@ -217,7 +217,7 @@ function Why({trial}: {trial: Trial}) {
 }
 
 function eventsTable(events: TuningJobEvent[]) {
-  return tableOf({sequence: events.map((event) => event.sequence), time: events.map((event) => event.time), kind: events.map((event) => event.kind), text: events.map((event) => event.text)});
+  return tableOfItems(events, {sequence: (event) => event.sequence, time: (event) => event.time, kind: (event) => event.kind, text: (event) => event.text});
 }
 
 // The trial, the best one and the most similar ones, as rows.

@@ -1,24 +1,23 @@
 import type {GetWorkerUsageResponse, Worker} from '../../api/types';
-import {type DataTable, tableOf} from '../../data_table';
+import {type DataTable, tableOfItems} from '../../data_table';
 
 // What the page shows, as tables to be downloaded. Pure.
 
 export function workersTable(workers: readonly Worker[]): DataTable {
-  const column = (of: (worker: Worker) => string | number | undefined) => workers.map(of);
-  return tableOf({
-    worker: column((worker) => worker.name),
-    host: column((worker) => worker.host),
-    state: column((worker) => worker.state),
-    scheduling: column((worker) => worker.scheduling),
-    reason: column((worker) => worker.schedulingReason),
-    slots: column((worker) => worker.slots),
-    used_slots: column((worker) => worker.usedSlots),
-    cpus: column((worker) => worker.cpus),
-    memory_gib: column((worker) => worker.memoryGib),
-    gpus: column((worker) => worker.gpus?.length ?? 0),
-    host_cpu: column((worker) => worker.hostCpu),
-    host_memory: column((worker) => worker.hostMemory),
-    version: column((worker) => worker.version),
+  return tableOfItems(workers, {
+    worker: (worker) => worker.name,
+    host: (worker) => worker.host,
+    state: (worker) => worker.state,
+    scheduling: (worker) => worker.scheduling,
+    reason: (worker) => worker.schedulingReason,
+    slots: (worker) => worker.slots,
+    used_slots: (worker) => worker.usedSlots,
+    cpus: (worker) => worker.cpus,
+    memory_gib: (worker) => worker.memoryGib,
+    gpus: (worker) => worker.gpus?.length ?? 0,
+    host_cpu: (worker) => worker.hostCpu,
+    host_memory: (worker) => worker.hostMemory,
+    version: (worker) => worker.version,
   });
 }
 
