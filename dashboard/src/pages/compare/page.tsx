@@ -88,13 +88,14 @@ function Result({jobs, listed}: {jobs: string[]; listed: TuningJob[]}) {
     );
   }
   if (!data) return <Skeleton height={640} />;
+  const download = (what: string) => rows.length > 0 && <Download name={`${what} by ${data.by}`} table={() => tableFor(given, data.by, fronts ? 'hypervolume' : metric)} />;
   return (
     <>
       {single && <By job={jobs[0]} listed={listed} by={by} />}
       <Card
         title={single ? `Trials of ${jobs[0]} by ${data.by}` : 'Side by side'} hint={`${lowerIsBetter ? 'lowest' : 'highest'} ${metric} first`}
         updating={loading}
-        actions={rows.length > 0 && <Download name={`comparison by ${data.by}`} table={() => tableFor(given, data.by, fronts ? 'hypervolume' : metric)} />}
+        actions={download('comparison')}
       >
         {rows.length === 0 ? (
           <EmptyState title="Nothing to compare yet">No trial has been trained.</EmptyState>
@@ -104,7 +105,7 @@ function Result({jobs, listed}: {jobs: string[]; listed: TuningJob[]}) {
       </Card>
       <div class="grid">
         {(single ? kGroupCosts : kJobCosts).map((cost) => (
-          <Card class="span-6" key={cost.label} title={`Quality against ${cost.label}`} hint="dashed: the best value for that cost; filled: on the Pareto front">
+          <Card class="span-6" key={cost.label} title={`Quality against ${cost.label}`} hint="dashed: the best value for that cost; filled: on the Pareto front" actions={download(cost.label)}>
             <Scatter rows={rows} colorOf={colorOf} metric={metric} lowerIsBetter={lowerIsBetter} cost={cost} nameOf={nameOf} onPick={pick} />
           </Card>
         ))}
