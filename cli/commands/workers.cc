@@ -84,8 +84,7 @@ Exit ListWorkers(Session& session, bool all) {
   if (list->workers().empty()) {
     session.out.Print(
         "No worker is connected, so nothing can train. A server's own take a moment to start; start others "
-        "with: "
-        "winnow-worker --server " +
+        "with: winnow-worker --server " +
         session.endpoint.address + "\n");
     return kSuccess;
   }

@@ -70,7 +70,7 @@ TEST_CASE("Flags: wrong usage names flag, value and expectation, with exit code 
       {{"logs", "j", "1", "--rank", "64"}, {"--rank", "\"64\" is not a whole number from 0 to 63"}},
       {{"metrics", "j", "--trial", "1,x"}, {"--trial", "\"x\""}},
       {{"watch", "j", "--patience", "-1"}, {"--patience", "\"-1\""}},
-      {{"submit"}, {"FILE is required"}},
+      {{"submit"}, {"FILE: is missing; expected a job file, or --like JOB"}},
       {{"submit", "f", "--request-id", ""}, {"--request-id", "expected 1 to 128"}},
       {{"submit", "f", "--name", std::string(64, 'n')}, {"--name", "has 64 characters"}},
       {{"completion", "tcsh"}, {"SHELL", "\"tcsh\" is not bash, zsh or fish"}},

@@ -155,8 +155,7 @@ TEST_CASE("workers: slots in use, and the lost ones on request", "[cli]") {
   FakeService service;
   CHECK(RunWinnow({"workers"}, service.address()).out ==
         "No worker is connected, so nothing can train. A server's own take a moment to start; start others "
-        "with: "
-        "winnow-worker --server " +
+        "with: winnow-worker --server " +
             service.address() + "\n");
   service.workers = Text<v1::ListWorkersResponse>(R"(
     workers { name: "local-1" host: "alpha" state: LIVE slots: 4 used_slots: 3 last_sync_time { seconds: 1795248000 } version: "0.1.0"
