@@ -2,7 +2,7 @@
 """Judges the default strategy on Winnow's families and on recorded tables: medians of simple regret at five budgets,
 beside Winnow's ASHA and BAYESIAN and random search. Needs numpy and build/bin/bench-search.
 
-    bench/search/judge.py --tables DIR [--seeds 20] [--families branin,crossing] [--play rows,smooth] [--only TEXT]
+    bench/search/judge.py --tables DIR [--seeds 20] [--first-seed 1] [--families branin,crossing] [--play rows,smooth] [--only TEXT]
                           [--strategies default,asha,bayesian] [--multiple 64] [--workers 1] [--bin build/bin]
                           [--jobs 2] [--fresh]
 
@@ -120,6 +120,7 @@ def main():
     flags.add_argument("--families", default=",".join(FAMILIES))
     flags.add_argument("--strategies", default=",".join((JUDGED, *RIVALS)))
     flags.add_argument("--seeds", type=int, default=20)
+    flags.add_argument("--first-seed", type=int, default=1, help="to judge by other seeds than were developed on")
     flags.add_argument("--multiple", type=float, default=64)
     flags.add_argument("--workers", type=int, default=1)
     flags.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin")
@@ -131,7 +132,8 @@ def main():
     os.nice(10)
     chosen = problems(args)
     strategies = args.strategies.split(",")
-    parts = [(first, min(first + CHUNK - 1, args.seeds)) for first in range(1, args.seeds + 1, CHUNK)]
+    end = args.first_seed + args.seeds
+    parts = [(first, min(first + CHUNK, end) - 1) for first in range(args.first_seed, end, CHUNK)]
     cells = [(strategy, label, part) for part in parts for label in chosen for strategy in {*strategies, BASELINE}]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         runs = {cell: pool.submit(play, args, cell[0], cell[1], chosen[cell[1]], cell[2]) for cell in cells}

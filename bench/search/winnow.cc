@@ -3,7 +3,7 @@
 // (bench/search/trajectory.py says how all are measured).
 //
 //   bench-search --strategy default --family branin --seeds 1..30 [--multiple 64] [--table CSV] [--workers 1]
-//                [--startup 10] [--prior right|wrong] [--confidence low|medium|high]
+//                [--startup 10] [--stragglers 0.1] [--restarts] [--diverged] [--prior right|wrong] [--confidence low|medium|high]
 //                [--earlier rows:TABLE] [--earlier-results 50] [--earlier-wrong]
 //
 // The budget is --multiple times the family's max_resource. --table: the CSV of the family named table.
@@ -20,6 +20,16 @@
 // --startup: units that every part of a trial costs before its first (imports, data). What was spent is then
 // time: units trained and parts started; a part that would end beyond the budget counts up to the budget.
 //
+// --stragglers: the part of the trials that take ten times as long as others, which differ by up to a half. What
+// was spent is then the time of all workers together, in units, and time ends the job.
+//
+// --restarts: the trainer cannot resume, so every part begins at level 1, and what it trains again is spent again.
+//
+// --diverged: prints strategy,family,seed,units,after: all units, and those that were trained in trials after
+// their first value that was no finite number.
+//
+// --choices: prints each choice of a search model with its reason, and the value with which each part ended.
+//
 // --prior: every parameter has a prior. A right one is the optimum's coordinate on the unit interval, moved
 // by a normal number of deviation 0.1 that depends on the seed; a wrong one is the end of the range opposite
 // to the optimum. Of a category, right is the optimum's own and wrong is another one.
@@ -34,9 +44,11 @@
 #include <limits>
 #include <map>
 #include <numbers>
+#include <set>
 #include <string>
 
 #include "bench/search/families.h"
+#include "bench/search/job_of.h"
 #include "bench/search/strategies.h"
 #include "scheduler/expected_values.h"
 #include "scheduler/simulate.h"
@@ -48,36 +60,12 @@ namespace {
 // A second of start-up must not change the search (scheduler/state/startup.h), so a unit takes many.
 constexpr double kUnitSeconds = 1000;
 
-Parameter ToParameter(const FamilyParameter& from) {
-  const Scaling scaling = from.log ? Scaling::kLog : Scaling::kLinear;
-  switch (from.kind) {
-    case FamilyKind::kInteger:
-      return {from.name,
-              IntegerRange{static_cast<int64_t>(from.min), static_cast<int64_t>(from.max), scaling}};
-    case FamilyKind::kContinuous:
-      return {from.name, ContinuousRange{from.min, from.max, scaling}};
-    case FamilyKind::kCategorical:
-      break;
-  }
-  CategoricalRange range;
-  for (int value = 0; value <= static_cast<int>(from.max); ++value)
-    range.values.push_back(std::to_string(value));
-  return {from.name, std::move(range)};
-}
-
 SearchSpec SpecOf(const Family& family, const Pair& strategy, uint64_t seed, double multiple,
-                  double startup) {
-  SearchSpec spec;
-  for (const FamilyParameter& parameter : family.parameters())
-    spec.parameters.push_back(ToParameter(parameter));
-  spec.objective_metric = "value";
-  spec.sampler.kind = strategy.sampler;
-  spec.pruner.kind = strategy.pruner;
-  spec.pruner.rungs.max_resource = family.max_resource();
-  spec.limits.max_trial_resource = HasRungs(strategy.pruner) ? 0 : family.max_resource();
-  // The search does not plan for start-up time: it is added, and time ends the job.
-  if (startup == 0) spec.limits.max_total_resource = static_cast<int64_t>(multiple * family.max_resource());
-  spec.seed = seed;
+                  bool ends_by_time) {
+  SearchSpec spec = JobOf(family, strategy, seed);
+  // The search does not plan for time: it ends the job.
+  if (!ends_by_time)
+    spec.limits.max_total_resource = static_cast<int64_t>(multiple * family.max_resource());
   return spec;
 }
 
@@ -136,11 +124,69 @@ std::vector<EarlierResult> ResultsOf(const PlayedEarlier& earlier, const SearchS
   return results;
 }
 
+// How a job is played beyond its strategy.
+struct Played {
+  double multiple = 64;
+  int workers = 1;
+  double startup = 0;
+  double stragglers = -1;  // below 0: what was spent is units
+  bool restarts = false;
+  bool diverged = false, choices = false;
+  PlayedPrior prior;
+  PlayedEarlier earlier;
+
+  bool ends_by_time() const { return startup > 0 || stragglers >= 0; }
+};
+
+void SetTimes(const Played& played, double budget, uint64_t seed, Simulation& simulation) {
+  simulation.unit_seconds = kUnitSeconds;
+  simulation.start_seconds = played.startup * kUnitSeconds;
+  simulation.end_seconds = simulation.stop_seconds = 0;
+  simulation.wall_time_seconds = budget * kUnitSeconds / played.workers;
+  simulation.seed = seed;
+  if (played.stragglers < 0) {
+    simulation.jitter = 0;
+  } else {
+    simulation.slow_trials = played.stragglers;
+  }
+}
+
+// All units, and those that trials trained after their first value that was no finite number.
+void PrintDiverged(const std::string& name, const std::string& label, uint64_t seed,
+                   const SimulationResult& result) {
+  int64_t all = 0, after = 0;
+  std::set<TrialNumber> diverged;
+  for (const Fact& fact : result.facts) {
+    const auto* report = std::get_if<Reported>(&fact.body);
+    if (report == nullptr) continue;
+    ++all;
+    after += diverged.count(report->trial) > 0 ? 1 : 0;
+    if (!std::isfinite(report->objective)) diverged.insert(report->trial);
+  }
+  std::printf("%s,%s,%llu,%lld,%lld\n", name.c_str(), label.c_str(), static_cast<unsigned long long>(seed),
+              static_cast<long long>(all), static_cast<long long>(after));
+}
+
+// Every choice of the search model with its sentence, and what each part of a trial ended with.
+void PrintChoices(const SimulationResult& result) {
+  double newest = 0;
+  for (const Fact& fact : result.facts) {
+    if (const auto* report = std::get_if<Reported>(&fact.body)) newest = report->objective;
+    if (const auto* ended = std::get_if<AttemptEnded>(&fact.body))
+      std::printf("%lld trial %lld: %.6g\n", static_cast<long long>(fact.sequence),
+                  static_cast<long long>(ended->trial), newest);
+    if (const auto* suggested = std::get_if<Suggested>(&fact.body))
+      std::printf("%lld rule %lld, trial %lld to %lld: %s\n", static_cast<long long>(fact.sequence),
+                  static_cast<long long>(suggested->rule), static_cast<long long>(suggested->trial),
+                  static_cast<long long>(suggested->to), suggested->why.c_str());
+  }
+}
+
 void Play(const std::string& name, const std::string& label, const Family& family, uint64_t seed,
-          double multiple, int workers, double startup, const PlayedPrior& prior,
-          const PlayedEarlier& earlier) {
-  SearchSpec spec = SpecOf(family, kStrategies.at(name), seed, multiple, startup);
-  if (prior.given) AddPriors(spec, family, prior.right, prior.confidence);
+          const Played& played) {
+  SearchSpec spec = SpecOf(family, kStrategies.at(name), seed, played.multiple, played.ends_by_time());
+  spec.resumes = !played.restarts;
+  if (played.prior.given) AddPriors(spec, family, played.prior.right, played.prior.confidence);
   const SearchSpace space(spec.parameters);
   std::map<Configuration, Family::Curve> curves;
   const auto curve_of = [&](const Configuration& configuration) -> const Family::Curve& {
@@ -151,20 +197,16 @@ void Play(const std::string& name, const std::string& label, const Family& famil
     return found->second;
   };
   Simulation simulation;
-  simulation.workers = workers;
-  simulation.earlier = ResultsOf(earlier, spec, space);
+  simulation.workers = played.workers;
+  simulation.earlier = ResultsOf(played.earlier, spec, space);
   simulation.objective = [&](const Configuration& configuration, int64_t level) {
     return curve_of(configuration).observed[static_cast<size_t>(level) - 1];
   };
-  const double budget = multiple * family.max_resource();
-  if (startup > 0) {
-    simulation.unit_seconds = kUnitSeconds;
-    simulation.jitter = 0;
-    simulation.start_seconds = startup * kUnitSeconds;
-    simulation.end_seconds = simulation.stop_seconds = 0;
-    simulation.wall_time_seconds = budget * kUnitSeconds / workers;
-  }
+  const double budget = played.multiple * family.max_resource();
+  if (played.ends_by_time()) SetTimes(played, budget, seed, simulation);
   const SimulationResult result = Simulate(spec, simulation);
+  if (played.choices) return PrintChoices(result);
+  if (played.diverged) return PrintDiverged(name, label, seed, result);
 
   double spent = 0, printed = 0;
   double best = -std::numeric_limits<double>::infinity(), regret = best;
@@ -174,10 +216,11 @@ void Play(const std::string& name, const std::string& label, const Family& famil
                 static_cast<unsigned long long>(seed), spent, regret);
   };
   for (const Fact& fact : result.facts) {
-    if (std::holds_alternative<AttemptStarted>(fact.body)) spent = std::min(budget, spent + startup);
+    if (std::holds_alternative<AttemptStarted>(fact.body)) spent = std::min(budget, spent + played.startup);
     const auto* report = std::get_if<Reported>(&fact.body);
     if (report == nullptr || spent + 1 > budget) continue;
     ++spent;
+    if (played.stragglers >= 0) spent = static_cast<double>(fact.time_us) * 1e-6 / kUnitSeconds * played.workers;
     if (!(report->objective > best)) continue;
     best = report->objective;
     const Family::Curve& curve = curve_of(result.state.trial(report->trial).configuration);
@@ -186,7 +229,7 @@ void Play(const std::string& name, const std::string& label, const Family& famil
     regret = now;
     print();
   }
-  if (startup > 0) spent = budget;
+  if (played.ends_by_time()) spent = budget;
   if (printed < spent) print();
 }
 
@@ -212,7 +255,7 @@ void PlayRepeats(const std::string& name, const std::string& label, const Family
                  double multiple, int64_t repeats, bool handed_out) {
   Pair strategy = kStrategies.at(name);
   if (repeats > 1) strategy = WithRepeats(strategy);
-  SearchSpec spec = SpecOf(family, strategy, seed, multiple, 0);
+  SearchSpec spec = SpecOf(family, strategy, seed, multiple, false);
   spec.limits.max_trial_resource = repeats;
   if (repeats > 1) {
     spec.repeats = repeats;
@@ -243,7 +286,7 @@ void PlayRepeats(const std::string& name, const std::string& label, const Family
 // Plays one job without repeats over whole curves.
 void PlayHandedOut(const std::string& name, const std::string& label, const Family& family, uint64_t seed,
                    double multiple) {
-  const SearchSpec spec = SpecOf(family, kStrategies.at(name), seed, multiple, 0);
+  const SearchSpec spec = SpecOf(family, kStrategies.at(name), seed, multiple, false);
   const SearchSpace space(spec.parameters);
   std::map<Configuration, Family::Curve> curves;
   Simulation simulation;
@@ -263,8 +306,8 @@ void PlayHandedOut(const std::string& name, const std::string& label, const Fami
 int main(int argc, char** argv) {
   CLI::App app("Plays Winnow's strategies on a family of learning curves.");
   std::string strategy = "default", family, table, seeds = "1..1";
-  double multiple = 64, startup = 0;
-  int workers = 1;
+  winnow::Played played;
+  double& multiple = played.multiple;
   int64_t repeats = 0;
   std::string prior, confidence = "medium";
   std::string earlier_family;
@@ -276,9 +319,14 @@ int main(int argc, char** argv) {
   app.add_option("--table", table, "the CSV of the family named table")->check(CLI::ExistingFile);
   app.add_option("--seeds", seeds, "A..B, both included");
   app.add_option("--multiple", multiple)->check(CLI::PositiveNumber);
-  app.add_option("--startup", startup, "units that every part costs before its first")
+  app.add_option("--startup", played.startup, "units that every part costs before its first")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--workers", workers)->check(CLI::PositiveNumber);
+  app.add_option("--stragglers", played.stragglers, "the part of the trials that are slow; what is spent is time")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_flag("--restarts", played.restarts, "every part begins at level 1");
+  app.add_flag("--diverged", played.diverged, "print the units after a first value that is no finite number");
+  app.add_flag("--choices", played.choices, "print why the search model chose what it chose");
+  app.add_option("--workers", played.workers)->check(CLI::PositiveNumber);
   app.add_option("--repeats", repeats, "of each training; 0: levels are levels")->check(CLI::Range(0, 5));
   app.add_option("--prior", prior)->check(CLI::IsMember({"right", "wrong"}));
   app.add_option("--confidence", confidence)->check(CLI::IsMember({"low", "medium", "high"}));
@@ -303,25 +351,25 @@ int main(int argc, char** argv) {
                  std::string(functions.status().message()).c_str());
     return 2;
   }
-  const winnow::PlayedPrior played{!prior.empty(), prior == "right",
-                                   confidence == "low"    ? winnow::Confidence::kLow
-                                   : confidence == "high" ? winnow::Confidence::kHigh
-                                                          : winnow::Confidence::kMedium};
-  winnow::PlayedEarlier earlier{nullptr, earlier_results, earlier_wrong};
+  played.prior = {!prior.empty(), prior == "right",
+                  confidence == "low"    ? winnow::Confidence::kLow
+                  : confidence == "high" ? winnow::Confidence::kHigh
+                                         : winnow::Confidence::kMedium};
+  played.earlier = {nullptr, earlier_results, earlier_wrong};
   auto known = winnow::MakeFamily(earlier_family.empty() ? "branin" : earlier_family);
   if (!known.ok()) {
     std::fprintf(stderr, "--earlier %s: %s\n", earlier_family.c_str(),
                  std::string(known.status().message()).c_str());
     return 2;
   }
-  if (!earlier_family.empty()) earlier.family = known->get();
+  if (!earlier_family.empty()) played.earlier.family = known->get();
   for (unsigned long long seed = first; seed <= last; ++seed) {
     if (repeats > 0) {
       winnow::PlayRepeats(strategy, family, **functions, seed, multiple, repeats, handed_out);
     } else if (handed_out) {
       winnow::PlayHandedOut(strategy, family, **functions, seed, multiple);
     } else {
-      winnow::Play(strategy, family, **functions, seed, multiple, workers, startup, played, earlier);
+      winnow::Play(strategy, family, **functions, seed, played);
     }
   }
   return 0;

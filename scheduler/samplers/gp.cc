@@ -30,8 +30,7 @@ double ChanceToBeat(const Prediction& end, double best) {
 
 std::string Expectation(const JobState& state, const TrialModel& model, const Prediction& end) {
   constexpr double kMiddle90 = 1.645;  // deviations on either side
-  // Predicts a report, so includes the noise of reports.
-  const Prediction report{end.mean, end.variance + model.process().hyperparameters().noise};
+  const Prediction report = model.ReportOf(end);
   const double deviation = std::sqrt(report.variance);
   const double middle = model.ToObjective(end.mean);
   double low = model.ToObjective(end.mean - kMiddle90 * deviation);

@@ -66,6 +66,10 @@ class TrialModel {
   double best() const { return best_; }
   // The same, or what a trial that runs without a result is expected to give, if that is better.
   double bar() const { return bar_; }
+  // What a trial with this end would report there: with the noise of reports.
+  Prediction ReportOf(const Prediction& end) const {
+    return {end.mean, end.variance + process_->hyperparameters().noise};
+  }
   // Converts between the process's units and values of the objective.
   double ToObjective(double value) const;
   double FromObjective(double objective) const;

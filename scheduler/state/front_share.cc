@@ -13,17 +13,21 @@ void FrontShare::Add(Standing standing) {
   if (!standing.finite()) standing.keys.clear();  // a NaN would not equal itself
   const Standing& added = places_.emplace(number, Place{std::move(standing), false}).first->second.standing;
   if (added.finite() && added.feasible()) {
-    if (low_.empty()) low_ = high_ = added.keys;
-    for (size_t i = 0; i < low_.size(); ++i) {
-      low_[i] = std::min(low_[i], added.keys[i]);
-      high_[i] = std::max(high_[i], added.keys[i]);
-    }
+    AddToBounds(added.keys);
     AddToFronts(number);
   } else if (added.finite()) {
     const std::pair entry(added.violation, number);
     infeasible_.insert(std::upper_bound(infeasible_.begin(), infeasible_.end(), entry), entry);
   }
   OrderTop();
+}
+
+void FrontShare::AddToBounds(const ObjectivePoint& keys) {
+  if (low_.empty()) low_ = high_ = keys;
+  for (size_t i = 0; i < low_.size(); ++i) {
+    low_[i] = std::min(low_[i], keys[i]);
+    high_[i] = std::max(high_[i], keys[i]);
+  }
 }
 
 // The new trial takes its place in the first front that holds none that dominates it; those that it dominates
@@ -54,6 +58,30 @@ void FrontShare::AddToFronts(TrialNumber number) {
     std::sort(front.begin(), front.end());
     coming = std::move(down);
   }
+}
+
+// Those of the next front that nothing of this one dominates any more come up, and so on down.
+void FrontShare::RemoveFromFronts(TrialNumber number) {
+  auto at = *FrontOf(number);
+  fronts_[at].erase(std::find(fronts_[at].begin(), fronts_[at].end(), number));
+  for (; at + 1 < fronts_.size(); ++at) {
+    std::vector<TrialNumber>&front = fronts_[at], &below = fronts_[at + 1];
+    const size_t known = front.size();
+    const auto rises = [&](TrialNumber one) {
+      return std::none_of(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(known),
+                          [&](TrialNumber other) {
+                            return Dominates(places_.at(other).standing.keys, places_.at(one).standing.keys);
+                          });
+    };
+    const auto stay =
+        std::stable_partition(below.begin(), below.end(), [&](TrialNumber one) { return !rises(one); });
+    const std::vector<TrialNumber> up(stay, below.end());
+    below.erase(stay, below.end());
+    if (up.empty()) break;
+    front.insert(front.end(), up.begin(), up.end());
+    std::sort(front.begin(), front.end());
+  }
+  std::erase_if(fronts_, [](const auto& front) { return front.empty(); });
 }
 
 ObjectivePoint FrontShare::Reference() const {
@@ -90,6 +118,22 @@ void FrontShare::OrderTop() {
 void FrontShare::Take(TrialNumber number) {
   const auto found = places_.find(number);
   if (found != places_.end()) found->second.taken = true;
+}
+
+void FrontShare::Fail(TrialNumber number) {
+  const auto found = places_.find(number);
+  if (found == places_.end()) return;
+  Standing& standing = found->second.standing;
+  if (standing.finite() && standing.feasible()) RemoveFromFronts(number);
+  std::erase_if(infeasible_, [number](const auto& entry) { return entry.second == number; });
+  standing.keys.clear();
+  low_.clear();
+  high_.clear();
+  for (const std::vector<TrialNumber>& front : fronts_) {
+    for (const TrialNumber one : front) AddToBounds(places_.at(one).standing.keys);
+  }
+  found->second.taken = true;
+  OrderTop();
 }
 
 int64_t FrontShare::PlaceInTop(TrialNumber number) const {

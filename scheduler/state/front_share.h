@@ -21,6 +21,8 @@ class FrontShare {
   void Add(Standing standing);
   // Ends the trial's candidacy for promotion from here.
   void Take(TrialNumber number);
+  // The trial has failed later: it counts as if its standing were not finite. Nothing, if it was not added.
+  void Fail(TrialNumber number);
 
   bool Has(TrialNumber number) const { return places_.count(number) > 0; }
   int64_t size() const { return static_cast<int64_t>(places_.size()); }
@@ -48,7 +50,9 @@ class FrontShare {
     bool operator==(const Place&) const = default;
   };
   int64_t PlaceInTop(TrialNumber number) const;
+  void AddToBounds(const ObjectivePoint& keys);
   void AddToFronts(TrialNumber number);
+  void RemoveFromFronts(TrialNumber number);
   std::vector<TrialNumber> Ordered(const std::vector<TrialNumber>& front) const;
   ObjectivePoint Reference() const;
   void OrderTop();

@@ -275,6 +275,14 @@ void JobState::NoteEarning(const RungState& rung, const TrialState& trial, doubl
   earnings_.Arrived(static_cast<size_t>(trial.rung), trial.created_by, trial.chosen_by, top.size(), record);
 }
 
+// What it showed at lower rungs led to nothing: it keeps no place there that another trial may have.
+void JobState::FailAtRungs(const TrialState& trial) {
+  if (trial.bracket < 0) return;
+  for (RungState& rung : brackets_[trial.bracket].rungs) {
+    if (rung.is_open()) rung.Fail(trial.number);
+  }
+}
+
 // A trial that does not pause at its rungs has reported a level: it arrives at every rung up to there, but
 // for those beyond one that it does not pass. It stays at that one: the pruner stops it.
 void JobState::PassRungs(TrialState& trial, int64_t resource) {
@@ -598,6 +606,7 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   const bool goes_before =
       fact.end == TrialEnd::kCompleted && spec().objective_value != ObjectiveValue::kBest;
   if (!spec().has_several_objectives() && (goes_before || fact.end == TrialEnd::kFailed)) Offer(trial);
+  if (fact.end == TrialEnd::kFailed && !FailedByMachines(trial)) FailAtRungs(trial);
   if (fact.end == TrialEnd::kFailed) {
     // The reasons of some failures differ from trial to trial, by the last line or the level: they count as
     // one.

@@ -114,6 +114,7 @@ struct RungState {
   // What both have; REQUIRES is_open().
   bool Has(TrialNumber number) const { return top ? top->Has(number) : top_front->Has(number); }
   void Take(TrialNumber number) { top ? top->Take(number) : top_front->Take(number); }
+  void Fail(TrialNumber number) { top ? top->Fail(number) : top_front->Fail(number); }
   bool IsTop(TrialNumber number) const { return top ? top->IsTop(number) : top_front->IsTop(number); }
   bool IsTopOrTied(TrialNumber number) const {
     return top ? top->IsTopOrTied(number) : top_front->IsTopOrTied(number);
@@ -295,6 +296,7 @@ class JobState {
   std::pair<int64_t, TrialNumber> PlaceInQueue(const TrialState& trial) const;
   void ArriveAt(RungState& rung, const TrialState& trial, int64_t level);
   void NoteEarning(const RungState& rung, const TrialState& trial, double key);
+  void FailAtRungs(const TrialState& trial);
   void PassRungs(TrialState& trial, int64_t resource);
 
   Search search_;

@@ -42,6 +42,21 @@ void RankedList::Add(const Entry& entry) {
   blocks_.insert(blocks_.begin() + next, std::move(upper));
 }
 
+void RankedList::Remove(const Entry& entry) {
+  const size_t b = BlockOf(entry);
+  std::vector<Entry>& block = blocks_[b];
+  block.erase(std::lower_bound(block.begin(), block.end(), entry));
+  --size_;
+  if (--sizes_[b] > 0) {
+    firsts_[b] = block.front();
+    return;
+  }
+  const auto at = static_cast<std::ptrdiff_t>(b);
+  blocks_.erase(blocks_.begin() + at);
+  firsts_.erase(firsts_.begin() + at);
+  sizes_.erase(sizes_.begin() + at);
+}
+
 size_t RankedList::Rank(const Entry& entry) const {
   if (blocks_.empty()) return 0;
   const size_t b = BlockOf(entry);

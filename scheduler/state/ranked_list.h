@@ -9,14 +9,16 @@
 
 namespace winnow {
 
-// Numbered keys in their order, less first, equal ones by lower number. Adding, ranks and the nth of n keys
-// cost O(log n) comparisons and O(sqrt n) moves of small values: about a microsecond at a million.
+// Numbered keys in their order, less first, equal ones by lower number. Adding, removing, ranks and the nth
+// of n keys cost O(log n) comparisons and O(sqrt n) moves of small values: about a microsecond at a million.
 class RankedList {
  public:
   using Entry = std::pair<double, TrialNumber>;
 
   // REQUIRES a finite key; the same entry is not added twice.
   void Add(const Entry& entry);
+  // REQUIRES the entry was added.
+  void Remove(const Entry& entry);
 
   size_t size() const { return size_; }
   // How many entries come before it, whether or not it is in the list.

@@ -26,6 +26,14 @@ void TopShare::Take(TrialNumber number) {
   waiting_.DropUnless([this](const FirstOf::Entry& entry) { return !places_.at(entry.second).taken; });
 }
 
+void TopShare::Fail(TrialNumber number) {
+  const auto found = places_.find(number);
+  if (found == places_.end()) return;
+  if (found->second.key < kWorst) finite_.Remove({found->second.key, number});
+  found->second.key = kWorst;
+  Take(number);
+}
+
 bool TopShare::IsTop(TrialNumber number) const {
   const auto found = places_.find(number);
   return found != places_.end() && found->second.key < kWorst &&

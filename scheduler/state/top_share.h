@@ -21,6 +21,8 @@ class TopShare {
   void Add(double key, TrialNumber number);
   // Ends the trial's candidacy for promotion from here.
   void Take(TrialNumber number);
+  // The trial has failed later: it counts as if its value were not finite. Nothing, if it was not added.
+  void Fail(TrialNumber number);
 
   bool Has(TrialNumber number) const { return places_.count(number) > 0; }
   int64_t size() const { return static_cast<int64_t>(places_.size()); }

@@ -22,7 +22,7 @@ SearchSpec AshaJob(AshaForm form, int64_t max_trials) {
   return spec;
 }
 
-TEST_CASE("Top share: as a sorted list of all that came, whatever was taken", "[scheduler]") {
+TEST_CASE("Top share: as a sorted list of all that came, whatever was taken or failed later", "[scheduler]") {
   TopShare top(3);
   std::vector<std::pair<double, TrialNumber>> sorted;  // the finite ones
   std::set<TrialNumber> taken;
@@ -37,6 +37,11 @@ TEST_CASE("Top share: as a sorted list of all that came, whatever was taken", "[
       top.Take(take);
       taken.insert(take);
     }
+    if (draw(4) < 0.2) {
+      const auto fails = static_cast<TrialNumber>(1 + draw(5) * static_cast<double>(n - 1));
+      top.Fail(fails);
+      std::erase_if(sorted, [fails](const auto& entry) { return entry.second == fails; });
+    }
     const size_t places = std::min(sorted.size(), static_cast<size_t>(n / 3));
     const auto waiting = std::find_if(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(places),
                                       [&](const auto& entry) { return taken.count(entry.second) == 0; });
@@ -44,6 +49,7 @@ TEST_CASE("Top share: as a sorted list of all that came, whatever was taken", "[
     REQUIRE(top.best_waiting() == (any ? std::make_optional(waiting->second) : std::nullopt));
     REQUIRE(top.cutoff() == (places > 0 ? std::make_optional(sorted[places - 1].first) : std::nullopt));
     const auto place = std::find(sorted.begin(), sorted.end(), std::make_pair(key, n)) - sorted.begin();
+    REQUIRE(top.size() == n);
     REQUIRE(top.IsTop(n) == (static_cast<size_t>(place) < places));
     REQUIRE(top.Rank(n) == place);
   }
@@ -102,6 +108,18 @@ TEST_CASE("Asha: to minimise, the least go on, and of equal ones the lower numbe
   for (TrialNumber n = 1; n <= 3; ++n) REQUIRE(job.Start() == n);
   for (TrialNumber n = 1; n <= 3; ++n) job.Finish(n, n == 1 ? 0.9 : 0.2);
   CHECK(job.Start() == 2);
+}
+
+TEST_CASE("Asha: a trial that fails above a rung keeps no place there", "[scheduler]") {
+  PlayedJob job(AshaJob(AshaForm::kPromotion, 100));
+  for (TrialNumber n = 1; n <= 3; ++n) REQUIRE(job.Start() == n);
+  job.Finish(1, 0.9);
+  job.Finish(2, 0.5);
+  job.Finish(3, 0.1);
+  REQUIRE(job.Start() == 1);
+  job.Report(1, 2, kNaN);
+  job.End(1, AttemptOutcome::kStopped);
+  CHECK(job.Start() == 2);  // the best third of three, of which one counts as worst
 }
 
 TEST_CASE("Asha: a trial that failed, or diverged, has not come", "[scheduler]") {

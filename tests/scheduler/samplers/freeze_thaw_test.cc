@@ -301,6 +301,27 @@ TEST_CASE("Freeze-thaw: a single rung, and values that are no numbers", "[schedu
   CHECK(result.state.trials().size() == 15);
 }
 
+TEST_CASE("Freeze-thaw: where the best beginnings diverge, it searches among the others", "[scheduler]") {
+  SearchSpec spec = FreezeThawJob(0);
+  spec.limits.max_total_resource = 20 * 27;
+  Simulation simulation = Slots(1);
+  simulation.objective = [](const Configuration& configuration, int64_t resource) {
+    const double x = std::get<double>(configuration[0]);
+    if (x > 0.5) return resource < 3 ? 2.0 + x : kNaN;
+    return -std::abs(x - 0.3) - 1 / static_cast<double>(resource);
+  };
+  const SimulationResult result = Simulate(spec, simulation);
+  double best = -1;
+  int64_t after = 0;
+  for (const TrialState& trial : result.state.trials()) {
+    const double x = std::get<double>(trial.configuration[0]);
+    if (trial.phase == TrialPhase::kCompleted) best = std::max(best, trial.value);
+    if (x > 0.5) after += std::max<int64_t>(0, trial.trained_resource - 3);
+  }
+  CHECK(best > -0.1);
+  CHECK(after == 0);
+}
+
 TEST_CASE("Freeze-thaw: once start-up is known, a part takes as long as it, or ends its trial",
           "[scheduler]") {
   const SearchSpec spec = FreezeThawJob(30);

@@ -23,7 +23,7 @@ Standing DrawStanding(uint64_t seed, TrialNumber number, size_t objectives) {
   return standing;
 }
 
-TEST_CASE("Front share: as the ranking of all that came, whatever was taken", "[scheduler]") {
+TEST_CASE("Front share: as the ranking of all that came, whatever was taken or failed later", "[scheduler]") {
   for (uint64_t seed = 0; seed < 40; ++seed) {
     const size_t count = 1 + seed % 4;
     std::vector<Objective> objectives;
@@ -41,6 +41,11 @@ TEST_CASE("Front share: as the ranking of all that came, whatever was taken", "[
       if (n % 3 == 0) {
         share.Take(one);
         taken.insert(one);
+      }
+      if (n % 5 == 0) {
+        share.Fail(one);
+        taken.insert(one);
+        all[one - 1].keys.clear();
       }
       const std::vector<RankedTrial> ranking = RankingOf(objectives, all);
       const auto finite = std::count_if(all.begin(), all.end(), [](const auto& s) { return s.finite(); });
