@@ -1,17 +1,19 @@
-// How good Winnow's predictions of the ends of learning curves are, on families and recorded tables, scored as ifBO scores
-// them (Rakotoarison et al., ICML 2024, section 5.1): log-likelihood and squared error of the last value, from the
-// beginnings of curves; and how many of the ends lie in the central 90 % interval.
+// How good Winnow's predictions of the ends of learning curves are, on families and recorded tables, scored
+// as ifBO scores them (Rakotoarison et al., ICML 2024, section 5.1): log-likelihood and squared error of the
+// last value, from the beginnings of curves; and how many of the ends lie in the central 90 % interval.
 //
-//   bench-predictions --family rows:TABLE [--family smooth:TABLE ...] [--points 400,1000,1800] [--seeds 1..10]
+//   bench-predictions --family rows:TABLE [--family smooth:TABLE ...] [--points 400,1000,1800]
+//   [--seeds 1..10]
 //                     [--beginnings random|job]
 //
 // random: configurations drawn uniformly, each trained to a rung drawn uniformly of FREEZE_THAW's, until the
-// reports are as many as --points. job: what the default strategy has trained after as many units. Then the end of every
-// paused trial is predicted, as `winnow describe` does, and compared with what it would have been. Trials whose curve is
-// not finite to its end are left out.
+// reports are as many as --points. job: what the default strategy has trained after as many units. Then the
+// end of every paused trial is predicted, as `winnow describe` does, and compared with what it would have
+// been. Trials whose curve is not finite to its end are left out.
 //
 // Scores are on a scale where 0 is the median of first reports, and 1 the best value of the family; what is
-// beyond counts as 0 or 1. The likelihood is that of the end's cell, of a thousand on the scale, by its width.
+// beyond counts as 0 or 1. The likelihood is that of the end's cell, of a thousand on the scale, by its
+// width.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -59,8 +61,7 @@ class Scale {
   static std::vector<double> Drawn(const SearchSpace& space, uint64_t seed, int number) {
     std::vector<double> unit;
     const size_t count = space.parameters().size();
-    for (size_t j = 0; j < count; ++j)
-      unit.push_back(RandomUnit(seed, number + 1, Purpose::kSimulation, j));
+    for (size_t j = 0; j < count; ++j) unit.push_back(RandomUnit(seed, number + 1, Purpose::kSimulation, j));
     return unit;
   }
 
@@ -116,8 +117,8 @@ JobState RandomBeginnings(const Family& family, const SearchSpec& spec, const Se
   const auto record = [&](FactBody body) { Advance(state, ++now_us, std::move(body)); };
   for (TrialNumber number = 1; reports < points && !state.closing(); ++number) {
     const std::vector<RungState>& rungs = state.brackets()[0].rungs;
-    const auto rung = static_cast<size_t>(RandomUnit(seed, number, Purpose::kModel, 0) *
-                                          static_cast<double>(rungs.size()));
+    const auto rung =
+        static_cast<size_t>(RandomUnit(seed, number, Purpose::kModel, 0) * static_cast<double>(rungs.size()));
     const int64_t to = rungs[rung].resource;
     const std::vector<double> unit = Scale::Drawn(space, seed, static_cast<int>(number));
     const Configuration configuration = space.FromUnit(unit);
@@ -158,17 +159,17 @@ JobState JobsBeginnings(const Family& family, SearchSpec spec, const SearchSpace
 Scores Play(const Family& family, bool random, int64_t points, uint64_t first, uint64_t last) {
   Scores scores;
   for (uint64_t seed = first; seed <= last; ++seed) {
-    const SearchSpec spec =
-        JobOf(family, kStrategies.at("default"), seed);
+    const SearchSpec spec = JobOf(family, kStrategies.at("default"), seed);
     const SearchSpace space(spec.parameters);
     const Scale scale(family, space);
     const JobState state = random ? RandomBeginnings(family, spec, space, seed, points)
                                   : JobsBeginnings(family, spec, space, seed, points);
-    Score(state, scale,
-          [&](const Configuration& configuration) {
-            return family.WholeCurve(space.ToUnit(configuration), seed).observed.back();
-          },
-          scores);
+    Score(
+        state, scale,
+        [&](const Configuration& configuration) {
+          return family.WholeCurve(space.ToUnit(configuration), seed).observed.back();
+        },
+        scores);
   }
   return scores;
 }
@@ -181,7 +182,8 @@ int main(int argc, char** argv) {
   std::vector<std::string> families;
   std::vector<int64_t> points{400, 1000, 1800};
   std::string seeds = "1..10", beginnings = "random";
-  app.add_option("--family", families, "a closed-form family, rows:TABLE, smooth:TABLE or table:CSV")->required();
+  app.add_option("--family", families, "a closed-form family, rows:TABLE, smooth:TABLE or table:CSV")
+      ->required();
   app.add_option("--points", points, "reports that are known")->delimiter(',')->check(CLI::PositiveNumber);
   app.add_option("--seeds", seeds, "A..B, both included");
   app.add_option("--beginnings", beginnings)->check(CLI::IsMember({"random", "job"}));
@@ -191,8 +193,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "--seeds %s: expected A..B with A <= B\n", seeds.c_str());
     return 2;
   }
-  std::printf("| curves | points | predictions | log-likelihood | squared error | of the last value | in the 90 %% "
-              "interval | ms a model |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  std::printf(
+      "| curves | points | predictions | log-likelihood | squared error | of the last value | in the 90 %% "
+      "interval | ms a model |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
   for (const std::string& name : families) {
     auto family = winnow::MakeFamily(name);
     if (!family.ok()) {

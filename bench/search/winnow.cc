@@ -3,7 +3,8 @@
 // (bench/search/trajectory.py says how all are measured).
 //
 //   bench-search --strategy default --family branin --seeds 1..30 [--multiple 64] [--table CSV] [--workers 1]
-//                [--startup 10] [--stragglers 0.1] [--restarts] [--diverged] [--prior right|wrong] [--confidence low|medium|high]
+//                [--startup 10] [--stragglers 0.1] [--restarts] [--diverged] [--prior right|wrong]
+//                [--confidence low|medium|high]
 //                [--earlier rows:TABLE] [--earlier-results 50] [--earlier-wrong]
 //
 // The budget is --multiple times the family's max_resource. --table: the CSV of the family named table.
@@ -20,10 +21,11 @@
 // --startup: units that every part of a trial costs before its first (imports, data). What was spent is then
 // time: units trained and parts started; a part that would end beyond the budget counts up to the budget.
 //
-// --stragglers: the part of the trials that take ten times as long as others, which differ by up to a half. What
-// was spent is then the time of all workers together, in units, and time ends the job.
+// --stragglers: the part of the trials that take ten times as long as others, which differ by up to a half.
+// What was spent is then the time of all workers together, in units, and time ends the job.
 //
-// --restarts: the trainer cannot resume, so every part begins at level 1, and what it trains again is spent again.
+// --restarts: the trainer cannot resume, so every part begins at level 1, and what it trains again is spent
+// again.
 //
 // --diverged: prints strategy,family,seed,units,after: all units, and those that were trained in trials after
 // their first value that was no finite number.
@@ -64,8 +66,7 @@ SearchSpec SpecOf(const Family& family, const Pair& strategy, uint64_t seed, dou
                   bool ends_by_time) {
   SearchSpec spec = JobOf(family, strategy, seed);
   // The search does not plan for time: it ends the job.
-  if (!ends_by_time)
-    spec.limits.max_total_resource = static_cast<int64_t>(multiple * family.max_resource());
+  if (!ends_by_time) spec.limits.max_total_resource = static_cast<int64_t>(multiple * family.max_resource());
   return spec;
 }
 
@@ -220,7 +221,8 @@ void Play(const std::string& name, const std::string& label, const Family& famil
     const auto* report = std::get_if<Reported>(&fact.body);
     if (report == nullptr || spent + 1 > budget) continue;
     ++spent;
-    if (played.stragglers >= 0) spent = static_cast<double>(fact.time_us) * 1e-6 / kUnitSeconds * played.workers;
+    if (played.stragglers >= 0)
+      spent = static_cast<double>(fact.time_us) * 1e-6 / kUnitSeconds * played.workers;
     if (!(report->objective > best)) continue;
     best = report->objective;
     const Family::Curve& curve = curve_of(result.state.trial(report->trial).configuration);
@@ -321,7 +323,8 @@ int main(int argc, char** argv) {
   app.add_option("--multiple", multiple)->check(CLI::PositiveNumber);
   app.add_option("--startup", played.startup, "units that every part costs before its first")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--stragglers", played.stragglers, "the part of the trials that are slow; what is spent is time")
+  app.add_option("--stragglers", played.stragglers,
+                 "the part of the trials that are slow; what is spent is time")
       ->check(CLI::Range(0.0, 1.0));
   app.add_flag("--restarts", played.restarts, "every part begins at level 1");
   app.add_flag("--diverged", played.diverged, "print the units after a first value that is no finite number");

@@ -60,7 +60,7 @@ void FrontShare::AddToFronts(TrialNumber number) {
   }
 }
 
-// Those of the next front that nothing of this one dominates any more come up, and so on down.
+// The trials of the next front that nothing of this one dominates any more come up, and so on down.
 void FrontShare::RemoveFromFronts(TrialNumber number) {
   auto at = *FrontOf(number);
   fronts_[at].erase(std::find(fronts_[at].begin(), fronts_[at].end(), number));
