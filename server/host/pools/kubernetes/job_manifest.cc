@@ -29,8 +29,8 @@ int LeadingNumber(const std::string& text) {
 Json LabelsOf(const KubernetesPods& pods, const AllocationRequest& request) {
   return {{"app.kubernetes.io/name", "winnow-worker"},
           {"app.kubernetes.io/managed-by", "winnow"},
-          {kPoolLabel, pods.pool},
-          {kAllocationLabel, request.name}};
+          {kObjectPoolLabel, pods.pool},
+          {kObjectAllocationLabel, request.name}};
 }
 
 Json Resources(const KubernetesPods& pods, const WorkerShape& worker) {
@@ -190,7 +190,7 @@ Json SecretManifest(const KubernetesPods& pods, const AllocationRequest& request
 }
 
 std::string SelectorQuery(const KubernetesPods& pods) {
-  return "labelSelector=" + QueryValue(fmt::format("{}={}", kPoolLabel, pods.pool));
+  return "labelSelector=" + QueryValue(fmt::format("{}={}", kObjectPoolLabel, pods.pool));
 }
 
 }  // namespace winnow

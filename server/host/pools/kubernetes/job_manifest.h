@@ -29,8 +29,8 @@ struct KubernetesPods {
   nlohmann::json container = nlohmann::json::object();  // merged into the worker's container
 };
 
-inline constexpr const char* kAllocationLabel = "winnow/allocation";
-inline constexpr const char* kPoolLabel = "winnow/pool";
+inline constexpr const char* kObjectAllocationLabel = "winnow/allocation";
+inline constexpr const char* kObjectPoolLabel = "winnow/pool";
 
 // What a server's Jobs can do beyond those of Kubernetes 1.20.
 struct JobAbilities {

@@ -177,7 +177,7 @@ absl::StatusOr<std::vector<Allocation>> KubernetesPool::List(const std::vector<A
   std::map<std::string, std::pair<Json, std::vector<Json>>> by_name;
   for (const Json& job : *jobs) by_name[TextAt(job, "metadata", "name")].first = job;
   for (const Json& pod : *pods)
-    by_name[TextAt(pod, "metadata", "labels", kAllocationLabel)].second.push_back(pod);
+    by_name[TextAt(pod, "metadata", "labels", kObjectAllocationLabel)].second.push_back(pod);
   std::vector<Allocation> all;
   std::map<std::string, Trouble> troubles;
   for (const AllocationKey& key : allocations) {
