@@ -6,6 +6,7 @@ It counts what it sends, so that a test can say how often something was download
 
 import calendar
 import collections
+import contextlib
 import hashlib
 import http.server
 import json
@@ -200,7 +201,8 @@ class DataServer:
         if cut is not None:
             request.close_connection = True
             # What was written still arrives; then the connection is reset.
-            request.connection.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(OSError):  # the other side was first
+                request.connection.shutdown(socket.SHUT_WR)
 
     def file(self, request, path, files, real=None):
         real = real or path
