@@ -7,7 +7,7 @@
         ...
         winnow.save("model.pt")                  # a file or a directory
         winnow.report(epoch, loss=loss)
-        if winnow.should_stop():
+        if winnow.should_stop(wait=True):        # waits for the next part in this process, if it may
             break
 
 With this as the last line of the script, and "warm": "FORK" in the job, the imports above it run once for many trials:
@@ -25,6 +25,7 @@ import threading
 __all__ = ["report", "resume", "save", "serve", "should_stop", "hyperparameters"]
 
 _reported = None
+_orders = None  # the worker's, where programs may wait
 _stopping = threading.Event()
 
 
@@ -110,10 +111,33 @@ def _remove(path):
         os.remove(path)
 
 
-def should_stop():
-    """Whether to save and exit now: the level to train to is reported, or Winnow asked the program to end."""
+def should_stop(wait=False):
+    """Whether to save and exit now: the level to train to is reported, or Winnow asked the program to end.
+
+    wait: if the level is reported, waits for the trial's next part here, and is false if there is one: then train on.
+    So checkpoint and model must be saved before the call."""
     last = int(os.environ.get("WINNOW_RESOURCE_TO", "0") or 0)
-    return _stopping.is_set() or (last > 0 and _reported is not None and _reported >= last)
+    reached = last > 0 and _reported is not None and _reported >= last
+    if wait and reached and not _stopping.is_set() and _goes_on(last):
+        return False
+    return _stopping.is_set() or reached
+
+
+def _goes_on(level):
+    """Tells the worker that this process waits at the level; whether it is told to train on."""
+    global _orders
+    try:
+        if _orders is None:
+            import socket  # a program that does not wait is spared this
+            _orders = socket.socket(fileno=int(os.environ["WINNOW_CONTROL_FD"])).makefile("rw")
+        print("waiting", level, file=_orders, flush=True)
+        order = _orders.readline().split()
+    except (KeyError, OSError):
+        return False
+    if order[:1] != ["continue"]:
+        return False
+    os.environ.update(word.split("=", 1) for word in order[2:])
+    return True
 
 
 def hyperparameters():
@@ -169,10 +193,10 @@ def _serve(descriptor):
     _tell(descriptor, "ready")
     while True:
         try:
-            _, files, _, _ = socket.recv_fds(requests, 64, 4)
+            _, files, _, _ = socket.recv_fds(requests, 64, 5)
         except OSError:
             files = []
-        if len(files) != 4:
+        if len(files) not in (4, 5):
             os._exit(0)
         if _fork(files):
             requests.close()
@@ -185,7 +209,7 @@ def _serve(descriptor):
 def _fork(files):
     """Whether this is the new process. It is a child of the worker, because the one between has ended."""
     left, leaves = os.pipe()
-    between = os.fork()
+    between = _fork_into(files[4]) if len(files) > 4 else os.fork()
     if between == 0:
         if os.fork() != 0:
             os._exit(0)
@@ -205,10 +229,19 @@ def _fork(files):
     return False
 
 
+def _fork_into(group):
+    """os.fork(), with the child in the control group of that folder if the kernel allows it; it may only fork and exit."""
+    import ctypes
+    into_cgroup, clone3 = 1 << 33, 435  # the same on every processor
+    request = (ctypes.c_uint64 * 11)(into_cgroup, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, group)
+    child = ctypes.PyDLL(None).syscall(clone3, ctypes.byref(request), ctypes.sizeof(request))
+    return child if child >= 0 else os.fork()
+
+
 def _become(files):
     """Takes over the environment, the arguments and the streams of a trial."""
     global _reported
-    plan, output, error, control = files
+    plan, output, error, control, *group = files
     with os.fdopen(os.dup(plan), "rb") as file:
         fields = [os.fsdecode(field) for field in file.read().split(b"\0")[:-1]]
     worker, directory, words = int(fields[0]), fields[1], int(fields[2])
@@ -236,7 +269,7 @@ def _become(files):
         os.set_inheritable(control, True)
     else:
         os.close(control)
-    for file in (plan, output, error):
+    for file in (plan, output, error, *group):
         os.close(file)
     os.environ.clear()
     os.environ.update(environment)

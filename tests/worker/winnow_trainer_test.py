@@ -173,6 +173,27 @@ class WinnowTrainer(unittest.TestCase):
         for wrong in ("winnow.report(1.5, loss=1)", "winnow.report(1)", "winnow.report(1, loss='x')"):
             self.assertNotEqual(run(wrong).returncode, 0, wrong)
 
+    def test_a_program_waits_for_its_next_part_if_it_may(self):
+        program = ("import os\nfor level in range(1, 9):\n    winnow.report(level, loss=1)\n"
+                   "    if winnow.should_stop(wait=True):\n        break\nprint(os.environ['WINNOW_ATTEMPT'])\n")
+        ours, theirs = socket.socketpair()
+        ours.settimeout(30)
+        process = subprocess.Popen(
+            [sys.executable, "-B", "-c", "import winnow_trainer as winnow\n" + program], pass_fds=[theirs.fileno()],
+            stdout=subprocess.PIPE, text=True,
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(MODULE), "WINNOW_CONTROL_FD": str(theirs.fileno()),
+                 "WINNOW_RESOURCE_TO": "2", "WINNOW_ATTEMPT": "1"})
+        theirs.close()
+        self.assertEqual(ours.recv(100), b"waiting 2\n")
+        ours.send(b"continue 5 WINNOW_RESOURCE_FROM=2 WINNOW_RESOURCE_TO=5 WINNOW_ATTEMPT=2\n")
+        self.assertEqual(ours.recv(100), b"waiting 5\n")
+        ours.send(b"end\n")
+        lines = process.communicate(timeout=30)[0].split("\n")
+        self.assertEqual([json.loads(line)["step"] for line in lines[:-2]], [1, 2, 3, 4, 5])
+        self.assertEqual(lines[-2], "2")
+        self.assertEqual(process.returncode, 0)
+        ours.close()
+
     def test_it_stops_at_its_level(self):
         done = run("for level in range(1, 9):\n    winnow.report(level, loss=1)\n    if winnow.should_stop():\n        break",
                    WINNOW_RESOURCE_TO="3", WINNOW_ASSIGNMENT="a")

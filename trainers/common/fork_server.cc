@@ -2,20 +2,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace winnow {
@@ -27,8 +31,9 @@ constexpr const char* kAssignmentVariable = "WINNOW_ASSIGNMENT";
 constexpr std::string_view kControlEntry = "WINNOW_CONTROL_FD=";
 constexpr int kChildFailed = 126;
 
-// The plan, standard output, standard error, the control socket.
-using RequestFiles = std::array<int, 4>;
+// The plan, standard output, standard error, the control socket, and the folder of the control group in which
+// the child is to be born; -1: it was not given.
+using RequestFiles = std::array<int, 5>;
 
 std::optional<int> WholeNumberOf(std::string_view text) {
   int number = 0;
@@ -53,6 +58,8 @@ bool SendText(int socket, std::string_view text) {
 // Waits for a request. Absent: there will be none.
 std::optional<RequestFiles> ReadRequest(int socket) {
   RequestFiles files;
+  files.fill(-1);
+  constexpr std::size_t kLeast = sizeof(int) * (std::tuple_size_v<RequestFiles> - 1);
   std::array<char, 64> text;
   iovec bytes{text.data(), text.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof files)> space{};
@@ -64,9 +71,10 @@ std::optional<RequestFiles> ReadRequest(int socket) {
   // a signal ends it too
   if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) <= 0) return std::nullopt;
   const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof files))
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS ||
+      (header->cmsg_len != CMSG_LEN(sizeof files) && header->cmsg_len != CMSG_LEN(kLeast)))
     return std::nullopt;
-  memcpy(files.data(), CMSG_DATA(header), sizeof files);
+  memcpy(files.data(), CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
   return files;
 }
 
@@ -113,25 +121,27 @@ bool WriteMark(const std::vector<std::string>& environment) {
 
 // Whether this program, as it was started, is the command: with arguments, or started by another program, it
 // may be only a part of it.
-bool IsCommand(const std::vector<std::string>& command) {
-  if (command.size() != 1) return false;
+bool IsCommand(const std::vector<std::string>& command, Arguments arguments) {
+  if (command.empty() || (command.size() != 1 && arguments == Arguments::kNone)) return false;
   const std::string_view name = command[0];
   return name.substr(name.rfind('/') + 1) == program_invocation_short_name;
 }
 
 // Becomes the process that the plan describes. False: it cannot.
-bool BecomeChild(const RequestFiles& files) {
-  const auto& [plan_file, output, error, control] = files;
+bool BecomeChild(const RequestFiles& files, Arguments arguments) {
+  const auto& [plan_file, output, error, control, group] = files;
   std::optional<ChildPlanText> plan = ReadPlan(plan_file);
   if (!plan) return false;
-  if (!IsCommand(plan->command) || !WriteMark(plan->environment)) {
+  if (!IsCommand(plan->command, arguments) || !WriteMark(plan->environment)) {
     SendText(control, "refused its command is not this program alone\n");
     return false;
   }
   if (!plan->directory.empty() && chdir(plan->directory.c_str()) != 0) return false;
   if (dup2(output, STDOUT_FILENO) < 0 || dup2(error, STDERR_FILENO) < 0) return false;
   const int kept = fcntl(control, F_DUPFD, 3);
-  for (const int file : files) close(file);
+  for (const int file : files) {
+    if (file >= 0) close(file);
+  }
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (kept < 0 || getppid() != plan->worker || !SendText(kept, "forked\n")) return false;
@@ -155,12 +165,32 @@ bool BecomeChild(const RequestFiles& files) {
   return true;
 }
 
+#ifdef __SANITIZE_THREAD__
+constexpr bool kForksIntoGroups = false;  // only fork() itself prepares the sanitizer's locks
+#else
+constexpr bool kForksIntoGroups = true;
+#endif
+
+// fork(), with the child in the control group whose folder it is, where kernel (5.7) and container allow it.
+// The child may only fork, by fork() itself, and exit.
+pid_t ForkInto(int group) {
+  if (kForksIntoGroups && group >= 0) {
+    clone_args arguments{};
+    arguments.flags = CLONE_INTO_CGROUP;
+    arguments.exit_signal = SIGCHLD;
+    arguments.cgroup = static_cast<std::uint64_t>(group);
+    const auto child = static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof arguments));
+    if (child >= 0) return child;
+  }
+  return fork();
+}
+
 // Forks a process whose parent is the worker: a child whose own child is left to the nearest subreaper. True:
 // in that process. `socket` is the parent's.
-bool Fork(const RequestFiles& files, int socket) {
+bool Fork(const RequestFiles& files, int socket, Arguments arguments) {
   int left[2];  // written when the child between is gone
   if (pipe2(left, O_CLOEXEC) != 0) return false;
-  const pid_t between = fork();
+  const pid_t between = ForkInto(files.back());
   if (between == 0) {
     const pid_t child = fork();
     if (child != 0) _exit(0);
@@ -169,7 +199,7 @@ bool Fork(const RequestFiles& files, int socket) {
     const bool is_left = read(left[0], &byte, 1) == 1;
     close(left[0]);
     close(socket);
-    if (!is_left || !BecomeChild(files)) _exit(kChildFailed);
+    if (!is_left || !BecomeChild(files, arguments)) _exit(kChildFailed);
     return true;
   }
   if (between > 0) {
@@ -183,7 +213,7 @@ bool Fork(const RequestFiles& files, int socket) {
 
 }  // namespace
 
-std::optional<int> ServeForks(const std::function<void()>& prepare) {
+std::optional<int> ServeForks(const std::function<void()>& prepare, Arguments arguments) {
   const int socket = SocketOf(kParentVariable);
   if (socket < 0) {
     if (const int control = SocketOf(kControlOfChild); control >= 0) SendText(control, "forks\n");
@@ -193,8 +223,10 @@ std::optional<int> ServeForks(const std::function<void()>& prepare) {
   prepare();
   if (!SendText(socket, "ready")) return 0;
   while (const std::optional<RequestFiles> files = ReadRequest(socket)) {
-    if (Fork(*files, socket)) return std::nullopt;
-    for (const int file : *files) close(file);
+    if (Fork(*files, socket, arguments)) return std::nullopt;
+    for (const int file : *files) {
+      if (file >= 0) close(file);
+    }
   }
   return 0;
 }

@@ -9,8 +9,10 @@ namespace winnow {
 // any thread. In a process that WINNOW_PARENT_FD makes a parent, calls `prepare` and then serves: returns the
 // exit code when the worker needs it no more, and, in each child that it forks, nothing, with the environment
 // and the streams of that child. In any other process tells the worker that it can serve, and returns
-// nothing. REQUIRES: no thread is left of what `prepare` did.
-std::optional<int> ServeForks(const std::function<void()>& prepare);
+// nothing. With kNone, refuses commands with arguments, which the children would not have. REQUIRES: no
+// thread is left of what `prepare` did.
+enum class Arguments { kNone, kIgnored };
+std::optional<int> ServeForks(const std::function<void()>& prepare, Arguments arguments = Arguments::kNone);
 
 // The variables of this process, null if one is not set. In a parent, SM_HPS is that of some trial of the
 // job, by which `prepare` may choose what to prepare; never that of a child.

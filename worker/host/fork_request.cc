@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "fmt/format.h"
@@ -95,20 +96,22 @@ bool OpenStream(ScopedFd* reader, ScopedFd* writer) {
   return true;
 }
 
-// Sends the request with its descriptors: the plan, standard output, standard error, the control socket.
-bool SendRequest(int parent, const std::array<int, 4>& descriptors) {
+// Sends the request with its descriptors: the plan, standard output, standard error, the control socket, and
+// the folder of the child's control group, if it has one (otherwise -1).
+bool SendRequest(int parent, const std::array<int, 5>& descriptors) {
   iovec bytes{const_cast<char*>(kFork.data()), kFork.size()};
+  const size_t size = sizeof(int) * (descriptors.back() >= 0 ? descriptors.size() : descriptors.size() - 1);
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof descriptors)> space{};
   msghdr message{};
   message.msg_iov = &bytes;
   message.msg_iovlen = 1;
   message.msg_control = space.data();
-  message.msg_controllen = space.size();
+  message.msg_controllen = CMSG_SPACE(size);
   cmsghdr* const header = CMSG_FIRSTHDR(&message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof descriptors);
-  memcpy(CMSG_DATA(header), descriptors.data(), sizeof descriptors);
+  header->cmsg_len = CMSG_LEN(size);
+  memcpy(CMSG_DATA(header), descriptors.data(), size);
   return sendmsg(parent, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(kFork.size());
 }
 
@@ -157,9 +160,15 @@ bool IsNewChild(pid_t id, const pid_t parent) {
          waitid(P_PID, static_cast<id_t>(id), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
+// Joining a group later makes the kernel wait for every processor, so a parent forks into it if it can.
+bool IsIn(const Cgroup& group, pid_t child) {
+  const std::vector<pid_t> processes = group.Processes();
+  return std::find(processes.begin(), processes.end(), child) != processes.end();
+}
+
 // What the child of ForkAndExec does for itself. Its resource limits are those of its parent.
 bool ApplyLimits(const ChildSetup& setup, pid_t child) {
-  if (setup.group != nullptr) {
+  if (setup.group != nullptr && !IsIn(*setup.group, child)) {
     const std::string text = std::to_string(child);
     const int file = setup.group->JoinFile();
     if (file < 0 || write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) return false;
@@ -189,7 +198,9 @@ absl::StatusOr<std::unique_ptr<Process>> ForkChild(EventLoop* loop, const ForkRe
       !WritePlan(request.spec, &plan) || !OpenStream(&out_reader, &out_writer) ||
       !OpenStream(&error_reader, &error_writer))
     return NoChild("cannot make what a child needs");
-  if (!SendRequest(request.parent, {plan.get(), out_writer.get(), error_writer.get(), child_control.get()}))
+  const int group = request.spec.setup.group == nullptr ? -1 : request.spec.setup.group->Folder();
+  if (!SendRequest(request.parent,
+                   {plan.get(), out_writer.get(), error_writer.get(), child_control.get(), group}))
     return NoChild("it takes no request");
   for (ScopedFd* sent : {&plan, &out_writer, &error_writer, &child_control}) sent->Close();
   const std::optional<Answer> answer = ReadAnswer(request.control, deadline);
