@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What Hyperband makes of the direct-marketing job beside training every trial through: for each seed the best
 validation AUC, the rounds trained and the elapsed time of both, through the real server with 2 workers of 2 slots.
+Hyperband runs a second time with --warm-trainers 0, where every part starts a process.
 
     bench/direct_marketing.py [--bin build/bin] [--data examples/data/direct-marketing] [--seeds 5]
 
@@ -37,15 +38,16 @@ def main():
                    limits=dict(spec["limits"], max_trial_resource=spec["hyperband"]["max_resource"]))
     del through["hyperband"]
 
-    with tempfile.TemporaryDirectory() as folder:
-        with Service(args.bin, folder) as service:
-            print(f"{'seed':>4}  {'Hyperband: AUC':>14} {'rounds':>6} {'s':>5}  {'run through: AUC':>16} {'rounds':>6} {'s':>5}"
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as cold_folder:
+        with Service(args.bin, folder) as service, Service(args.bin, cold_folder, flags=["--warm-trainers", "0"]) as cold:
+            print(f"{'seed':>4}  {'Hyperband: AUC':>14} {'rounds':>6} {'s':>5} {'cold':>5}  {'run through: AUC':>16} {'rounds':>6} {'s':>5}"
                   f"  {'rounds ratio':>12} {'time ratio':>10}")
             rows = []
             for seed in range(1, args.seeds + 1):
                 a, b = (resources_of(service.run(dict(each, seed=seed))) for each in (spec, through))
+                without = resources_of(cold.run(dict(spec, seed=seed)))[2]
                 rows.append((a, b))
-                print(f"{seed:>4}  {a[0]:>14.4f} {a[1]:>6} {a[2]:>5.1f}  {b[0]:>16.4f} {b[1]:>6} {b[2]:>5.1f}"
+                print(f"{seed:>4}  {a[0]:>14.4f} {a[1]:>6} {a[2]:>5.1f} {without:>5.1f}  {b[0]:>16.4f} {b[1]:>6} {b[2]:>5.1f}"
                       f"  {a[1] / b[1]:>12.2f} {a[2] / b[2]:>10.2f}", flush=True)
     aucs = [a[0] for a, _ in rows]
     print(f"\nHyperband over {len(rows)} seeds: AUC min {min(aucs):.4f}, median {statistics.median(aucs):.4f}; "

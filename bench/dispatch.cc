@@ -1,17 +1,22 @@
 // The throughput of trials through a server and one worker on this machine, with a no-op trainer (/bin/echo
-// with one metric line), so that all the time is Winnow's. Trials per second and the time from a trial's
-// start to its first report, compared with fork and exec of the same program alone, and with the 14 trials a
-// second of Ray Tune's published scalability test (10,000 trials on one machine).
+// with one metric line; and bench-no-op-trainer, which is forked from a parent), so that all the time is
+// Winnow's. Trials per second and the time from a trial's start to its first report, compared with fork and
+// exec of /bin/echo alone, one after the other and one on each processor, and with the 14 trials a second of
+// Ray Tune's published scalability test (10,000 trials on one machine).
 //
 //   build/bin/bench-dispatch [TRIALS, default 10000] [SLOTS, default 1 and 8]
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bench/load.h"
@@ -74,7 +79,16 @@ std::vector<double> FirstReports(v1::TuningService::Stub& tuning, const std::str
   return first;
 }
 
-Measured RunTrials(int trials, int slots) {
+v1::TuningJobSpec ForkedJob(int trials, const std::string& folder) {
+  v1::TuningJobSpec spec = EchoJob(trials, folder);
+  spec.mutable_trainer()->clear_command();
+  spec.mutable_trainer()->add_command(
+      (std::filesystem::path(ServerBinary()).parent_path() / "bench-no-op-trainer").string());
+  spec.mutable_trainer()->set_warm(v1::TrainerSpec::FORK);
+  return spec;
+}
+
+Measured RunTrials(int trials, int slots, v1::TuningJobSpec (*make_job)(int, const std::string&)) {
   ServerProcess server(ServerBinary(), {"--local-workers", "1", "--slots", std::to_string(slots)});
   auto tuning = server.Client();
   v1::TuningJob job;
@@ -82,7 +96,7 @@ Measured RunTrials(int trials, int slots) {
   {
     grpc::ClientContext context;
     v1::CreateTuningJobRequest request;
-    *request.mutable_spec() = EchoJob(trials, server.folder());
+    *request.mutable_spec() = make_job(trials, server.folder());
     Check(tuning->CreateTuningJob(&context, request, &job), "CreateTuningJob");
   }
   for (bool ended = false; !ended;) {
@@ -123,13 +137,11 @@ Measured ForkAndExec(int trials) {
   const auto begin = SteadyClock::now();
   for (int i = 0; i < trials; ++i) {
     int out[2];
-    if (pipe(out) != 0) Die("pipe failed");
+    if (pipe2(out, O_CLOEXEC) != 0) Die("pipe failed");
     const auto sent = SteadyClock::now();
     const pid_t pid = fork();
     if (pid == 0) {
       dup2(out[1], 1);
-      close(out[0]);
-      close(out[1]);
       execl("/bin/echo", "/bin/echo", "loss=0.5", nullptr);
       _exit(127);
     }
@@ -144,6 +156,23 @@ Measured ForkAndExec(int trials) {
   }
   measured.per_second = trials / Since(begin);
   return measured;
+}
+
+// The same on every processor at once.
+Measured ForkAndExecEverywhere(int trials) {
+  const int processors = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  std::vector<Measured> measured(processors);
+  std::vector<std::thread> threads;
+  const auto begin = SteadyClock::now();
+  for (Measured& one : measured) threads.emplace_back([&one, each = trials / processors] { one = ForkAndExec(each); });
+  Measured all;
+  for (int i = 0; i < processors; ++i) {
+    threads[i].join();
+    all.first_report.ms.insert(all.first_report.ms.end(), measured[i].first_report.ms.begin(),
+                               measured[i].first_report.ms.end());
+  }
+  all.per_second = static_cast<double>(all.first_report.ms.size()) / Since(begin);
+  return all;
 }
 
 void Print(const std::string& who, Measured& measured, double alone) {
@@ -173,8 +202,13 @@ int main(int argc, char** argv) {
              "/ Ray Tune");
   Measured alone = winnow::ForkAndExec(trials);
   winnow::Print("fork and exec alone", alone, alone.per_second);
+  Measured everywhere = winnow::ForkAndExecEverywhere(trials);
+  winnow::Print("the same on all processors", everywhere, alone.per_second);
   for (const int count : slots) {
-    Measured measured = winnow::RunTrials(trials, count);
-    winnow::Print(fmt::format("Winnow, {} slot{}", count, count == 1 ? "" : "s"), measured, alone.per_second);
+    const std::string slots_text = fmt::format("{} slot{}", count, count == 1 ? "" : "s");
+    Measured measured = winnow::RunTrials(trials, count, winnow::EchoJob);
+    winnow::Print("Winnow, " + slots_text, measured, alone.per_second);
+    Measured forked = winnow::RunTrials(trials, count, winnow::ForkedJob);
+    winnow::Print("forked, " + slots_text, forked, alone.per_second);
   }
 }

@@ -83,7 +83,7 @@ class OneWorker(service.Service):
                 re.findall(r"\b(started|forked|continued) \S+: (\S+) trial (\d+) attempt (\d+)", log)}
 
 
-def spec_of(trainer, strategy, units, table, slots):
+def spec_of(trainer, strategy, units, table):
     metric, goal = METRICS[trainer]
     top = 100
     spec = {
@@ -95,7 +95,7 @@ def spec_of(trainer, strategy, units, table, slots):
         "objective": {"metric": metric, "goal": goal},
         "channels": {"train": {"path": str(table), "label": "label", "validation_fraction": 0.25}},
         "strategy": strategy,
-        "limits": {"max_total_resource": units, "max_trials": 100_000, "max_parallel_trials": slots},
+        "limits": {"max_total_resource": units, "max_trials": 100_000},
         "seed": 5,
     }
     if strategy == "ASHA":
@@ -164,12 +164,12 @@ def main():
 def measure(trainer, services, arguments, table):
     taken = {}
     for kind, one in services.items():  # the cache of the table is made, and is not measured
-        one.run(spec_of(trainer, "RANDOM", 100, table, 1))
+        one.run(spec_of(trainer, "RANDOM", 100, table))
     for _ in range(arguments.repeats):
         for kind, one in services.items():
             for strategy in ("RANDOM", "ASHA"):
                 begun = time.monotonic()
-                job = one.run(spec_of(trainer, strategy, arguments.units, table, arguments.slots))
+                job = one.run(spec_of(trainer, strategy, arguments.units, table))
                 wall = time.monotonic() - begun
                 points = one.json("metrics", job["id"])["points"]
                 metric = METRICS[trainer][0]

@@ -27,9 +27,9 @@ def require_programs(folder):
 class Service:
     """Everything it makes lies in `folder`, the trainers' cache included. Use it in `with`."""
 
-    def __init__(self, binaries, folder, workers=2, slots=2):
+    def __init__(self, binaries, folder, workers=2, slots=2, flags=()):
         self.binaries, self.folder = pathlib.Path(binaries).resolve(), pathlib.Path(folder)
-        self.workers, self.slots = workers, slots
+        self.workers, self.slots, self.server_flags = workers, slots, flags
         self.state = self.folder / "winnow.db.d"
 
     def __enter__(self):
@@ -38,7 +38,7 @@ class Service:
             self.process = subprocess.Popen(
                 [self.binaries / "winnow-server", "--db", self.folder / "winnow.db", "--listen", "127.0.0.1:0",
                  "--http", "off", "--local-workers", str(self.workers), "--slots", str(self.slots),
-                 "--state-dir", self.state, "--port-file", port_file],
+                 "--state-dir", self.state, "--port-file", port_file, *self.server_flags],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env={**os.environ, "WINNOW_CACHE_DIR": str(self.folder / "cache")})
         try:
