@@ -164,7 +164,8 @@ Measured ForkAndExecEverywhere(int trials) {
   std::vector<Measured> measured(processors);
   std::vector<std::thread> threads;
   const auto begin = SteadyClock::now();
-  for (Measured& one : measured) threads.emplace_back([&one, each = trials / processors] { one = ForkAndExec(each); });
+  for (Measured& one : measured)
+    threads.emplace_back([&one, each = trials / processors] { one = ForkAndExec(each); });
   Measured all;
   for (int i = 0; i < processors; ++i) {
     threads[i].join();
