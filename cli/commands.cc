@@ -17,7 +17,7 @@ std::string GroupOf(const std::string& command) {
        {"plan", "simulate", "submit", "run", "list", "describe", "annotate", "watch", "stop", "delete"}},
       {"Results", {"trials", "best", "source", "analytics", "metrics", "compare", "logs", "replay"}},
       {"Ask and tell", {"ask", "tell", "complete"}},
-      {"Workers", {"workers", "cordon", "drain", "uncordon"}}};
+      {"Workers", {"workers", "cordon", "drain", "uncordon", "pools", "doctor"}}};
   for (const auto& [group, commands] : kGroups) {
     if (std::find(commands.begin(), commands.end(), command) != commands.end()) return group;
   }
@@ -343,6 +343,23 @@ void Commands::DefineJobs() {
   Add("workers", "List workers and their slots", Formats::kList, [&f](Session& session) {
     return ListWorkers(session, f.all_workers);
   })->add_flag("--all", f.all_workers, "include workers that were lost or have left");
+
+  CLI::App* pools = Add(
+      "pools", "List the pools of workers and what their engines say", Formats::kList,
+      [&f](Session& session) { return f.pools_run != nullptr ? f.pools_run(session) : ListPools(session); });
+  CLI::App* render = pools->add_subcommand("render", "Print what a pool would submit to its engine");
+  render->fallthrough();
+  render->add_option("POOL", f.render_pool.pool, "its name")->required()->option_text(" ");
+  render->add_option("--nodes", f.render_pool.nodes, "nodes of the allocation (default 1)")
+      ->check(CLI::Range(1, 10'000));
+  render->callback(
+      [&f] { f.pools_run = [&f](Session& session) { return RenderPool(session, f.render_pool); }; });
+  CLI::App* doctor = Add("doctor", "Check a pool: run a trivial trial on it and tell each step",
+                         Formats::kNone, [&f](Session& session) { return CheckPool(session, f.doctor); });
+  doctor->add_option("--pool", f.doctor.pool, "its name")->required()->option_text("POOL");
+  doctor->add_option("--patience", f.doctor.patience, "give up after so long (default 900)")
+      ->check(CLI::Range(1.0, 1e7))
+      ->option_text("SECONDS");
 
   const auto worker = [&f](CLI::App* command) {
     command->add_option("WORKER", f.worker_scheduling.worker, "its name, as workers lists it")

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/commands/actions.h"
+#include "cli/commands/pools.h"
 #include "cli/commands/contexts.h"
 #include "cli/commands/run.h"
 #include "cli/completion.h"
@@ -34,6 +35,9 @@ struct Flags {
   std::vector<std::string> job_states;
   AnnotateOptions annotate;
   bool all_workers = false;
+  RenderPoolOptions render_pool;
+  DoctorOptions doctor;
+  Run pools_run;  // the action of the word after `pools`, or none
   std::string shell;
   SubmitOptions submit;
   PlanOptions plan;

@@ -23,6 +23,7 @@
 #include "server/engine/coordinator.h"
 #include "server/engine/metrics.h"
 #include "server/grpc/grpc_server.h"
+#include "server/grpc/tokens.h"
 #include "server/host/artifact_store.h"
 #include "server/host/check.h"
 #include "server/host/declared_workers.h"
@@ -30,6 +31,8 @@
 #include "server/host/local_workers.h"
 #include "server/host/own_files.h"
 #include "server/http/http_server.h"
+#include "server/pools/pool_keeper.h"
+#include "server/pools/pool_kinds.h"
 #include "server/reads/reads.h"
 #include "store/wal_check.h"
 
@@ -58,6 +61,7 @@ struct Flags {
   std::string run_as;
   int warm_trainers = -1;
   std::vector<std::string> declared;
+  std::string pools_file;
   double lease_seconds = 15;
   std::string state_dir;
   std::string port_file;
@@ -134,6 +138,10 @@ void Declare(CLI::App& app, Flags& flags) {
                  "\"8 x slots=4,cpus=16,memory_gib=64,gpus=2\"; may be given again")
       ->allow_extra_args(false)
       ->option_text("TEXT");
+  app.add_option("--pools", flags.pools_file,
+                 "JSON file of pools: engines, such as Slurm, that are asked for workers as trials need them "
+                 "(docs/pools.md; default: none)")
+      ->option_text("FILE");
   app.add_option("--lease", flags.lease_seconds, "A worker that is silent for this long is presumed dead")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 86'400.0))
@@ -210,6 +218,34 @@ absl::StatusOr<std::vector<WorkerRoom>> Declared(const Flags& flags) {
   return all;
 }
 
+// The names of all allocations of this server begin with this.
+std::string PoolPrefix(const std::string& identity) { return "winnow-" + identity.substr(0, 8); }
+
+absl::StatusOr<std::vector<DeclaredPool>> ReadPools(const Flags& flags, const std::string& identity) {
+  if (flags.pools_file.empty()) return std::vector<DeclaredPool>();
+  return ReadPoolsFile(flags.pools_file, fs::absolute(StateDir(flags)) / "pools", PoolPrefix(identity),
+                       PoolKinds());
+}
+
+// Null without pools. `server` is set before the result starts.
+std::unique_ptr<PoolKeeper> MakePools(const Flags& flags, std::vector<DeclaredPool> pools,
+                                      const std::string& identity, Coordinator& coordinator,
+                                      GrpcServer*& server) {
+  if (pools.empty()) return nullptr;
+  PoolKeeperOptions options;
+  options.pools = std::move(pools);
+  options.prefix = PoolPrefix(identity);
+  options.put_token = [&server](const TokenRow& token) { server->PutToken(token); };
+  if (TokensRequired(flags)) {
+    options.make_token = [](const std::string& allocation) -> absl::StatusOr<PoolToken> {
+      absl::StatusOr<MadeToken> made = MakeAllocationToken(allocation);
+      if (!made.ok()) return made.status();
+      return PoolToken{std::move(made->row), std::move(made->secret)};
+    };
+  }
+  return std::make_unique<PoolKeeper>(coordinator, std::move(options));
+}
+
 // Checks what the parser does not. Returns the error, or "".
 std::string Check(const Flags& flags) {
   if (flags.db.empty()) return "--db: \"\" is not a name; expected a file";
@@ -217,6 +253,8 @@ std::string Check(const Flags& flags) {
   if (!(flags.lease_seconds > 0)) return "--lease: expected a number of seconds from 0.1 to 86400";  // nan
   if (const auto declared = Declared(flags); !declared.ok())
     return "--declare-workers: " + MessageOf(declared.status());
+  if (const auto pools = ReadPools(flags, std::string(8, '0')); !pools.ok())
+    return "--pools: " + MessageOf(pools.status());
   if (!flags.http.empty() && flags.http != kNoHttp) {
     const bool guarded = flags.tls.used() && TokensRequired(flags);
     const absl::Status status = CheckListenAddress("--http", flags.http, guarded);
@@ -382,6 +420,10 @@ absl::Status Serve(Flags flags, Signals& signals) {
   options.metrics = &metrics;
   options.lease_us = static_cast<int64_t>(flags.lease_seconds * 1e6);
   options.declared = *Declared(flags);  // Check has validated it
+  absl::StatusOr<std::vector<DeclaredPool>> declared_pools = ReadPools(flags, *identity);
+  if (!declared_pools.ok()) return declared_pools.status();
+  const std::vector<WorkerRoom> of_pools = DeclaredRooms(*declared_pools);
+  options.declared.insert(options.declared.end(), of_pools.begin(), of_pools.end());
   options.blobs = artifacts->get();
   absl::StatusOr<std::unique_ptr<Coordinator>> coordinator =
       Coordinator::Start(*std::move(store), hub, std::move(options));
@@ -396,7 +438,16 @@ absl::Status Serve(Flags flags, Signals& signals) {
   }
   absl::StatusOr<std::unique_ptr<Reader>> reader = Reader::Start(flags.db, Clock::System());
   if (!reader.ok()) return reader.status();
+  GrpcServer* running = nullptr;
+  const std::unique_ptr<PoolKeeper> pools =
+      MakePools(flags, *std::move(declared_pools), *identity, **coordinator, running);
   GrpcServerOptions listen = ServerOptions(flags);
+  if (pools != nullptr) {
+    listen.pools.list = [raw = pools.get()](auto done) { raw->List(std::move(done)); };
+    listen.pools.render = [raw = pools.get()](const std::string& pool, int32_t nodes) {
+      return raw->Render(pool, nodes);
+    };
+  }
   listen.artifacts = artifacts->get();
   listen.metrics = &metrics;
   listen.files = *FilesOfJobs(flags);  // Check has validated it
@@ -404,6 +455,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start(listen, **coordinator, **reader, hub);
   if (!server.ok()) return server.status();
+  running = server->get();
 
   absl::StatusOr<std::unique_ptr<HttpServer>> http =
       StartHttp(flags, **server, MakeHealthProbe(**coordinator, **reader), metrics);
@@ -432,6 +484,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
     workers = *std::move(started);
     signals.OnSecond([raw = workers.get()] { raw->Kill(); });
   }
+  if (pools != nullptr) pools->Start(address);
   spdlog::info("winnow-server {} listens on {}; database {}; {} local workers of {} slots", WINNOW_VERSION,
                address, flags.db, flags.local_workers, flags.slots);
   if (!listen.socket.empty()) {
@@ -440,6 +493,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
   }
 
   signals.WaitForFirst();
+  if (pools != nullptr) pools->Stop();
   spdlog::info("stopping: local workers hand back their trials");
   (*server)->AnnounceStop();
   if (*http != nullptr) (*http)->AnnounceStop();

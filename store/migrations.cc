@@ -309,6 +309,31 @@ ALTER TABLE jobs ADD COLUMN forked_parts INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN continued_parts INTEGER NOT NULL DEFAULT 0;
 )sql";
 
+constexpr char kAllocations[] = R"sql(
+-- Nodes that the engines of pools are asked for. A row is committed before the engine hears of it, and the engine's job
+-- has its name: so it is found again whatever was lost.
+CREATE TABLE allocations (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  pool TEXT NOT NULL,
+  name TEXT NOT NULL,                       -- ends in the number
+  nodes INTEGER NOT NULL,
+  state TEXT NOT NULL,                      -- 'planned' (not confirmed by the engine), 'queued', 'running', 'ended'
+  engine_id TEXT NOT NULL,                  -- '': not known
+  reason TEXT NOT NULL,                     -- why it waits or has ended
+  hosts TEXT NOT NULL,                      -- JSON list; '': not known
+  token TEXT NOT NULL,                      -- id of its workers' token, which dies with it; '': they need none
+  cancel TEXT NOT NULL,                     -- why it was asked to end; '': it was not
+  failed INTEGER NOT NULL,                  -- it was needed, and no worker has joined
+  workers INTEGER NOT NULL,                 -- nodes of which a worker has joined
+  cost_per_node_hour REAL NOT NULL,
+  create_us INTEGER NOT NULL,
+  start_us INTEGER NOT NULL,                -- 0: it has not run
+  end_us INTEGER NOT NULL                   -- 0: it has not ended
+);
+CREATE INDEX open_allocations ON allocations (number) WHERE state <> 'ended';
+CREATE INDEX allocations_by_pool ON allocations (pool, number);
+)sql";
+
 absl::Status Apply(Database& database, const Migration& migration) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -355,6 +380,7 @@ const std::vector<Migration>& Migrations() {
       {8, kFirstRelease},  {9, kPrunedOrCancelled},  {10, kOwners},
       {11, kDrainedRanks}, {12, kSeveralObjectives}, {13, kGpus},
       {14, kSources},      {15, kAnnotations},       {16, kPartStarts},
+      {17, kAllocations},
   };
   return kMigrations;
 }

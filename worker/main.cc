@@ -17,6 +17,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -88,6 +89,8 @@ struct Flags {
   double preemption_interval = 5;
   int rendezvous_port = 29500;
   double offline_timeout = 0;
+  double lifetime = 0;  // 0: no end
+  double lifetime_stagger = 0;
   std::string run_as_text;
   std::optional<RunAs> run_as;
   int warm_trainers = -1;  // -1: the default
@@ -210,6 +213,18 @@ void Declare(CLI::App* app, Flags* flags) {
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   app->add_option(
+         "--lifetime", flags->lifetime,
+         "Leave after this long: trials save a checkpoint and are handed back; 0: never. Name less than what "
+         "an engine such as Slurm allows")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  app->add_option("--lifetime-stagger", flags->lifetime_stagger,
+                  "Leave earlier by a random part of this, so that not all workers do at once")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  app->add_option(
          "--run-as", flags->run_as_text,
          "User for trainers: USER[:GROUP], or a range FIRST-LAST[:GROUP] of unused user ids, one per trial "
          "(default: the worker's own)")
@@ -257,6 +272,9 @@ std::string Complete(Flags* flags) {
   if (!server.ok()) return MessageOf(server.status());
   flags->server = *std::move(server);
   if (!(flags->offline_timeout >= 0)) return "--offline-timeout: expected a number of seconds from 0 to 1e9";
+  if (!(flags->lifetime >= 0)) return "--lifetime: expected a number of seconds from 0 to 1e9";
+  if (!(flags->lifetime_stagger >= 0 && (flags->lifetime == 0 || flags->lifetime_stagger < flags->lifetime)))
+    return "--lifetime-stagger: expected a number of seconds below --lifetime";
   if (flags->host.empty()) flags->host = OwnAddressTowards(flags->server.address);
   // For example, a network that is not up yet; others may still resolve the name.
   if (flags->host.empty()) flags->host = HostName();
@@ -408,6 +426,14 @@ int64_t DataBytes(const Flags& flags) {
   return static_cast<int64_t>(std::min(kMostGib * kGib, quarter));
 }
 
+// From now until the worker leaves. REQUIRES --lifetime.
+std::chrono::milliseconds Life(const Flags& flags) {
+  std::random_device random;
+  const double part = std::uniform_real_distribution<double>(0, 1)(random);
+  return std::chrono::milliseconds(
+      static_cast<int64_t>(1000 * (flags.lifetime - part * flags.lifetime_stagger)));
+}
+
 Variables ToVariables(const std::vector<std::string>& environment) {
   Variables variables;
   for (const std::string& entry : environment) {
@@ -499,6 +525,7 @@ int Work(const Flags& flags) {
   }
   gpus = BeforeCheck(flags.gpu_check, std::move(gpus));
   options.identity.gpus = gpus;
+  if (flags.lifetime > 0) options.identity.end = std::chrono::steady_clock::now() + Life(flags);
   options.worker_id_prefix = folder_id->substr(0, 16);
   options.offline_timeout = std::chrono::milliseconds(static_cast<int64_t>(flags.offline_timeout * 1000));
 
@@ -563,6 +590,12 @@ int Work(const Flags& flags) {
   const GpuUseMeter gpu_use(&loop, gpus, kGpuUseInterval,
                             [&agent](const std::vector<v1::Gpu>& now) { agent.SetGpuUse(now); });
   bool preempted = false;
+  if (options.identity.end) {
+    loop.At(*options.identity.end, [&agent, &preempted] {
+      preempted = true;
+      agent.Leave("its lifetime is over");
+    });
+  }
   const PreemptionWatch preemption(&loop, flags.preemption, [&agent, &preempted](std::string reason) {
     preempted = true;
     agent.Leave(std::move(reason));

@@ -13,6 +13,7 @@
 #include "rpc/channel.h"
 #include "winnow/v1/admin.grpc.pb.h"
 #include "winnow/v1/insight.grpc.pb.h"
+#include "winnow/v1/pools.grpc.pb.h"
 #include "winnow/v1/tuning.grpc.pb.h"
 
 namespace winnow::cli {
@@ -48,9 +49,10 @@ bool IsLoss(const absl::Status& status) {
 struct Client::Connection {
   Endpoint endpoint;
   absl::StatusOr<std::shared_ptr<grpc::Channel>> channel;
-  std::unique_ptr<v1::TuningService::Stub> stub;  // null without a channel, as the next two
+  std::unique_ptr<v1::TuningService::Stub> stub;  // null without a channel, as the next ones
   std::unique_ptr<v1::InsightService::Stub> insight;
   std::unique_ptr<v1::AdminService::Stub> admin;
+  std::unique_ptr<v1::PoolService::Stub> pools;
   Mutex mutex;
   grpc::ClientContext* watching ABSL_GUARDED_BY(mutex) = nullptr;
   bool cancelled ABSL_GUARDED_BY(mutex) = false;
@@ -63,6 +65,7 @@ struct Client::Connection {
   v1::TuningService::Stub* StubOf(v1::TuningService::Stub*) const { return stub.get(); }
   v1::InsightService::Stub* StubOf(v1::InsightService::Stub*) const { return insight.get(); }
   v1::AdminService::Stub* StubOf(v1::AdminService::Stub*) const { return admin.get(); }
+  v1::PoolService::Stub* StubOf(v1::PoolService::Stub*) const { return pools.get(); }
 
   template <class Stub, class Request, class Response>
   absl::Status Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -120,6 +123,7 @@ Client::Client(const Endpoint& endpoint, absl::Duration timeout)
   connection_->stub = v1::TuningService::NewStub(*connection_->channel);
   connection_->insight = v1::InsightService::NewStub(*connection_->channel);
   connection_->admin = v1::AdminService::NewStub(*connection_->channel);
+  connection_->pools = v1::PoolService::NewStub(*connection_->channel);
 }
 
 Client::~Client() = default;
@@ -284,6 +288,17 @@ absl::StatusOr<v1::ListWorkersResponse> Client::Workers(bool include_gone) {
   v1::ListWorkersRequest request;
   request.set_include_gone(include_gone);
   return Call<v1::ListWorkersResponse>(&v1::TuningService::Stub::ListWorkers, request);
+}
+
+absl::StatusOr<v1::ListPoolsResponse> Client::Pools() {
+  return Call<v1::ListPoolsResponse>(&v1::PoolService::Stub::ListPools, v1::ListPoolsRequest());
+}
+
+absl::StatusOr<v1::RenderPoolResponse> Client::RenderPool(const std::string& pool, int32_t nodes) {
+  v1::RenderPoolRequest request;
+  request.set_name(pool);
+  request.set_nodes(nodes);
+  return Call<v1::RenderPoolResponse>(&v1::PoolService::Stub::RenderPool, request);
 }
 
 absl::StatusOr<v1::GetLogsResponse> Client::Logs(const v1::GetLogsRequest& request) {

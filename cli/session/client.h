@@ -12,6 +12,7 @@
 #include "rpc/endpoint.h"
 #include "winnow/v1/admin.pb.h"
 #include "winnow/v1/insight.pb.h"
+#include "winnow/v1/pools.pb.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace grpc {
@@ -52,6 +53,8 @@ class Client {
   absl::StatusOr<v1::ParetoFront> Front(const std::string& job);
   absl::StatusOr<v1::Comparison> Compare(v1::CompareRequest request);
   absl::StatusOr<v1::ListWorkersResponse> Workers(bool include_gone);
+  absl::StatusOr<v1::ListPoolsResponse> Pools();
+  absl::StatusOr<v1::RenderPoolResponse> RenderPool(const std::string& pool, int32_t nodes);
   absl::StatusOr<v1::GetLogsResponse> Logs(const v1::GetLogsRequest& request);
   // Has minutes more than other calls, because the search model recomputes every answer.
   absl::StatusOr<v1::ReplayTuningJobResponse> Replay(const std::string& job);

@@ -230,7 +230,8 @@ GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> g
       admin_(coordinator, hub, authority_),
       artifact_(coordinator, reader, authority_, options.artifacts),
       insight_(*insights_, hub, authority_),
-      usage_(reader, authority_) {}
+      usage_(reader, authority_),
+      pools_(options.pools, authority_) {}
 
 absl::Status GrpcServer::LoadTokens() {
   std::promise<absl::StatusOr<std::vector<TokenRow>>> promise;
@@ -279,6 +280,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   builder.RegisterService(&server->artifact_);
   builder.RegisterService(&server->insight_);
   builder.RegisterService(&server->usage_);
+  builder.RegisterService(&server->pools_);
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || socket == 0) return CannotListen(options.socket);
   if (!options.socket.empty() && chmod(options.socket.c_str(), kOwnSocket) != 0) {
@@ -300,6 +302,11 @@ std::shared_ptr<grpc::Channel> GrpcServer::InProcessChannel() {
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
   return server_->InProcessChannel(arguments);
+}
+
+void GrpcServer::PutToken(const TokenRow& token) {
+  authority_.Put(token);
+  if (token.revoke_us != 0) hub_.Publish(TokenTopic(token.id));
 }
 
 void GrpcServer::TellHealth(bool healthy) {

@@ -13,6 +13,7 @@
 #include "server/grpc/gate.h"
 #include "server/grpc/health_watch.h"
 #include "server/grpc/insight_service.h"
+#include "server/grpc/pool_service.h"
 #include "server/grpc/tls.h"
 #include "server/grpc/tuning_service.h"
 #include "server/grpc/worker_service.h"
@@ -29,8 +30,9 @@ struct GrpcServerOptions {
   AuthOptions auth = {};
   Training training = Training::kHere;
   ReadableFolders files = ReadableFolders::Everything();  // that jobs may name
-  ArtifactStore* artifacts = nullptr;  // null: none
-  Metrics* metrics = nullptr;          // outlives the server; null: calls are not measured
+  ArtifactStore* artifacts = nullptr;                     // null: none
+  Metrics* metrics = nullptr;                             // outlives the server; null: calls are not measured
+  PoolCalls pools = {};
   HealthWatchOptions health = {};
   GateLimits gate = {};
 };
@@ -56,6 +58,8 @@ class GrpcServer {
   // A channel to this server within the process, and the key that identifies its HTTP side (see auth.h).
   std::shared_ptr<grpc::Channel> InProcessChannel();
   const std::string& relay_key() const { return authority_.relay_key(); }
+  // The token, or its new state, holds from now on.
+  void PutToken(const TokenRow& token);
   // Health reports NOT_SERVING from now on; calls are still accepted.
   void AnnounceStop();
   // Ends streams and held calls, waits for the others until `grace` is over, then cancels them.
@@ -78,6 +82,7 @@ class GrpcServer {
   ArtifactService artifact_;
   InsightService insight_;
   UsageService usage_;
+  PoolService pools_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<HealthWatch> health_;  // calls the server: destroyed first
 };

@@ -21,6 +21,7 @@ constexpr std::string_view kArtifact = "winnow.v1.ArtifactService";
 constexpr std::string_view kUsage = "winnow.v1.UsageService";
 constexpr std::string_view kInsight = "winnow.v1.InsightService";
 constexpr std::string_view kAdmin = "winnow.v1.AdminService";
+constexpr std::string_view kPool = "winnow.v1.PoolService";
 
 }  // namespace
 
@@ -71,6 +72,9 @@ const std::vector<MethodRule>& MethodRules() {
 
       {kUsage, "GetWorkerUsage", kReaders, "see workers' usage"},
       {kUsage, "GetTrialUsage", kReaders, "see trials' usage"},
+
+      {kPool, "ListPools", kReaders, "see pools"},
+      {kPool, "RenderPool", kReaders, "see pools"},
 
       {kAdmin, "CreateToken", kAdmins, "create tokens"},
       {kAdmin, "ListTokens", kAdmins, "list tokens"},

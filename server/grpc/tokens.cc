@@ -13,6 +13,7 @@ namespace winnow {
 namespace {
 
 constexpr size_t kLongestName = 128;
+constexpr std::string_view kAllocation = "allocation ";  // the beginning of the names of bound tokens
 constexpr int64_t kLongestSeconds = 100LL * 365 * 86'400;
 
 absl::Status Check(const v1::CreateTokenRequest& request) {
@@ -23,6 +24,11 @@ absl::Status Check(const v1::CreateTokenRequest& request) {
   if (request.name().size() > kLongestName) {
     return absl::InvalidArgumentError(
         fmt::format("name: it has {} characters; expected at most {}", request.name().size(), kLongestName));
+  }
+  if (request.name().starts_with(kAllocation)) {
+    return absl::InvalidArgumentError(
+        fmt::format("name: \"{}\" begins as the names of the tokens of allocations do; expected another",
+                    request.name()));
   }
   if (request.valid_seconds() < 0 || request.valid_seconds() > kLongestSeconds) {
     return absl::InvalidArgumentError(fmt::format(
@@ -73,6 +79,22 @@ void RevokeToken(Coordinator& coordinator, const std::string& id, Coordinator::D
         return row;
       },
       std::move(done));
+}
+
+absl::StatusOr<MadeToken> MakeAllocationToken(const std::string& allocation) {
+  absl::StatusOr<TokenSecret> secret = MakeTokenSecret();
+  if (!secret.ok()) return secret.status();
+  MadeToken made;
+  made.row.id = secret->id;
+  made.row.name = std::string(kAllocation) + allocation;
+  made.row.role = RoleName(v1::WORKER);
+  made.row.hash = HashSecret(secret->secret);
+  made.secret = std::move(secret->secret);
+  return made;
+}
+
+std::string AllocationOfToken(const std::string& token_name) {
+  return token_name.starts_with(kAllocation) ? token_name.substr(kAllocation.size()) : "";
 }
 
 v1::Token ToMessage(const TokenRow& row) {

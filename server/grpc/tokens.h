@@ -24,6 +24,12 @@ void ListTokens(Coordinator& coordinator, Coordinator::Done<std::vector<TokenRow
 // NOT_FOUND names the id.
 void RevokeToken(Coordinator& coordinator, const std::string& id, Coordinator::Done<TokenRow> done);
 
+// A worker's token that is bound to an allocation, by its name: the token's holder can register that
+// allocation's workers alone. The token is not stored yet, and create_us is not set.
+absl::StatusOr<MadeToken> MakeAllocationToken(const std::string& allocation);
+// The allocation to which a token of that name is bound; "": none.
+std::string AllocationOfToken(const std::string& token_name);
+
 v1::Token ToMessage(const TokenRow& row);
 
 }  // namespace winnow

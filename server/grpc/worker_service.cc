@@ -1,6 +1,9 @@
 #include "server/grpc/worker_service.h"
 
+#include <fmt/format.h>
+
 #include "server/grpc/errors.h"
+#include "server/grpc/tokens.h"
 
 namespace winnow {
 
@@ -9,6 +12,15 @@ grpc::ServerUnaryReactor* WorkerService::Sync(grpc::CallbackServerContext* conte
   Requester by;
   if (auto* refused = guard_.Refuse<grpc::ServerUnaryReactor>(context, __func__, &by)) return refused;
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  const std::string allocation = AllocationOfToken(guard_.authority().CallerOf(by.token_id).name);
+  if (!allocation.empty() && !request->name().starts_with(allocation + ".")) {
+    reactor->Finish(
+        {grpc::StatusCode::PERMISSION_DENIED,
+         fmt::format("name: \"{}\" is not one of the workers of allocation {}, to which this token is "
+                     "bound; expected {}.NODE",
+                     request->name(), allocation, allocation)});
+    return reactor;
+  }
   const auto finish = [reactor, response](absl::StatusOr<v1::SyncResponse> answer) {
     if (answer.ok()) *response = *std::move(answer);
     reactor->Finish(ToGrpc(answer.status()));

@@ -27,7 +27,8 @@ struct WorkerShape {
 // In `command`, the engine replaces three placeholders on each node:
 //   {node}     the node's index in the allocation, from 0 to nodes - 1
 //   {files}    a directory with the `files`, which only the worker's user can read
-//   {scratch}  a directory on the node that the worker may write to
+//   {scratch}  a directory on the node that this worker alone writes to; the engine removes it after the
+//   worker's end
 struct AllocationRequest {
   std::string
       name;  // unique for ever; lower-case letters, digits and "-", at most 52 characters; ends in "-NUMBER"
@@ -91,6 +92,10 @@ class Pool {
 
   // Removes what was left for an allocation that has ended (its files).
   virtual absl::Status Forget(const AllocationKey& allocation) = 0;
+
+  // The end of what the allocation's workers have printed, where that can be read; it may say why none has
+  // joined.
+  virtual std::string LastWords(const AllocationKey& /*allocation*/) { return ""; }
 
   // What Submit would give to the engine, as text for people, with secrets left out.
   virtual std::string Render(const std::vector<AllocationRequest>& batch) const = 0;

@@ -17,12 +17,18 @@ struct PoolSettings {
   std::string name;  // lower-case letters, digits and "-", at most 20 characters
   std::string kind;  // SLURM, KUBERNETES, COMMAND, LOCAL
   WorkerShape worker;
+  std::vector<std::string> worker_command;    // the program and what comes before the server's own arguments
+  std::vector<std::string> worker_arguments;  // further ones, after these
+  std::string server;                         // the address at which workers reach the server; "": its own
+  std::string tls_ca;                         // contents of the certificate that they trust; "": the system's
   int32_t min_nodes = 0;
   int32_t max_nodes = 1;
   int32_t max_queued = 4;  // allocations that wait at the engine
   std::chrono::seconds idle_timeout{300};
   std::chrono::seconds time_limit{0};       // 0: the engine's own; the workers then do not know their end
   std::chrono::seconds start_timeout{600};  // from RUNNING to a worker that has registered
+  std::chrono::seconds grace{120};          // of the time limit: for workers to leave
+  std::chrono::milliseconds poll{5000};     // how often the engine is asked while something changes there
   double cost_per_node_hour = 0;
 };
 

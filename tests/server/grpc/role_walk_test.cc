@@ -12,6 +12,7 @@
 #include "tests/server/grpc/canaries.h"
 #include "tests/server/grpc/token_play.h"
 #include "winnow/v1/artifact.grpc.pb.h"
+#include "winnow/v1/pools.grpc.pb.h"
 #include "winnow/v1/usage.grpc.pb.h"
 
 namespace winnow {
@@ -22,7 +23,7 @@ namespace pb = google::protobuf;
 const std::set<std::string> kReads = {
     "DescribeTuningJob", "ListTuningJobs", "ListTrials", "DescribeTrial", "QueryMetrics", "GetAnalytics",
     "GetParetoFront", "PreviewTuningJob", "WatchTuningJob", "ListWorkers", "GetLogs", "ReplayTuningJob",
-    "GetBlob", "GetArtifact", "GetWorkerUsage", "GetTrialUsage",
+    "GetBlob", "GetArtifact", "GetWorkerUsage", "GetTrialUsage", "ListPools", "RenderPool",
     // Methods of insights.
     "GetProgress", "GetSieve", "GetLearningCurves", "GetParallelCoordinates", "GetImportance", "GetSlice",
     "QueryTrials", "GetNeighbours", "Compare", "GetObjectives", "GetContour", "GetScatter"};
@@ -53,7 +54,7 @@ std::vector<const pb::MethodDescriptor*> AllMethods() {
   // Linked in by being used.
   v1::TuningService::service_full_name(), v1::WorkerService::service_full_name();
   v1::ArtifactService::service_full_name(), v1::AdminService::service_full_name();
-  v1::UsageService::service_full_name();
+  v1::UsageService::service_full_name(), v1::PoolService::service_full_name();
   std::vector<const pb::MethodDescriptor*> methods;
   for (const auto& entry : std::filesystem::directory_iterator(WINNOW_SOURCE_DIR "/proto/winnow/v1")) {
     const pb::FileDescriptor* file =

@@ -1,0 +1,238 @@
+#include "cli/commands/pools.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+
+#include <chrono>
+#include <map>
+#include <set>
+
+#include "cli/output/format.h"
+#include "cli/output/json.h"
+#include "cli/output/table.h"
+#include "cli/output/text.h"
+#include "cli/session/interrupt.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr int kLookAtPoolMs = 300;
+constexpr double kSecondsOfHour = 3600;
+
+std::string NodesText(const v1::Pool& pool) {
+  return fmt::format("{} of {}", pool.queued_nodes() + pool.running_nodes(), pool.max_nodes());
+}
+
+std::string AllocationTime(const v1::Allocation& allocation) {
+  if (allocation.has_end_time()) return TimeText(allocation.end_time());
+  return TimeText(allocation.has_start_time() ? allocation.start_time() : allocation.create_time());
+}
+
+Table::Cell AllocationState(const v1::Allocation& allocation) {
+  const std::string text = v1::Allocation::State_IsValid(allocation.state())
+                               ? v1::Allocation::State_Name(allocation.state())
+                               : "UNKNOWN";
+  if (allocation.state() == v1::Allocation::RUNNING) return {text, Style::kGood};
+  if (allocation.state() != v1::Allocation::ENDED) return {text};
+  return {text, allocation.workers() == 0 ? Style::kBad : Style::kDim};
+}
+
+std::string HostsText(const v1::Allocation& allocation) {
+  std::string text;
+  for (const std::string& host : allocation.hosts()) text += (text.empty() ? "" : ",") + host;
+  return text;
+}
+
+// A job of one trial that prints a number and ends.
+v1::CreateTuningJobRequest TrivialJob(const std::string& pool) {
+  v1::CreateTuningJobRequest request;
+  v1::TuningJobSpec& spec = *request.mutable_spec();
+  spec.set_name("doctor-" + pool);
+  for (const char* word : {"sh", "-c", "echo objective=1", "{{unused}}"})
+    spec.mutable_trainer()->add_command(word);
+  v1::MetricDefinition& metric = *spec.mutable_trainer()->add_metrics();
+  metric.set_name("objective");
+  metric.set_regex("objective=([0-9]+)");
+  v1::ParameterSpec& parameter = *spec.add_parameters();
+  parameter.set_name("unused");
+  parameter.mutable_integer()->set_min(1);
+  parameter.mutable_integer()->set_max(1);
+  spec.mutable_objective()->set_metric("objective");
+  spec.mutable_objective()->set_goal(v1::MAXIMIZE);
+  spec.set_strategy(v1::RANDOM);
+  spec.mutable_limits()->set_max_trials(1);
+  spec.set_working_directory("/");
+  (*spec.mutable_cluster()->mutable_labels())["pool"] = pool;
+  spec.set_note("A check of the pool by winnow doctor.");
+  return request;
+}
+
+const v1::Pool* FindPool(const v1::ListPoolsResponse& list, const std::string& name) {
+  for (const v1::Pool& pool : list.pools()) {
+    if (pool.name() == name) return &pool;
+  }
+  return nullptr;
+}
+
+// Prints steps, each once.
+class Steps {
+ public:
+  explicit Steps(Session& session) : session_(session) {}
+  void Say(const std::string& step) {
+    if (said_.insert(step).second)
+      session_.out.Print(fmt::format("{:>8}  {}\n", DurationText(Elapsed()), Clean(step)));
+  }
+  double Elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  Session& session_;
+  std::set<std::string> said_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+// What to do when the allocations of a pool bring no worker.
+std::string Advice(const v1::Allocation& allocation) {
+  if (allocation.state() == v1::Allocation::QUEUED) {
+    return "The engine has not started it. Ask the engine why, or name another partition, account or smaller "
+           "nodes.";
+  }
+  return "No worker came. Its program must be on the nodes (worker.command), and the nodes must reach the "
+         "server at "
+         "worker.server; see the allocation's reason above, and what it would submit: winnow pools render";
+}
+
+void SaySteps(Steps& steps, const v1::Pool& pool, const std::set<std::string>& before) {
+  for (const v1::Allocation& allocation : pool.allocations()) {
+    if (before.contains(allocation.name())) continue;
+    const std::string id = allocation.id().empty() ? "" : fmt::format(" as {}", allocation.id());
+    const std::string name = allocation.name();
+    if (allocation.state() != v1::Allocation::PLANNED) steps.Say(fmt::format("submitted {}{}", name, id));
+    if (allocation.state() == v1::Allocation::QUEUED && !allocation.reason().empty())
+      steps.Say(fmt::format("{} waits: {}", name, allocation.reason()));
+    if (allocation.state() == v1::Allocation::RUNNING)
+      steps.Say(fmt::format("{} runs on {}", name, HostsText(allocation)));
+    if (allocation.workers() > 0) steps.Say(fmt::format("a worker of {} has joined", name));
+    if (allocation.state() == v1::Allocation::ENDED)
+      steps.Say(fmt::format("{} has ended: {}", name, allocation.reason()));
+  }
+}
+
+}  // namespace
+
+Exit ListPools(Session& session) {
+  const auto list = session.client().Pools();
+  if (!list.ok()) return list.status();
+  if (PrintsJson(session, *list, list->pools())) return kSuccess;
+  if (list->pools().empty()) {
+    session.out.Print("This server has no pools. Declare them with: winnow-server --pools FILE\n");
+    return kSuccess;
+  }
+  using Align = Table::Align;
+  Table pools({{"POOL"},
+               {"KIND"},
+               {"NODES", Align::kRight},
+               {"QUEUED", Align::kRight},
+               {"RUNNING", Align::kRight},
+               {"WORKERS", Align::kRight},
+               {"NODE HOURS", Align::kRight, 2},
+               {"COST", Align::kRight, 1}});
+  Table allocations({{"ALLOCATION"},
+                     {"ID"},
+                     {"STATE"},
+                     {"NODES", Align::kRight},
+                     {"WORKERS", Align::kRight},
+                     {"HOSTS", Align::kLeft, 2},
+                     {"SINCE", Align::kLeft, 1},
+                     {"REASON"}});
+  std::string reasons;
+  for (const v1::Pool& pool : list->pools()) {
+    pools.Add({{pool.name(), Style::kBold},
+               {pool.kind()},
+               {NodesText(pool)},
+               {std::to_string(pool.queued_nodes())},
+               {std::to_string(pool.running_nodes())},
+               {std::to_string(pool.workers())},
+               {fmt::format("{:.3f}", pool.node_seconds() / kSecondsOfHour)},
+               {fmt::format("{:.2f}", pool.cost())}});
+    if (!pool.state_reason().empty())
+      reasons += fmt::format("{}: {}\n", Clean(pool.name()), Clean(pool.state_reason()));
+    for (const v1::Allocation& allocation : pool.allocations()) {
+      allocations.Add({{allocation.name()},
+                       {allocation.id()},
+                       AllocationState(allocation),
+                       {std::to_string(allocation.nodes())},
+                       {std::to_string(allocation.workers())},
+                       {HostsText(allocation)},
+                       {AllocationTime(allocation)},
+                       {allocation.reason()}});
+    }
+  }
+  session.out.Print(pools.Text(session.out) + reasons);
+  if (!allocations.empty())
+    session.out.Print("\n" + allocations.Text(session.out, 0, session.Hint("pools -o json")));
+  return kSuccess;
+}
+
+Exit RenderPool(Session& session, const RenderPoolOptions& options) {
+  const auto rendered = session.client().RenderPool(options.pool, options.nodes);
+  if (!rendered.ok()) return rendered.status();
+  if (!PrintsJson(session, *rendered)) session.out.Print(rendered->text());
+  return kSuccess;
+}
+
+Exit CheckPool(Session& session, const DoctorOptions& options) {
+  auto list = session.client().Pools();
+  if (!list.ok()) return list.status();
+  const v1::Pool* pool = FindPool(*list, options.pool);
+  if (pool == nullptr) {
+    std::string known;
+    for (const v1::Pool& other : list->pools()) known += (known.empty() ? "" : ", ") + other.name();
+    return absl::NotFoundError(fmt::format("there is no pool \"{}\"; the server has {}", options.pool,
+                                           known.empty() ? "none" : known));
+  }
+  std::set<std::string> before;
+  for (const v1::Allocation& allocation : pool->allocations()) before.insert(allocation.name());
+  const int32_t workers_before = pool->workers();
+  const auto job = session.client().Create(TrivialJob(options.pool));
+  if (!job.ok()) return job.status();
+  Steps steps(session);
+  steps.Say(fmt::format("job {} is submitted: one trial that prints a number", job->id()));
+  if (workers_before > 0) steps.Say(fmt::format("the pool has {} already", Count(workers_before, "worker")));
+  const Interrupt interrupt;
+  v1::Allocation last;
+  while (steps.Elapsed() < options.patience && !interrupt.raised()) {
+    list = session.client().Pools();
+    if (!list.ok()) return list.status();
+    pool = FindPool(*list, options.pool);
+    if (pool == nullptr) break;
+    SaySteps(steps, *pool, before);
+    for (const v1::Allocation& allocation : pool->allocations()) {
+      if (before.contains(allocation.name())) continue;
+      last = allocation;
+      break;
+    }
+    const auto now = session.client().Describe(job->id());
+    if (!now.ok()) return now.status();
+    if (now->trial_counts().running() > 0) steps.Say("the trial runs");
+    if (now->state() == v1::TuningJob::COMPLETED) {
+      steps.Say("the trial has ended as it should: the pool works");
+      return kSuccess;
+    }
+    if (now->state() == v1::TuningJob::FAILED) {
+      steps.Say(fmt::format("the trial failed: {}", now->state_reason()));
+      return kFailure;
+    }
+    if (!pool->state_reason().empty()) steps.Say(pool->state_reason());
+    pollfd fd{interrupt.fd(), POLLIN, 0};
+    poll(&fd, 1, kLookAtPoolMs);
+  }
+  (void)session.client().Stop(job->id());
+  steps.Say(
+      fmt::format("given up after {}; the job is stopped. {}", DurationText(steps.Elapsed()),
+                  last.name().empty() ? "Nothing was submitted: winnow pools says why." : Advice(last)));
+  return interrupt.raised() ? kInterrupted : kFailure;
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,152 @@
+#include "server/host/pools/command_pool.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_split.h"
+#include "server/host/pools/fields.h"
+
+namespace winnow {
+namespace {
+
+constexpr int kTryLater = 75;  // EX_TEMPFAIL: it is not known whether it was done
+constexpr int kLimitReached = 76;
+constexpr char kScriptName[] = "run.sh";
+
+absl::Status CommandError(const ProgramResult& result) {
+  const std::string words = result.Words();
+  if (result.exit_code == kTryLater) return absl::UnavailableError(words);
+  if (result.exit_code == kLimitReached) return absl::ResourceExhaustedError(words);
+  return absl::InvalidArgumentError(words);
+}
+
+std::vector<std::string> KeysOf(const std::vector<AllocationKey>& allocations) {
+  std::vector<std::string> keys;
+  for (const AllocationKey& key : allocations) {
+    keys.push_back(key.name);
+    keys.push_back(key.id);
+  }
+  return keys;
+}
+
+std::vector<std::string> Lines(const std::string& text) { return absl::StrSplit(text, '\n'); }
+
+std::string LastLine(const std::string& text) {
+  std::string last;
+  for (const std::string& line : Lines(text)) {
+    if (!line.empty()) last = line;
+  }
+  return last;
+}
+
+}  // namespace
+
+std::unique_ptr<Pool> CommandPool::Make(const PoolSettings&, const PoolPlace& place,
+                                        const nlohmann::json& own, PoolProblems& problems) {
+  const size_t before = problems.size();
+  Fields fields(own, "command", problems);
+  std::unique_ptr<CommandPool> pool(
+      new CommandPool(PilotFiles(fields.Text("shared_dir", place.folder.string()))));
+  pool->submit_ = fields.Texts("submit");
+  pool->list_ = fields.Texts("list");
+  pool->cancel_ = fields.Texts("cancel");
+  pool->scratch_ = fields.Text("scratch_dir", "/tmp");
+  pool->patience_ = std::chrono::seconds(fields.Int("timeout_seconds", 45, 1, 600));
+  for (const auto& [name, command] : {std::pair{"submit", &pool->submit_}, std::pair{"list", &pool->list_},
+                                      std::pair{"cancel", &pool->cancel_}}) {
+    if (command->empty()) fields.Problem(name, "is required; expected a program and its arguments");
+  }
+  if (!pool->files_.folder().is_absolute())
+    fields.Problem("shared_dir", "expected an absolute path that all nodes see");
+  fields.Done();
+  if (problems.size() != before) return nullptr;
+  return pool;
+}
+
+std::vector<std::string> CommandPool::Variables(const AllocationRequest& request) const {
+  return {"ALLOCATION_NAME=" + request.name,
+          fmt::format("ALLOCATION_NODES={}", request.nodes),
+          fmt::format("ALLOCATION_SLOTS={}", request.shape.slots),
+          fmt::format("ALLOCATION_CPUS={}", std::ceil(request.shape.cpus)),
+          fmt::format("ALLOCATION_MEMORY_MIB={}", std::ceil(request.shape.memory_gib * 1024)),
+          fmt::format("ALLOCATION_GPUS={}", request.shape.gpus),
+          fmt::format("ALLOCATION_SECONDS={}", request.time_limit.count()),
+          "ALLOCATION_SCRIPT=" + (files_.Of(request.name) / kScriptName).string(),
+          "ALLOCATION_OUTPUT=" + files_.OutputOf(request.name).string()};
+}
+
+std::string CommandPool::Script(const AllocationRequest& request) const {
+  std::string worker;
+  for (const std::string& argument : request.command)
+    worker += " " + ShellArgument(argument, request.name, "$1");
+  return fmt::format(
+      "#!/bin/sh\n"
+      "# The worker of one node of the allocation; its argument is the node's number, from 0.\n"
+      "set -- \"${{1:-0}}\"\n"
+      "winnow_name={}\n"
+      "winnow_files={}\n"
+      "winnow_scratch={}\n"
+      "exec >> \"$winnow_files/output\" 2>&1\n"
+      "{}\n",
+      ShellQuoted(request.name), ShellQuoted(files_.Of(request.name).string()),
+      scratch_.starts_with('$') ? "\"" + scratch_ + "\"" : ShellQuoted(scratch_), PilotScript(worker, "$1"));
+}
+
+absl::StatusOr<std::vector<std::string>> CommandPool::Submit(const std::vector<AllocationRequest>& batch) {
+  AllocationRequest request = batch.front();
+  request.files[kScriptName] = Script(request);
+  if (absl::Status status = files_.Write(request); !status.ok()) return status;
+  const absl::StatusOr<ProgramResult> result = RunProgram(submit_, "", patience_, Variables(request));
+  if (!result.ok()) return result.status();
+  if (result->exit_code != 0) return CommandError(*result);
+  const std::string id = LastLine(result->output);
+  if (id.empty()) return absl::UnavailableError(fmt::format("{} printed no id", submit_[0]));
+  return std::vector<std::string>{id};
+}
+
+absl::StatusOr<std::vector<Allocation>> CommandPool::List(const std::vector<AllocationKey>& allocations) {
+  if (allocations.empty()) return std::vector<Allocation>();
+  std::vector<std::string> command = list_;
+  const std::vector<std::string> keys = KeysOf(allocations);
+  command.insert(command.end(), keys.begin(), keys.end());
+  const absl::StatusOr<ProgramResult> result = RunProgram(command, "", patience_);
+  if (!result.ok()) return result.status();
+  if (result->exit_code != 0) return absl::UnavailableError(result->Words());
+  std::vector<Allocation> known;
+  for (const std::string& line : Lines(result->output)) {
+    const std::vector<std::string> parts = absl::StrSplit(line, '\t');
+    if (parts.size() < 3) continue;
+    const auto is_name = [&](const AllocationKey& key) { return key.name == parts[0]; };
+    if (std::none_of(allocations.begin(), allocations.end(), is_name)) continue;
+    Allocation& allocation = known.emplace_back();
+    allocation.name = parts[0];
+    allocation.id = parts[1];
+    allocation.state = parts[2] == "QUEUED"  ? Allocation::State::kQueued
+                       : parts[2] == "ENDED" ? Allocation::State::kEnded
+                                             : Allocation::State::kRunning;
+    if (parts.size() > 3) allocation.reason = parts[3];
+    if (parts.size() > 4 && !parts[4].empty()) allocation.hosts = absl::StrSplit(parts[4], ',');
+  }
+  return known;
+}
+
+absl::Status CommandPool::Cancel(const std::vector<AllocationKey>& allocations) {
+  if (allocations.empty()) return absl::OkStatus();
+  std::vector<std::string> command = cancel_;
+  const std::vector<std::string> keys = KeysOf(allocations);
+  command.insert(command.end(), keys.begin(), keys.end());
+  const absl::StatusOr<ProgramResult> result = RunProgram(command, "", patience_);
+  if (!result.ok()) return result.status();
+  return result->exit_code == 0 ? absl::OkStatus() : CommandError(*result);
+}
+
+std::string CommandPool::Render(const std::vector<AllocationRequest>& batch) const {
+  const AllocationRequest& request = batch.front();
+  return fmt::format("# {}, with these variables:\n{}\n\n# ALLOCATION_SCRIPT:\n{}", fmt::join(submit_, " "),
+                     fmt::join(Variables(request), "\n"), Script(request));
+}
+
+}  // namespace winnow

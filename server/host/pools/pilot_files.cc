@@ -1,0 +1,117 @@
+#include "server/host/pools/pilot_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <utility>
+#include <vector>
+
+namespace winnow {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kTailBytes = 2000;
+constexpr size_t kTailLines = 4;
+
+absl::Status CannotWrite(const fs::path& file, int error) {
+  return absl::FailedPreconditionError(
+      fmt::format("{} cannot be written: {}", file.string(), strerror(error)));
+}
+
+absl::Status WriteSecret(const fs::path& file, const std::string& text) {
+  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor < 0) return CannotWrite(file, errno);
+  size_t sent = 0;
+  int error = 0;
+  while (sent < text.size() && error == 0) {
+    const ssize_t bytes = write(descriptor, text.data() + sent, text.size() - sent);
+    if (bytes < 0 && errno != EINTR) error = errno;
+    if (bytes > 0) sent += static_cast<size_t>(bytes);
+  }
+  if (close(descriptor) != 0 && error == 0) error = errno;
+  return error == 0 ? absl::OkStatus() : CannotWrite(file, error);
+}
+
+}  // namespace
+
+absl::Status PilotFiles::Write(const AllocationRequest& request) const {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (error) return CannotWrite(folder_, error.value());
+  const fs::path own = Of(request.name);
+  if (mkdir(own.c_str(), 0700) != 0 && errno != EEXIST) return CannotWrite(own, errno);
+  if (chmod(own.c_str(), 0700) != 0) return CannotWrite(own, errno);
+  for (const auto& [name, text] : request.files) {
+    if (absl::Status status = WriteSecret(own / name, text); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PilotFiles::Remove(const std::string& allocation) const {
+  std::error_code error;
+  fs::remove_all(Of(allocation), error);
+  return error ? CannotWrite(Of(allocation), error.value()) : absl::OkStatus();
+}
+
+std::string PilotFiles::LastWords(const std::string& allocation) const {
+  std::ifstream file(OutputOf(allocation), std::ios::binary | std::ios::ate);
+  const int64_t size = file ? static_cast<int64_t>(file.tellg()) : 0;
+  if (size <= 0) return "";
+  const int64_t from = std::max<int64_t>(0, size - kTailBytes);
+  file.seekg(from);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty()) lines.push_back(line);
+  }
+  if (from > 0 && lines.size() > 1) lines.erase(lines.begin());  // it may begin in the middle
+  std::string words;
+  for (size_t i = lines.size() - std::min(lines.size(), kTailLines); i < lines.size(); ++i)
+    words += (words.empty() ? "" : " / ") + lines[i];
+  return words;
+}
+
+std::string ShellQuoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string ShellArgument(const std::string& argument, const std::string& name, const std::string& node) {
+  const std::pair<std::string, std::string> replaced[] = {{"{node}", "\"" + node + "\""},
+                                                          {"{files}", "\"$winnow_files\""},
+                                                          {"{scratch}", "\"$winnow_scratch\""},
+                                                          {name, "\"$winnow_name\""}};
+  std::string shell, plain;
+  const auto flush = [&] {
+    if (!plain.empty()) shell += ShellQuoted(std::exchange(plain, ""));
+  };
+  for (size_t at = 0; at < argument.size();) {
+    bool found = false;
+    for (const auto& [from, to] : replaced) {
+      if (from.empty() || argument.compare(at, from.size(), from) != 0) continue;
+      flush();
+      shell += to;
+      at += from.size();
+      found = true;
+      break;
+    }
+    if (!found) plain += argument[at++];
+  }
+  flush();
+  return shell.empty() ? "''" : shell;
+}
+
+std::string PilotScript(const std::string& command, const std::string& node) {
+  return fmt::format(
+      "winnow_scratch=\"$winnow_scratch/$winnow_name.{}\"; trap : TERM INT; mkdir -p \"$winnow_scratch\" && "
+      "{{{}; "
+      "winnow_code=$?; rm -rf \"$winnow_scratch\"; exit $winnow_code; }}",
+      node, command);
+}
+
+}  // namespace winnow

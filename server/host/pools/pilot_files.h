@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/host/pools/pool.h"
+
+namespace winnow {
+
+// The folders of allocations in a directory that all nodes see: FOLDER/NAME with the files of the request,
+// readable by this user only, and with what its workers print, in the file `output`.
+class PilotFiles {
+ public:
+  explicit PilotFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  std::filesystem::path Of(const std::string& allocation) const { return folder_ / allocation; }
+  std::filesystem::path OutputOf(const std::string& allocation) const { return Of(allocation) / "output"; }
+  // FAILED_PRECONDITION names the file that cannot be written.
+  absl::Status Write(const AllocationRequest& request) const;
+  absl::Status Remove(const std::string& allocation) const;
+  // The end of what the allocation's workers have printed, at most a few lines; "": nothing.
+  std::string LastWords(const std::string& allocation) const;
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+// The text in single quotes for a shell.
+std::string ShellQuoted(const std::string& text);
+// An argument of a worker's command for a shell: {node} is `node`, {files} and {scratch} are the variables
+// winnow_files and winnow_scratch, and `name` is the variable winnow_name.
+std::string ShellArgument(const std::string& argument, const std::string& name, const std::string& node);
+
+// A script that runs a worker's command in a scratch directory of its own, below the directory in
+// winnow_scratch, which it removes once the worker has ended. Signals to all processes of the script leave
+// that to it.
+std::string PilotScript(const std::string& command, const std::string& node);
+
+}  // namespace winnow

@@ -1,0 +1,95 @@
+#include "server/pools/pool_demand.h"
+
+#include <algorithm>
+#include <set>
+
+#include "scheduler/decide.h"
+#include "scheduler/suggest.h"
+
+namespace winnow {
+namespace {
+
+constexpr int64_t kMostGangsOfJob = 10'000;
+
+// Adds gangs of so many ranks; neighbours that are alike become one entry.
+void AddGangs(std::vector<GangDemand>& demand, const RankShape& shape, int32_t nodes, int64_t count) {
+  if (count <= 0) return;
+  if (!demand.empty() && demand.back().gang.nodes == nodes) {
+    demand.back().count += count;
+    return;
+  }
+  GangDemand& gangs = demand.emplace_back();
+  gangs.gang.nodes = nodes;
+  gangs.gang.shape = shape;
+  gangs.count = count;
+}
+
+std::vector<GangDemand> DemandOfJob(const OpenJob& job) {
+  const JobState& state = job.state;
+  const Limits& limits = state.spec().limits;
+  int64_t left = kMostGangsOfJob;
+  if (limits.max_parallel_trials > 0)
+    left = std::min(left, limits.max_parallel_trials - state.totals().live_attempts);
+  std::vector<GangDemand> demand;
+  int64_t fresh = kMostGangsOfJob;  // trials that may still be made
+  if (state.most_trials() > 0) fresh = std::max<int64_t>(0, state.most_trials() - state.next_trial() + 1);
+  std::set<TrialNumber> passed;
+  while (left > 0) {
+    const std::optional<Admission> admission = Admit(state, passed);
+    if (!admission) {
+      if (passed.empty() && WantsSuggestion(state)) {
+        // It may also say that a paused trial goes on.
+        AddGangs(demand, job.shape, state.spec().MostNodes(), std::min(left, fresh + state.totals().paused));
+      }
+      break;
+    }
+    if (admission->trial == 0) break;  // it ends a trial, which happens without room
+    const int32_t nodes = NodesOf(state, *admission);
+    if (!admission->decision) {
+      AddGangs(demand, job.shape, nodes, 1);
+      passed.insert(admission->trial);
+      --left;
+      continue;
+    }
+    const bool creates = std::holds_alternative<TrialCreated>(*admission->decision);
+    AddGangs(demand, job.shape, nodes, creates ? std::min(left, fresh) : std::min(left, fresh + 1));
+    break;
+  }
+  return demand;
+}
+
+}  // namespace
+
+std::vector<GangDemand> DemandOf(Engine& engine) {
+  std::set<Claim> order;
+  for (const auto& [key, job] : engine.jobs().all()) {
+    if (!job->state.ended() && !job->external()) order.insert(job->claim());
+  }
+  std::vector<GangDemand> demand;
+  for (const Claim& claim : order) {
+    for (GangDemand& gangs : DemandOfJob(*engine.jobs().FindKey(claim.job)))
+      demand.push_back(std::move(gangs));
+  }
+  return demand;
+}
+
+std::string AllocationOfWorker(const std::string& worker) {
+  const size_t dot = worker.rfind('.');
+  return dot == std::string::npos ? "" : worker.substr(0, dot);
+}
+
+std::vector<PoolWorker> WorkersOf(Engine& engine, const std::map<std::string, int64_t>& allocations) {
+  std::vector<PoolWorker> workers;
+  const Workers& all = engine.workers();
+  for (const auto& [id, entry] : all.all()) {
+    if (!entry.live() || all.marks().Find(entry.row.name) != nullptr) continue;
+    PoolWorker& worker = workers.emplace_back();
+    worker.free = entry.Room(false);
+    worker.whole = HealthyRoom(entry.row);
+    const auto found = allocations.find(AllocationOfWorker(entry.row.name));
+    if (found != allocations.end()) worker.allocation = found->second;
+  }
+  return workers;
+}
+
+}  // namespace winnow

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "scheduler/pools.h"
+#include "server/engine/engine.h"
+
+namespace winnow {
+
+// The gangs of all open jobs that wait and would start if there was room; the job that is served first comes
+// first. Of trials that do not exist yet there are as many as the job's limits allow, which may be more than
+// its pruner wants. REQUIRES free room was given out (Engine::Finish). Owner: the coordinator thread.
+std::vector<GangDemand> DemandOf(Engine& engine);
+
+// The workers that are present and may be given trials, with the allocation of each: 0 if its name is not one
+// of a worker of `allocations`, by name.
+std::vector<PoolWorker> WorkersOf(Engine& engine, const std::map<std::string, int64_t>& allocations);
+
+// The name of the allocation in the name of a worker, "NAME.NODE"; "": it has none.
+std::string AllocationOfWorker(const std::string& worker);
+
+}  // namespace winnow

@@ -1,0 +1,262 @@
+#include "server/pools/pool_keeper.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include "base/status_text.h"
+#include "server/pools/fault_point.h"
+
+namespace winnow {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr int kOfflineSeconds = 600;  // workers leave when the server has been silent for this long
+constexpr int kCalmPolls = 6;         // where nothing changes, an engine is asked this many times less often
+constexpr double kStagger =
+    0.1;  // the last part of its life in which a worker leaves, so that not all do at once
+
+// Runs `run` in a batch and waits for its answer.
+template <typename T>
+absl::StatusOr<T> InBatch(Coordinator& coordinator, std::function<absl::StatusOr<T>(winnow::Engine&)> run) {
+  std::promise<absl::StatusOr<T>> promise;
+  coordinator.Call<absl::StatusOr<T>>(
+      [&run](winnow::Engine& engine) {
+        absl::StatusOr<T> answer = run(engine);
+        if (!answer.ok()) engine.context().Note(answer.status());
+        return answer;
+      },
+      [&promise](absl::StatusOr<T> answer) { promise.set_value(std::move(answer)); });
+  return promise.get_future().get();
+}
+
+bool Gives(const std::vector<std::string>& arguments, const std::string& flag) {
+  return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+    return argument == flag || argument.starts_with(flag + "=");
+  });
+}
+
+// Whether something is about to change at the engine.
+bool Changes(const AllocationRow& row) {
+  return row.state != AllocationState::kRunning || !row.cancel.empty() || row.workers < row.nodes;
+}
+
+}  // namespace
+
+PoolKeeper::PoolKeeper(Coordinator& coordinator, PoolKeeperOptions options)
+    : coordinator_(coordinator),
+      options_(std::move(options)),
+      book_(std::make_shared<PoolBook>(options_.pools, options_.prefix, options_.make_token)) {
+  for (const DeclaredPool& pool : options_.pools) engines_.push_back({&pool, {}});
+}
+
+PoolKeeper::~PoolKeeper() { Stop(); }
+
+void PoolKeeper::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.NotifyOne();
+  if (thread_.joinable()) thread_.join();
+}
+
+void PoolKeeper::Start(std::string server) {
+  server_ = std::move(server);
+  thread_ = std::thread([this] { Run(); });
+}
+
+void PoolKeeper::List(std::function<void(absl::StatusOr<v1::ListPoolsResponse>)> done) {
+  coordinator_.Call<absl::StatusOr<v1::ListPoolsResponse>>(
+      [book = book_](winnow::Engine& engine) { return book->List(engine); }, std::move(done));
+}
+
+absl::StatusOr<std::string> PoolKeeper::Render(const std::string& name, int32_t nodes) const {
+  for (const DeclaredPool& pool : options_.pools) {
+    if (pool.settings.name != name) continue;
+    const int64_t number = 1;
+    const std::string allocation = fmt::format("{}-{}", AllocationPrefix(options_.prefix, name), number);
+    return pool.engine->Render({RequestFor(pool, allocation, number, std::max(1, nodes), "")});
+  }
+  return absl::NotFoundError(fmt::format("there is no pool \"{}\"", name));
+}
+
+void PoolKeeper::Run() {
+  while (true) {
+    Step();
+    MutexLock lock(mutex_);
+    if (!stopping_) wake_.WaitUntil(mutex_, steady_clock::now() + options_.tick);
+    if (stopping_) return;
+  }
+}
+
+void PoolKeeper::Step() {
+  Poll(news_);
+  const absl::StatusOr<PoolOrders> orders = InBatch<PoolOrders>(
+      coordinator_,
+      [book = book_, news = news_](winnow::Engine& engine) { return book->Round(engine, news); });
+  if (!orders.ok()) {
+    spdlog::warn("pools: nothing could be recorded: {}", MessageOf(orders.status()));
+    return;
+  }
+  news_.clear();
+  open_ = orders->open;
+  if (!orders->submit.empty()) FaultPoint("pools: recorded");
+  Do(*orders);
+}
+
+void PoolKeeper::Poll(std::vector<PoolNews>& news) {
+  for (Engine& engine : engines_) {
+    const PoolSettings& settings = engine.pool->settings;
+    std::vector<AllocationKey> keys;
+    PoolNews list;
+    list.pool = settings.name;
+    list.listed = true;
+    bool changes = false;
+    for (const AllocationRow& row : open_) {
+      if (row.pool != settings.name) continue;
+      keys.push_back({row.name, row.engine_id});
+      list.asked.insert(row.number);
+      changes = changes || Changes(row);
+    }
+    if (keys.empty() || steady_clock::now() < engine.next_poll) continue;
+    absl::StatusOr<std::vector<Allocation>> known = engine.pool->engine->List(keys);
+    engine.next_poll = steady_clock::now() + settings.poll * (changes ? 1 : kCalmPolls);
+    list.status = known.status();
+    if (known.ok()) {
+      list.allocations = *std::move(known);
+      for (const Allocation& allocation : list.allocations) {
+        if (allocation.state != Allocation::State::kEnded) continue;
+        const std::string words = engine.pool->engine->LastWords({allocation.name, allocation.id});
+        if (!words.empty()) list.last_words[allocation.name] = words;
+      }
+    } else {
+      spdlog::warn("pool {}: its engine could not be asked: {}", settings.name, MessageOf(known.status()));
+    }
+    news.push_back(std::move(list));
+  }
+}
+
+void PoolKeeper::Do(const PoolOrders& orders) {
+  if (options_.put_token != nullptr) {
+    for (const TokenRow& token : orders.tokens) options_.put_token(token);
+  }
+  for (Engine& engine : engines_) {
+    const std::string& name = engine.pool->settings.name;
+    std::vector<AllocationRow> submit;
+    for (const AllocationRow& row : orders.submit) {
+      if (row.pool == name) submit.push_back(row);
+    }
+    if (!submit.empty()) SubmitAll(engine, submit, orders.secrets);
+    std::vector<AllocationKey> cancel;
+    for (const AllocationRow& row : orders.cancel) {
+      if (row.pool != name) continue;
+      spdlog::info("pool {}: {} is given back: {}", name, row.name, row.cancel);
+      cancel.push_back({row.name, row.engine_id});
+    }
+    if (!cancel.empty()) {
+      FaultPoint("pools: before cancel");
+      const absl::Status status = engine.pool->engine->Cancel(cancel);
+      if (!status.ok()) spdlog::warn("pool {}: it could not be given back yet: {}", name, MessageOf(status));
+      engine.next_poll = {};
+      FaultPoint("pools: after cancel");
+    }
+    for (const AllocationRow& row : orders.leftovers) {
+      if (row.pool == name) (void)engine.pool->engine->Forget({row.name, row.engine_id});
+    }
+    for (const AllocationRow& row : orders.forget) {
+      if (row.pool != name) continue;
+      spdlog::info("pool {}: {} has ended: {}", name, row.name, row.reason);
+      FaultPoint("pools: before forget");
+      const absl::Status status = engine.pool->engine->Forget({row.name, row.engine_id});
+      if (!status.ok()) spdlog::warn("pool {}: {}", name, MessageOf(status));
+    }
+  }
+}
+
+void PoolKeeper::SubmitAll(Engine& engine, const std::vector<AllocationRow>& rows,
+                           const std::map<int64_t, std::string>& secrets) {
+  const DeclaredPool& pool = *engine.pool;
+  const auto most = static_cast<size_t>(std::max(1, pool.engine->most_in_batch()));
+  for (size_t begin = 0; begin < rows.size();) {
+    size_t end = begin + 1;
+    while (end < rows.size() && end - begin < most && rows[end].nodes == 1 && rows[begin].nodes == 1 &&
+           rows[end].number == rows[end - 1].number + 1) {
+      ++end;
+    }
+    PoolNews news;
+    news.pool = pool.settings.name;
+    std::vector<AllocationRequest> batch;
+    for (size_t i = begin; i < end; ++i) {
+      const auto secret = secrets.find(rows[i].number);
+      batch.push_back(RequestFor(pool, rows[i].name, rows[i].number, rows[i].nodes,
+                                 secret == secrets.end() ? "" : secret->second));
+      news.submitted.push_back(rows[i].number);
+    }
+    begin = end;
+    FaultPoint("pools: before submit");
+    absl::StatusOr<std::vector<std::string>> ids = pool.engine->Submit(batch);
+    FaultPoint("pools: after submit");
+    news.status = ids.status();
+    if (ids.ok()) news.ids = *std::move(ids);
+    if (news.status.ok() && news.ids.size() != news.submitted.size())
+      news.status = absl::UnavailableError("the engine gave another number of ids");
+    if (news.status.ok()) {
+      spdlog::info("pool {}: {} submitted as {}, {} x {} nodes", news.pool, batch.front().name,
+                   news.ids.front(), batch.size(), batch.front().nodes);
+    } else {
+      spdlog::warn("pool {}: {} could not be submitted: {}", news.pool, batch.front().name,
+                   MessageOf(news.status));
+    }
+    news_.push_back(std::move(news));
+  }
+  engine.next_poll = {};
+}
+
+AllocationRequest PoolKeeper::RequestFor(const DeclaredPool& pool, const std::string& name, int64_t number,
+                                         int32_t nodes, const std::string& secret) const {
+  const PoolSettings& settings = pool.settings;
+  AllocationRequest request;
+  request.name = name;
+  request.number = number;
+  request.nodes = nodes;
+  request.shape = settings.worker;
+  request.time_limit = settings.time_limit;
+  std::vector<std::string>& command = request.command;
+  command = settings.worker_command;
+  const auto add = [&](const std::string& flag, const std::string& value) {
+    if (!Gives(settings.worker_arguments, flag)) command.insert(command.end(), {flag, value});
+  };
+  add("--server", settings.server.empty() ? server_ : settings.server);
+  command.insert(command.end(),
+                 {"--name", name + ".{node}", "--slots", std::to_string(settings.worker.slots)});
+  command.insert(command.end(), {"--label", fmt::format("{}={}", kPoolLabel, settings.name)});
+  for (const auto& [label, value] : settings.worker.labels)
+    command.insert(command.end(), {"--label", value.empty() ? label : label + "=" + value});
+  if (settings.worker.cpus > 0) add("--cpus", fmt::format("{}", settings.worker.cpus));
+  if (settings.worker.memory_gib > 0) add("--memory-gib", fmt::format("{}", settings.worker.memory_gib));
+  if (settings.worker.gpus == 0) add("--gpus", "none");
+  add("--work-dir", "{scratch}");
+  add("--offline-timeout", std::to_string(kOfflineSeconds));
+  if (settings.time_limit.count() > 0) {
+    const int64_t life = (settings.time_limit - settings.grace).count();
+    add("--lifetime", std::to_string(life));
+    add("--lifetime-stagger", std::to_string(static_cast<int64_t>(static_cast<double>(life) * kStagger)));
+  }
+  if (options_.make_token != nullptr) {
+    add("--token-file", "{files}/token");
+    request.files["token"] = secret + "\n";
+  }
+  if (!settings.tls_ca.empty()) {
+    add("--tls-ca", "{files}/ca.pem");
+    request.files["ca.pem"] = settings.tls_ca;
+  }
+  command.insert(command.end(), settings.worker_arguments.begin(), settings.worker_arguments.end());
+  return request;
+}
+
+}  // namespace winnow

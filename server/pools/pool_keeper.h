@@ -1,0 +1,80 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "server/engine/coordinator.h"
+#include "server/host/pools/pools_file.h"
+#include "server/pools/pool_round.h"
+#include "winnow/v1/pools.pb.h"
+
+namespace winnow {
+
+struct PoolKeeperOptions {
+  std::vector<DeclaredPool> pools;
+  std::string prefix;  // of the names of all allocations of this server
+  // Makes a token for the workers of an allocation; null: they need none.
+  std::function<absl::StatusOr<PoolToken>(const std::string& allocation)> make_token;
+  // The token, or its new state, holds from now on.
+  std::function<void(const TokenRow&)> put_token;
+  std::string server;  // the address at which workers reach this server, unless a pool has its own
+  std::chrono::milliseconds tick{500};
+};
+
+// Grows and shrinks the pools: asks the engines what became of what they were asked for, lets PlanPools
+// decide in a batch of the coordinator, in which the decision is recorded, and then does what was decided. It
+// is a thread of its own, so that an engine that hangs delays nobody. What it does can be killed at any
+// point: the next server goes on.
+class PoolKeeper {
+ public:
+  // `coordinator` outlives it.
+  PoolKeeper(Coordinator& coordinator, PoolKeeperOptions options);
+  ~PoolKeeper();
+  // Begins. REQUIRES no call yet.
+  void Start(std::string server);
+
+  // Nothing is asked or submitted any more. What was submitted stays: the next server goes on with it.
+  void Stop();
+
+  // Thread-safe, as the next. `done` is called on the coordinator's thread.
+  void List(std::function<void(absl::StatusOr<v1::ListPoolsResponse>)> done);
+  // NOT_FOUND for an unknown pool.
+  absl::StatusOr<std::string> Render(const std::string& pool, int32_t nodes) const;
+
+ private:
+  struct Engine {
+    const DeclaredPool* pool = nullptr;
+    std::chrono::steady_clock::time_point next_poll;  // not before
+  };
+
+  void Run();
+  void Step();
+  void Poll(std::vector<PoolNews>& news);
+  void Do(const PoolOrders& orders);
+  void SubmitAll(Engine& engine, const std::vector<AllocationRow>& rows,
+                 const std::map<int64_t, std::string>& secrets);
+  AllocationRequest RequestFor(const DeclaredPool& pool, const std::string& name, int64_t number,
+                               int32_t nodes, const std::string& secret) const;
+
+  Coordinator& coordinator_;
+  const PoolKeeperOptions options_;
+  std::string server_;
+  std::shared_ptr<PoolBook> book_;   // used on the coordinator's thread alone
+  std::vector<Engine> engines_;      // the thread's own, as the next two
+  std::vector<AllocationRow> open_;  // as of the newest round
+  std::vector<PoolNews> news_;       // that no round has taken yet
+  Mutex mutex_;
+  CondVar wake_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace winnow

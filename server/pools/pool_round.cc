@@ -1,0 +1,478 @@
+#include "server/pools/pool_round.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/util/time_util.h>
+
+#include <algorithm>
+
+#include "base/status_text.h"
+#include "server/pools/pool_demand.h"
+
+namespace winnow {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+
+// An engine may do what it was asked some time after the answer was lost: until then it is not concluded that
+// it will not.
+constexpr int64_t kDoubtUs = 10'000'000;
+// Something that turns up later than that is ended at once, if it does within this time.
+constexpr int64_t kTurnUpUs = 3'600'000'000;
+constexpr int64_t kCancelAgainUs = 5'000'000;
+constexpr int kMostAbsences = 2;
+constexpr int64_t kFirstRefusalUs = 5'000'000;
+constexpr int64_t kLongestRefusalUs = 60'000'000;
+constexpr int64_t kFailuresLookedAt = 20;
+constexpr int64_t kEndedShown = 20;
+constexpr double kMicrosPerHour = 3.6e9;
+
+// How many workers of each allocation ever came.
+std::map<std::string, int32_t> JoinedByAllocation(Engine& engine) {
+  std::map<std::string, std::set<std::string>> names;
+  for (const auto& [id, worker] : engine.workers().all()) {
+    const std::string allocation = AllocationOfWorker(worker.row.name);
+    if (!allocation.empty()) names[allocation].insert(worker.row.name);
+  }
+  std::map<std::string, int32_t> joined;
+  for (const auto& [allocation, workers] : names) joined[allocation] = static_cast<int32_t>(workers.size());
+  return joined;
+}
+
+std::string Sentence(std::string text) {
+  if (!text.empty() && text.back() != '.' && text.back() != '!' && text.back() != '?') text += '.';
+  return text;
+}
+
+v1::Allocation::State StateMessage(AllocationState state) {
+  switch (state) {
+    case AllocationState::kPlanned:
+      return v1::Allocation::PLANNED;
+    case AllocationState::kQueued:
+      return v1::Allocation::QUEUED;
+    case AllocationState::kRunning:
+      return v1::Allocation::RUNNING;
+    case AllocationState::kEnded:
+      return v1::Allocation::ENDED;
+  }
+  return v1::Allocation::STATE_UNSPECIFIED;
+}
+
+void ToMessage(const AllocationRow& row, v1::Allocation& message) {
+  message.set_name(row.name);
+  message.set_id(row.engine_id);
+  message.set_nodes(row.nodes);
+  message.set_state(StateMessage(row.state));
+  message.set_reason(!row.ended() && !row.cancel.empty() ? "to end: " + row.cancel : row.reason);
+  for (const std::string& host : row.hosts) message.add_hosts(host);
+  message.set_workers(row.workers);
+  *message.mutable_create_time() = TimeUtil::MicrosecondsToTimestamp(row.create_us);
+  if (row.start_us != 0) *message.mutable_start_time() = TimeUtil::MicrosecondsToTimestamp(row.start_us);
+  if (row.end_us != 0) *message.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(row.end_us);
+}
+
+std::string WorkerName(const AllocationRow& row, int32_t node) {
+  return fmt::format("{}.{}", row.name, node);
+}
+
+}  // namespace
+
+WorkerRoom DeclaredRoom(const PoolSettings& pool) {
+  WorkerRoom room{"", pool.worker.slots, "", pool.worker.labels};
+  room.labels[kPoolLabel] = pool.name;
+  if (pool.worker.gpus > 0) room.labels["gpu"] = std::to_string(pool.worker.gpus);
+  if (pool.worker.cpus > 0) room.free_cpus = pool.worker.cpus;
+  if (pool.worker.memory_gib > 0) room.free_memory_gib = pool.worker.memory_gib;
+  for (int32_t gpu = 0; gpu < pool.worker.gpus; ++gpu) room.gpus.push_back({std::to_string(gpu)});
+  return room;
+}
+
+std::vector<WorkerRoom> DeclaredRooms(const std::vector<DeclaredPool>& pools) {
+  std::vector<WorkerRoom> rooms;
+  for (const DeclaredPool& pool : pools)
+    rooms.insert(rooms.end(), static_cast<size_t>(pool.settings.max_nodes), DeclaredRoom(pool.settings));
+  return rooms;
+}
+
+AllocationTable& PoolBook::TableOf(Engine& engine) {
+  if (table_ == nullptr) table_ = std::make_unique<AllocationTable>(engine.context().store.database());
+  return *table_;
+}
+
+void PoolBook::WatchWorkers(Engine& engine) {
+  std::map<std::string, int64_t> idle;
+  for (const auto& [id, worker] : engine.workers().all()) {
+    if (!worker.present() || !worker.held.empty()) continue;
+    const auto before = idle_since_us_.find(id);
+    idle[id] = before == idle_since_us_.end() ? engine.context().steady_us() : before->second;
+  }
+  idle_since_us_ = std::move(idle);
+}
+
+absl::StatusOr<PoolOrders> PoolBook::Round(Engine& engine, const std::vector<PoolNews>& news) {
+  absl::StatusOr<std::vector<AllocationRow>> open = TableOf(engine).Open();
+  if (!open.ok()) return open.status();
+  open_ = *std::move(open);
+  PoolOrders orders;
+  for (const DeclaredPool& pool : pools_) {
+    if (begun_) break;
+    const absl::StatusOr<std::vector<AllocationRow>> ended =
+        TableOf(engine).NewestEnded(pool.settings.name, kEndedShown);
+    if (!ended.ok()) return ended.status();
+    orders.leftovers.insert(orders.leftovers.end(), ended->begin(), ended->end());
+  }
+  begun_ = true;
+  WatchWorkers(engine);
+  const std::map<std::string, int32_t> seen = JoinedByAllocation(engine);
+  for (AllocationRow& row : open_) {
+    const auto found = seen.find(row.name);
+    const int32_t joined = found == seen.end() ? 0 : found->second;
+    if (joined <= row.workers) continue;
+    row.workers = joined;
+    if (absl::Status status = TableOf(engine).Update(row); !status.ok()) return status;
+  }
+  for (const PoolNews& each : news) {
+    if (absl::Status status = TakeNews(engine, each, orders); !status.ok()) return status;
+  }
+  absl::StatusOr<PoolsInput> input = InputOf(engine);
+  if (!input.ok()) return input.status();
+  const PoolsPlan plan = PlanPools(*input, engine.context().steady_us());
+  if (absl::Status status = Record(engine, plan, orders); !status.ok()) return status;
+  return orders;
+}
+
+absl::Status PoolBook::TakeNews(Engine& engine, const PoolNews& news, PoolOrders& orders) {
+  Standing& standing = standings_[news.pool];
+  standing.engine_error = absl::IsUnavailable(news.status) ? MessageOf(news.status) : "";
+  if (!news.submitted.empty()) return TakeSubmitted(engine, news, orders);
+  return news.listed && news.status.ok() ? TakeListed(engine, news, orders) : absl::OkStatus();
+}
+
+absl::Status PoolBook::TakeSubmitted(Engine& engine, const PoolNews& news, PoolOrders& orders) {
+  Standing& standing = standings_[news.pool];
+  const absl::Status& said = news.status;
+  // List will tell.
+  if (absl::IsUnavailable(said) || absl::IsAlreadyExists(said)) return absl::OkStatus();
+  if (absl::IsResourceExhausted(said)) {
+    standing.pause_us = std::clamp(2 * standing.pause_us, kFirstRefusalUs, kLongestRefusalUs);
+    standing.not_before_us = engine.context().steady_us() + standing.pause_us;
+    standing.refusal = MessageOf(said);
+  } else if (said.ok()) {
+    standing.pause_us = 0;
+  }
+  for (size_t i = 0; i < news.submitted.size(); ++i) {
+    const auto row = std::find_if(open_.begin(), open_.end(), [&](const AllocationRow& other) {
+      return other.number == news.submitted[i];
+    });
+    if (row == open_.end() || row->ended()) continue;
+    absl::Status status;
+    if (said.ok()) {
+      if (row->state == AllocationState::kPlanned) row->state = AllocationState::kQueued;
+      row->engine_id = news.ids[i];
+      status = TableOf(engine).Update(*row);
+    } else {
+      const bool failed = !absl::IsResourceExhausted(said);
+      status = End(engine, *row, Sentence("refused: " + MessageOf(said)), failed, orders);
+    }
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PoolBook::TakeListed(Engine& engine, const PoolNews& news, PoolOrders& orders) {
+  Context& context = engine.context();
+  std::map<std::string, const Allocation*> known;
+  for (const Allocation& allocation : news.allocations) known[allocation.name] = &allocation;
+  for (const auto& [number, row] : doubtful_) {
+    const auto found = known.find(row.name);
+    if (found == known.end() || found->second->state == Allocation::State::kEnded) continue;
+    orders.cancel.push_back(row);
+    orders.cancel.back().engine_id = found->second->id;
+  }
+  for (AllocationRow& row : open_) {
+    if (row.ended() || !news.asked.contains(row.number)) continue;
+    Watch& watch = watches_[row.number];
+    const auto found = known.find(row.name);
+    absl::Status status;
+    if (found == known.end()) {
+      ++watch.absences;
+      const bool unconfirmed = row.state == AllocationState::kPlanned;
+      if (watch.absences < kMostAbsences) continue;
+      if (unconfirmed && context.steady_us() - watch.seen_us < kDoubtUs) continue;
+      if (unconfirmed) {
+        doubtful_[row.number] = row;
+        doubtful_since_us_[row.number] = context.steady_us();
+      }
+      const std::string why =
+          !row.cancel.empty() ? row.cancel
+          : unconfirmed       ? "The engine does not know it: the server stopped before it was submitted, "
+                                "or the engine did not answer."
+                              : "The engine does not know it any more: it has ended.";
+      status = End(engine, row, why, !unconfirmed, orders);
+    } else {
+      const Allocation& now = *found->second;
+      watch.absences = 0;
+      if (now.state == Allocation::State::kEnded) {
+        std::string why =
+            row.cancel.empty() ? Sentence(now.reason.empty() ? "ended" : now.reason) : row.cancel;
+        const auto words = news.last_words.find(row.name);
+        if (row.workers == 0 && words != news.last_words.end() && !words->second.empty())
+          why += " Its output ends with: " + words->second;
+        row.engine_id = now.id;
+        row.hosts = now.hosts;
+        status = End(engine, row, why, true, orders);
+      } else {
+        const AllocationRow before = row;
+        const bool runs = now.state == Allocation::State::kRunning;
+        row.state = runs ? AllocationState::kRunning : AllocationState::kQueued;
+        if (runs && row.start_us == 0) row.start_us = context.wall_us();
+        row.engine_id = now.id;
+        row.reason = now.reason;
+        row.hosts = now.hosts;
+        if (!(row == before)) status = TableOf(engine).Update(row);
+      }
+    }
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PoolBook::End(Engine& engine, AllocationRow& row, const std::string& reason, bool failed,
+                           PoolOrders& orders) {
+  Context& context = engine.context();
+  row.state = AllocationState::kEnded;
+  row.end_us = context.wall_us();
+  row.reason = reason;
+  row.failed = row.workers == 0 && (row.cancel.empty() ? failed : row.failed);
+  if (!row.token.empty()) {
+    absl::StatusOr<TokenRow> token = context.store.tokens.Revoke(row.token, context.wall_us());
+    if (token.ok()) orders.tokens.push_back(*std::move(token));
+    if (!token.ok() && !absl::IsNotFound(token.status())) return token.status();
+  }
+  for (int32_t node = 0; node < row.nodes; ++node) {
+    const std::string name = WorkerName(row, node);
+    const WorkerMark* mark = engine.workers().marks().Find(name);
+    if (mark != nullptr) engine.workers().marks().Clear(name);
+  }
+  watches_.erase(row.number);
+  orders.forget.push_back(row);
+  return TableOf(engine).Update(row);
+}
+
+absl::Status PoolBook::Cancel(Engine& engine, AllocationRow& row, const PoolsPlan::Cancellation& why) {
+  row.cancel = why.reason;
+  row.failed = why.failed;
+  for (int32_t node = 0; node < row.nodes; ++node) {
+    const std::string name = WorkerName(row, node);
+    if (engine.workers().marks().Find(name) == nullptr)
+      engine.workers().marks().Put({name, Marked::kDraining, why.reason, 0});
+    if (WorkerEntry* worker = engine.workers().FindPresentByName(name))
+      engine.recorder().Drain(*worker, why.reason);
+  }
+  return TableOf(engine).Update(row);
+}
+
+absl::StatusOr<PoolLimits> PoolBook::LimitsOf(Engine& engine, const DeclaredPool& pool) {
+  Context& context = engine.context();
+  const PoolSettings& settings = pool.settings;
+  const Standing& standing = standings_[settings.name];
+  PoolLimits limits;
+  limits.name = settings.name;
+  limits.node = DeclaredRoom(settings);
+  // A worker may have less than was declared: then nothing is submitted for what it could not hold.
+  const WorkerRow* real = nullptr;
+  for (const auto& [id, worker] : engine.workers().all()) {
+    const auto label = worker.row.labels.find(kPoolLabel);
+    if (label == worker.row.labels.end() || label->second != settings.name) continue;
+    if (real == nullptr || worker.row.register_us >= real->register_us) real = &worker.row;
+  }
+  if (real != nullptr) {
+    const WorkerRoom whole = WholeRoom(*real);
+    limits.node.free_slots = std::min(limits.node.free_slots, whole.free_slots);
+    limits.node.free_cpus = std::min(limits.node.free_cpus, whole.free_cpus);
+    limits.node.free_memory_gib = std::min(limits.node.free_memory_gib, whole.free_memory_gib);
+    if (whole.gpus.size() < limits.node.gpus.size()) limits.node.gpus.resize(whole.gpus.size());
+    limits.node.labels = whole.labels;
+  }
+  limits.min_nodes = settings.min_nodes;
+  limits.max_nodes = settings.max_nodes;
+  limits.max_queued = settings.max_queued;
+  limits.idle_us = std::chrono::microseconds(settings.idle_timeout).count();
+  limits.start_us = std::chrono::microseconds(settings.start_timeout).count();
+  limits.cost_per_node_hour = settings.cost_per_node_hour;
+  limits.not_before_us = standing.not_before_us;
+  limits.refusal = standing.refusal;
+  const absl::StatusOr<std::vector<AllocationRow>> ended =
+      TableOf(engine).NewestEnded(settings.name, kFailuresLookedAt);
+  if (!ended.ok()) return ended.status();
+  for (const AllocationRow& row : *ended) {
+    if (row.workers > 0) break;
+    if (!row.failed) continue;
+    if (limits.failures++ > 0) continue;
+    limits.failed_at_us = context.steady_us() - (context.wall_us() - row.end_us);
+    limits.failure = row.reason;
+  }
+  return limits;
+}
+
+PoolAllocation PoolBook::Observe(Engine& engine, const AllocationRow& row) {
+  const int64_t now_us = engine.context().steady_us();
+  Watch& watch = watches_[row.number];
+  if (watch.seen_us == 0) watch.seen_us = now_us;
+  PoolAllocation allocation;
+  allocation.number = row.number;
+  allocation.pool = row.pool;
+  allocation.nodes = row.nodes;
+  allocation.cancelled = !row.cancel.empty();
+  allocation.joined = row.workers;
+  if (row.state == AllocationState::kRunning) allocation.state = PoolAllocationState::kRunning;
+  bool busy = false;
+  for (int32_t node = 0; node < row.nodes; ++node) {
+    const WorkerEntry* worker = engine.workers().FindPresentByName(WorkerName(row, node));
+    if (worker == nullptr) continue;
+    ++allocation.workers;
+    const auto idle = idle_since_us_.find(worker->row.id);
+    busy = busy || idle == idle_since_us_.end();
+    if (!busy) allocation.idle_since_us = std::max(allocation.idle_since_us, idle->second);
+  }
+  if (busy) allocation.idle_since_us = 0;
+  const bool is_short =
+      allocation.state == PoolAllocationState::kRunning && allocation.workers < allocation.nodes;
+  watch.short_us = !is_short ? 0 : watch.short_us == 0 ? now_us : watch.short_us;
+  allocation.short_since_us = watch.short_us;
+  allocation.unneeded_since_us = watch.unneeded_us;
+  return allocation;
+}
+
+absl::StatusOr<PoolsInput> PoolBook::InputOf(Engine& engine) {
+  PoolsInput input;
+  std::map<std::string, int64_t> numbers;
+  for (const AllocationRow& row : open_) {
+    if (row.ended()) continue;
+    numbers[row.name] = row.number;
+    input.allocations.push_back(Observe(engine, row));
+  }
+  for (const DeclaredPool& pool : pools_) {
+    absl::StatusOr<PoolLimits> limits = LimitsOf(engine, pool);
+    if (!limits.ok()) return limits.status();
+    input.pools.push_back(*std::move(limits));
+  }
+  input.workers = WorkersOf(engine, numbers);
+  input.demand = DemandOf(engine);
+  return input;
+}
+
+absl::Status PoolBook::Record(Engine& engine, const PoolsPlan& plan, PoolOrders& orders) {
+  Context& context = engine.context();
+  const int64_t now_us = context.steady_us();
+  for (size_t i = 0; i < pools_.size(); ++i) standings_[pools_[i].settings.name].waits = plan.waits[i];
+  for (const PoolsPlan::Cancellation& cancellation : plan.cancel) {
+    for (AllocationRow& row : open_) {
+      if (row.number != cancellation.number) continue;
+      if (absl::Status status = Cancel(engine, row, cancellation); !status.ok()) return status;
+    }
+  }
+  for (auto& [number, watch] : watches_) {
+    const bool unneeded =
+        std::find(plan.unneeded.begin(), plan.unneeded.end(), number) != plan.unneeded.end();
+    watch.unneeded_us = !unneeded ? 0 : watch.unneeded_us == 0 ? now_us : watch.unneeded_us;
+  }
+  for (const DeclaredPool& pool : pools_) {
+    std::vector<int32_t> wanted;
+    for (const PoolsPlan::Submission& submission : plan.submit) {
+      if (submission.pool == pool.settings.name) wanted.push_back(submission.nodes);
+    }
+    std::sort(wanted.begin(), wanted.end());  // single nodes get numbers that follow each other
+    for (const int32_t nodes : wanted) {
+      AllocationRow row;
+      row.pool = pool.settings.name;
+      row.nodes = nodes;
+      row.cost_per_node_hour = pool.settings.cost_per_node_hour;
+      row.create_us = context.wall_us();
+      absl::Status status = TableOf(engine).Insert(AllocationPrefix(prefix_, row.pool), row);
+      if (!status.ok()) return status;
+      if (make_token_ != nullptr) {
+        absl::StatusOr<PoolToken> token = make_token_(row.name);
+        if (!token.ok()) return token.status();
+        token->row.create_us = context.wall_us();
+        if (status = context.store.tokens.Insert(token->row); !status.ok()) return status;
+        row.token = token->row.id;
+        if (status = TableOf(engine).Update(row); !status.ok()) return status;
+        orders.secrets[row.number] = token->secret;
+        orders.tokens.push_back(std::move(token->row));
+      }
+      watches_[row.number].seen_us = now_us;
+      orders.submit.push_back(row);
+      open_.push_back(row);
+    }
+  }
+  for (const AllocationRow& row : open_) {
+    if (row.ended()) continue;
+    Watch& watch = watches_[row.number];
+    const bool again = watch.cancelled_us == 0 || now_us - watch.cancelled_us >= kCancelAgainUs;
+    if (!row.cancel.empty() && again) {
+      watch.cancelled_us = now_us;
+      orders.cancel.push_back(row);
+    }
+    orders.open.push_back(row);
+  }
+  std::erase_if(doubtful_,
+                [&](const auto& entry) { return now_us - doubtful_since_us_[entry.first] > kTurnUpUs; });
+  for (const auto& [number, row] : doubtful_) orders.open.push_back(row);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::ListPoolsResponse> PoolBook::List(Engine& engine) {
+  const absl::StatusOr<std::vector<AllocationRow>> open = TableOf(engine).Open();
+  if (!open.ok()) return open.status();
+  const absl::StatusOr<std::vector<AllocationSum>> sums = TableOf(engine).Sums();
+  if (!sums.ok()) return sums.status();
+  v1::ListPoolsResponse response;
+  for (const DeclaredPool& pool : pools_) {
+    const PoolSettings& settings = pool.settings;
+    const Standing& standing = standings_[settings.name];
+    v1::Pool& message = *response.add_pools();
+    message.set_name(settings.name);
+    message.set_kind(settings.kind);
+    message.set_slots(settings.worker.slots);
+    message.set_cpus(settings.worker.cpus);
+    message.set_memory_gib(settings.worker.memory_gib);
+    message.set_gpus(settings.worker.gpus);
+    message.set_min_nodes(settings.min_nodes);
+    message.set_max_nodes(settings.max_nodes);
+    message.set_cost_per_node_hour(settings.cost_per_node_hour);
+    message.set_state_reason(standing.engine_error.empty()
+                                 ? standing.waits
+                                 : Sentence("Its engine could not be asked: " + standing.engine_error));
+    double node_us = 0, cost = 0;
+    for (const AllocationSum& sum : *sums) {
+      if (sum.pool != settings.name) continue;
+      node_us += sum.node_us;
+      cost += sum.cost;
+    }
+    int32_t workers = 0;
+    for (const AllocationRow& row : *open) {
+      if (row.pool != settings.name) continue;
+      ToMessage(row, *message.add_allocations());
+      const bool runs = row.state == AllocationState::kRunning;
+      (runs ? message.set_running_nodes(message.running_nodes() + row.nodes)
+            : message.set_queued_nodes(message.queued_nodes() + row.nodes));
+      if (row.start_us > 0) {
+        const double took_us = static_cast<double>(engine.context().wall_us() - row.start_us) * row.nodes;
+        node_us += took_us;
+        cost += took_us / kMicrosPerHour * row.cost_per_node_hour;
+      }
+      for (int32_t node = 0; node < row.nodes; ++node)
+        workers += engine.workers().FindPresentByName(WorkerName(row, node)) != nullptr ? 1 : 0;
+    }
+    message.set_workers(workers);
+    message.set_node_seconds(node_us / 1e6);
+    message.set_cost(cost);
+    const absl::StatusOr<std::vector<AllocationRow>> ended =
+        TableOf(engine).NewestEnded(settings.name, kEndedShown);
+    if (!ended.ok()) return ended.status();
+    for (const AllocationRow& row : *ended) ToMessage(row, *message.add_allocations());
+  }
+  return response;
+}
+
+}  // namespace winnow

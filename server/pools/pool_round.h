@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "scheduler/pools.h"
+#include "server/engine/engine.h"
+#include "server/host/pools/pool.h"
+#include "server/host/pools/pools_file.h"
+#include "store/allocations.h"
+#include "store/tokens.h"
+#include "winnow/v1/pools.pb.h"
+
+namespace winnow {
+
+// A token for the workers of an allocation.
+struct PoolToken {
+  TokenRow row;
+  std::string secret;
+};
+
+// What a call to an engine has told.
+struct PoolNews {
+  std::string pool;
+  // List: the numbers that were asked for, and what is known of them.
+  bool listed = false;
+  std::set<int64_t> asked = {};
+  std::vector<Allocation> allocations = {};
+  std::map<std::string, std::string> last_words = {};  // by name
+  // Submit: the numbers of the batch, and the ids.
+  std::vector<int64_t> submitted = {};
+  std::vector<std::string> ids = {};
+  absl::Status status = absl::OkStatus();
+};
+
+// What is to be done after the round was committed.
+struct PoolOrders {
+  std::vector<AllocationRow> submit;
+  std::map<int64_t, std::string> secrets;  // of these, by number
+  std::vector<AllocationRow> cancel;
+  std::vector<AllocationRow> forget;  // they have ended
+  std::vector<AllocationRow>
+      leftovers;                    // they ended before the server's start, and may have been not forgotten
+  std::vector<TokenRow> tokens;     // new, or revoked
+  std::vector<AllocationRow> open;  // all that have not ended, and those that may still turn up
+};
+
+// What is known of the pools beside the tables, and the rounds of decisions. Owner: the coordinator thread.
+class PoolBook {
+ public:
+  using MakeToken = std::function<absl::StatusOr<PoolToken>(const std::string&)>;
+  PoolBook(std::vector<DeclaredPool> pools, std::string prefix, MakeToken make_token)
+      : pools_(std::move(pools)), prefix_(std::move(prefix)), make_token_(std::move(make_token)) {}
+
+  // Records the news, decides, and records what was decided. An error: the batch is not to be committed.
+  absl::StatusOr<PoolOrders> Round(winnow::Engine& engine, const std::vector<PoolNews>& news);
+  absl::StatusOr<v1::ListPoolsResponse> List(winnow::Engine& engine);
+
+ private:
+  struct Standing {
+    std::string engine_error;   // why the engine could not be asked; "": it could
+    std::string waits;          // PoolsPlan::waits
+    int64_t not_before_us = 0;  // PoolLimits::not_before_us, in Clock::steady_us
+    int64_t pause_us = 0;       // the newest such pause
+    std::string refusal;        // what the engine said then
+  };
+  // What is known of an open allocation since the server's start. Times are of Clock::steady_us.
+  struct Watch {
+    int64_t seen_us = 0;   // when it was first seen by this server
+    int64_t short_us = 0;  // since when it runs with fewer workers than nodes
+    int64_t unneeded_us = 0;
+    int64_t cancelled_us = 0;  // when the engine was last told
+    int absences = 0;          // newest Lists in a row that did not have it
+  };
+
+  AllocationTable& TableOf(winnow::Engine& engine);
+  void WatchWorkers(winnow::Engine& engine);
+  absl::Status TakeNews(winnow::Engine& engine, const PoolNews& news, PoolOrders& orders);
+  absl::Status TakeSubmitted(winnow::Engine& engine, const PoolNews& news, PoolOrders& orders);
+  absl::Status TakeListed(winnow::Engine& engine, const PoolNews& news, PoolOrders& orders);
+  absl::Status End(winnow::Engine& engine, AllocationRow& row, const std::string& reason, bool failed,
+                   PoolOrders& orders);
+  absl::Status Cancel(winnow::Engine& engine, AllocationRow& row, const PoolsPlan::Cancellation& why);
+  absl::StatusOr<PoolsInput> InputOf(winnow::Engine& engine);
+  absl::StatusOr<PoolLimits> LimitsOf(winnow::Engine& engine, const DeclaredPool& pool);
+  PoolAllocation Observe(winnow::Engine& engine, const AllocationRow& row);
+  absl::Status Record(winnow::Engine& engine, const PoolsPlan& plan, PoolOrders& orders);
+
+  const std::vector<DeclaredPool> pools_;
+  const std::string prefix_;
+  const MakeToken make_token_;
+  bool begun_ = false;                         // a round was held
+  std::unique_ptr<AllocationTable> table_;     // made at first use
+  std::map<std::string, Standing> standings_;  // by pool
+  std::map<int64_t, Watch> watches_;           // by number
+  std::map<int64_t, AllocationRow>
+      doubtful_;  // ended without the engine having known them: they may still turn up
+  std::map<int64_t, int64_t> doubtful_since_us_;
+  std::vector<AllocationRow> open_;  // of this round, by number
+  std::map<std::string, int64_t>
+      idle_since_us_;  // of the workers that held nothing in the newest round, by id
+};
+
+// What the worker of a fresh node of the pool offers, as it is declared.
+WorkerRoom DeclaredRoom(const PoolSettings& pool);
+// The rooms of all nodes that the pools may have.
+std::vector<WorkerRoom> DeclaredRooms(const std::vector<DeclaredPool>& pools);
+
+}  // namespace winnow

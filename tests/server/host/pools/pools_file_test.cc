@@ -1,0 +1,123 @@
+#include "server/host/pools/pools_file.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "server/host/pools/command_pool.h"
+#include "server/host/pools/slurm_pool.h"
+#include "tests/support/temp_folder.h"
+
+namespace winnow {
+namespace {
+
+absl::StatusOr<std::vector<DeclaredPool>> ReadText(const std::string& text) {
+  TempFolder folder;
+  const std::string file = (folder / "pools.json").string();
+  std::ofstream(file) << text;
+  return ReadPoolsFile(file, folder / "pools", "winnow-0123abcd",
+                       {{"SLURM", "slurm", &SlurmPool::Make}, {"COMMAND", "command", &CommandPool::Make}});
+}
+
+AllocationRequest RequestOf(int64_t number, int32_t nodes) {
+  AllocationRequest request;
+  request.number = number;
+  request.name = "winnow-0123abcd-cpu-" + std::to_string(number);
+  request.nodes = nodes;
+  request.shape.cpus = 2;
+  request.shape.memory_gib = 1.5;
+  request.time_limit = std::chrono::seconds(90);
+  request.command = {"winnow-worker", "--name",       request.name + ".{node}", "--work-dir",
+                     "{scratch}",     "--token-file", "{files}/token",          "it's"};
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("pools' file: every error is reported, with its path", "[server]") {
+  const auto pools = ReadText(R"({"pools": [
+    {"name": "CPU", "kind": "SLURM", "max_nodes": 0, "worker": {"slots": "two", "core": 1},
+     "slurm": {"partition": 3, "arguments": ["--array=1-3"]}},
+    {"name": "b", "kind": "PBS"},
+    {"name": "c", "kind": "COMMAND", "time_limit_seconds": 60, "command": {"submit": ["s"]}}], "other": 1})");
+  REQUIRE(!pools.ok());
+  const std::string text(pools.status().message());
+  for (const char* part :
+       {"pools[0].name: is \"CPU\"; expected 1 to 20 lower-case letters",
+        "pools[0].max_nodes: is 0; expected a whole number from 1",
+        "pools[0].worker.slots: is \"two\"; expected a whole number",
+        "pools[0].worker.core: is not a field; expected one of",
+        "pools[0].slurm.partition: is 3; expected a string",
+        "pools[0].slurm.arguments: has \"--array=1-3\", which the server sets itself",
+        "pools[1].kind: is \"PBS\"; expected SLURM or COMMAND", "pools[2].time_limit_seconds: is 60",
+        "pools[2].command.list: is required", "other: is not a field"}) {
+    INFO(text);
+    CHECK_THAT(text, Catch::Contains(part));
+  }
+  CHECK_THAT(std::string(ReadText("{").status().message()), Catch::Contains("is not JSON"));
+}
+
+TEST_CASE("pools' file: a pool with its defaults", "[server]") {
+  const auto pools = ReadText(R"({"pools": [{"name": "cpu", "kind": "SLURM", "worker": {}}]})");
+  REQUIRE(pools.ok());
+  REQUIRE(pools->size() == 1);
+  const PoolSettings& settings = (*pools)[0].settings;
+  CHECK(settings.worker.slots == 1);
+  CHECK(settings.worker_command == std::vector<std::string>{"winnow-worker"});
+  CHECK(settings.min_nodes == 0);
+  CHECK(settings.max_nodes == 1);
+  CHECK(settings.idle_timeout == std::chrono::seconds(300));
+}
+
+TEST_CASE("SlurmPool: renders one allocation, and several single nodes as an array", "[server]") {
+  const auto pools = ReadText(
+      R"({"pools": [{"name": "cpu", "kind": "SLURM", "slurm": {"partition": "p", "shared_dir": "/s"}}]})");
+  REQUIRE(pools.ok());
+  const Pool& pool = *(*pools)[0].engine;
+  const std::string wide = pool.Render({RequestOf(7, 3)});
+  for (const char* part :
+       {"--parsable", "--no-requeue", "--job-name=winnow-0123abcd-cpu-7", "--nodes=3", "--mem=1536",
+        "--cpus-per-task=2", "--time=2", "--partition=p", "winnow_files='/s'/\"$winnow_name\""}) {
+    INFO(wide);
+    CHECK_THAT(wide, Catch::Contains(part));
+  }
+  const std::string array = pool.Render({RequestOf(1007, 1), RequestOf(1008, 1)});
+  for (const char* part : {"--job-name=winnow-0123abcd-cpu-2x", "--array=7-8",
+                           "winnow_name='winnow-0123abcd-cpu-'$((1000 + SLURM_ARRAY_TASK_ID))"}) {
+    INFO(array);
+    CHECK_THAT(array, Catch::Contains(part));
+  }
+}
+
+TEST_CASE("SlurmPool: reads squeue, elements of arrays too", "[server]") {
+  const std::vector<Allocation> read = ReadSqueue(
+      "5|PENDING|Resources||winnow-0123abcd-cpu-7|N/A\n"
+      "6_7|RUNNING|None|n[1-3]|winnow-0123abcd-cpu-2x|7\n"
+      "8|TIMEOUT|TimeLimit|n1|winnow-0123abcd-cpu-9|N/A\n"
+      "9|COMPLETING|None|n1|winnow-0123abcd-cpu-10|N/A\n"
+      "10|SOMETHING_NEW|None|n1|winnow-0123abcd-cpu-11|N/A\n"
+      "slurm_load_jobs: a line of another kind\n");
+  using State = Allocation::State;
+  CHECK(read ==
+        std::vector<Allocation>{
+            {"winnow-0123abcd-cpu-7", "5", State::kQueued, "Resources: waits for free nodes", {}},
+            {"winnow-0123abcd-cpu-1007", "6_7", State::kRunning, "", {"n[1-3]"}},
+            {"winnow-0123abcd-cpu-9", "8", State::kEnded, "TIMEOUT: its time limit was reached", {"n1"}},
+            {"winnow-0123abcd-cpu-10", "9", State::kRunning, "COMPLETING: its nodes are being freed", {"n1"}},
+            {"winnow-0123abcd-cpu-11", "10", State::kRunning, "SOMETHING_NEW", {"n1"}}});
+}
+
+TEST_CASE("SlurmPool: knows what is a limit, no answer, and a refusal", "[server]") {
+  const auto said = [](const char* words) { return SlurmError({1, "", words}).code(); };
+  CHECK(said("sbatch: error: QOSMaxSubmitJobPerUserLimit") == absl::StatusCode::kResourceExhausted);
+  CHECK(said("sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect "
+             "failure)") == absl::StatusCode::kUnavailable);
+  CHECK(said("sbatch: error: invalid partition specified: gold") == absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("a shell gets a worker's arguments as they are", "[server]") {
+  CHECK(ShellArgument("it's {files}/a b", "", "$1") == "'it'\\''s '\"$winnow_files\"'/a b'");
+  CHECK(ShellArgument("x-7.{node}", "x-7", "$SLURM_PROCID") == "\"$winnow_name\"'.'\"$SLURM_PROCID\"");
+  CHECK(ShellArgument("", "x", "0") == "''");
+}
+
+}  // namespace winnow
