@@ -13,7 +13,7 @@ grpc::ServerUnaryReactor* WorkerService::Sync(grpc::CallbackServerContext* conte
   if (auto* refused = guard_.Refuse<grpc::ServerUnaryReactor>(context, __func__, &by)) return refused;
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const std::string allocation = AllocationOfToken(guard_.authority().CallerOf(by.token_id).name);
-  if (!allocation.empty() && !request->name().starts_with(allocation + ".")) {
+  if (!allocation.empty() && request->name().substr(0, request->name().find_last_of(".-")) != allocation) {
     reactor->Finish(
         {grpc::StatusCode::PERMISSION_DENIED,
          fmt::format("name: \"{}\" is not one of the workers of allocation {}, to which this token is "

@@ -74,8 +74,8 @@ std::vector<GangDemand> DemandOf(Engine& engine) {
 }
 
 std::string AllocationOfWorker(const std::string& worker) {
-  const size_t dot = worker.rfind('.');
-  return dot == std::string::npos ? "" : worker.substr(0, dot);
+  const size_t end = worker.find_last_of(".-");
+  return end == std::string::npos ? "" : worker.substr(0, end);
 }
 
 std::vector<PoolWorker> WorkersOf(Engine& engine, const std::map<std::string, int64_t>& allocations) {

@@ -16,7 +16,8 @@ std::vector<GangDemand> DemandOf(Engine& engine);
 // of a worker of `allocations`, by name.
 std::vector<PoolWorker> WorkersOf(Engine& engine, const std::map<std::string, int64_t>& allocations);
 
-// The name of the allocation in the name of a worker, "NAME.NODE"; "": it has none.
+// The name of the allocation in the name of a worker, "NAME.NODE" or, of a pod, "NAME-SUFFIX"; "": it has
+// none.
 std::string AllocationOfWorker(const std::string& worker);
 
 }  // namespace winnow

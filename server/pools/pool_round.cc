@@ -26,16 +26,14 @@ constexpr int64_t kFailuresLookedAt = 20;
 constexpr int64_t kEndedShown = 20;
 constexpr double kMicrosPerHour = 3.6e9;
 
-// How many workers of each allocation ever came.
-std::map<std::string, int32_t> JoinedByAllocation(Engine& engine) {
+// The names of the workers that ever came, by allocation.
+std::map<std::string, std::set<std::string>> NamesByAllocation(Engine& engine) {
   std::map<std::string, std::set<std::string>> names;
   for (const auto& [id, worker] : engine.workers().all()) {
     const std::string allocation = AllocationOfWorker(worker.row.name);
     if (!allocation.empty()) names[allocation].insert(worker.row.name);
   }
-  std::map<std::string, int32_t> joined;
-  for (const auto& [allocation, workers] : names) joined[allocation] = static_cast<int32_t>(workers.size());
-  return joined;
+  return names;
 }
 
 std::string Sentence(std::string text) {
@@ -98,6 +96,23 @@ AllocationTable& PoolBook::TableOf(Engine& engine) {
   return *table_;
 }
 
+std::set<std::string> PoolBook::NamesOf(const AllocationRow& row) const {
+  const auto came = names_.find(row.name);
+  std::set<std::string> names = came == names_.end() ? std::set<std::string>() : came->second;
+  for (int32_t node = 0; node < row.nodes; ++node) names.insert(WorkerName(row, node));
+  return names;
+}
+
+// Pods whose names could not be known may join an allocation that was cancelled meanwhile.
+void PoolBook::DrainNewcomers(Engine& engine, const AllocationRow& row, const std::set<std::string>& names) {
+  for (const std::string& name : names) {
+    WorkerEntry* worker = engine.workers().FindPresentByName(name);
+    if (worker == nullptr || engine.workers().marks().Find(name) != nullptr) continue;
+    engine.workers().marks().Put({name, Marked::kDraining, row.cancel, 0});
+    engine.recorder().Drain(*worker, row.cancel);
+  }
+}
+
 void PoolBook::WatchWorkers(Engine& engine) {
   std::map<std::string, int64_t> idle;
   for (const auto& [id, worker] : engine.workers().all()) {
@@ -122,10 +137,13 @@ absl::StatusOr<PoolOrders> PoolBook::Round(Engine& engine, const std::vector<Poo
   }
   begun_ = true;
   WatchWorkers(engine);
-  const std::map<std::string, int32_t> seen = JoinedByAllocation(engine);
+  names_ = NamesByAllocation(engine);
   for (AllocationRow& row : open_) {
-    const auto found = seen.find(row.name);
-    const int32_t joined = found == seen.end() ? 0 : found->second;
+    const auto found = names_.find(row.name);
+    // A pod that came in the place of another has a name of its own.
+    const int32_t joined =
+        found == names_.end() ? 0 : std::min(row.nodes, static_cast<int32_t>(found->second.size()));
+    if (!row.cancel.empty() && found != names_.end()) DrainNewcomers(engine, row, found->second);
     if (joined <= row.workers) continue;
     row.workers = joined;
     if (absl::Status status = TableOf(engine).Update(row); !status.ok()) return status;
@@ -248,8 +266,7 @@ absl::Status PoolBook::End(Engine& engine, AllocationRow& row, const std::string
     if (token.ok()) orders.tokens.push_back(*std::move(token));
     if (!token.ok() && !absl::IsNotFound(token.status())) return token.status();
   }
-  for (int32_t node = 0; node < row.nodes; ++node) {
-    const std::string name = WorkerName(row, node);
+  for (const std::string& name : NamesOf(row)) {
     const WorkerMark* mark = engine.workers().marks().Find(name);
     if (mark != nullptr) engine.workers().marks().Clear(name);
   }
@@ -261,8 +278,7 @@ absl::Status PoolBook::End(Engine& engine, AllocationRow& row, const std::string
 absl::Status PoolBook::Cancel(Engine& engine, AllocationRow& row, const PoolsPlan::Cancellation& why) {
   row.cancel = why.reason;
   row.failed = why.failed;
-  for (int32_t node = 0; node < row.nodes; ++node) {
-    const std::string name = WorkerName(row, node);
+  for (const std::string& name : NamesOf(row)) {
     if (engine.workers().marks().Find(name) == nullptr)
       engine.workers().marks().Put({name, Marked::kDraining, why.reason, 0});
     if (WorkerEntry* worker = engine.workers().FindPresentByName(name))
@@ -326,8 +342,8 @@ PoolAllocation PoolBook::Observe(Engine& engine, const AllocationRow& row) {
   allocation.joined = row.workers;
   if (row.state == AllocationState::kRunning) allocation.state = PoolAllocationState::kRunning;
   bool busy = false;
-  for (int32_t node = 0; node < row.nodes; ++node) {
-    const WorkerEntry* worker = engine.workers().FindPresentByName(WorkerName(row, node));
+  for (const std::string& name : NamesOf(row)) {
+    const WorkerEntry* worker = engine.workers().FindPresentByName(name);
     if (worker == nullptr) continue;
     ++allocation.workers;
     const auto idle = idle_since_us_.find(worker->row.id);
@@ -422,6 +438,7 @@ absl::Status PoolBook::Record(Engine& engine, const PoolsPlan& plan, PoolOrders&
 }
 
 absl::StatusOr<v1::ListPoolsResponse> PoolBook::List(Engine& engine) {
+  names_ = NamesByAllocation(engine);
   const absl::StatusOr<std::vector<AllocationRow>> open = TableOf(engine).Open();
   if (!open.ok()) return open.status();
   const absl::StatusOr<std::vector<AllocationSum>> sums = TableOf(engine).Sums();
@@ -461,8 +478,8 @@ absl::StatusOr<v1::ListPoolsResponse> PoolBook::List(Engine& engine) {
         node_us += took_us;
         cost += took_us / kMicrosPerHour * row.cost_per_node_hour;
       }
-      for (int32_t node = 0; node < row.nodes; ++node)
-        workers += engine.workers().FindPresentByName(WorkerName(row, node)) != nullptr ? 1 : 0;
+      for (const std::string& name : NamesOf(row))
+        workers += engine.workers().FindPresentByName(name) != nullptr ? 1 : 0;
     }
     message.set_workers(workers);
     message.set_node_seconds(node_us / 1e6);

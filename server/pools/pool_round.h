@@ -82,6 +82,9 @@ class PoolBook {
 
   AllocationTable& TableOf(winnow::Engine& engine);
   void WatchWorkers(winnow::Engine& engine);
+  void DrainNewcomers(winnow::Engine& engine, const AllocationRow& row, const std::set<std::string>& names);
+  // The names that its workers have or may have.
+  std::set<std::string> NamesOf(const AllocationRow& row) const;
   absl::Status TakeNews(winnow::Engine& engine, const PoolNews& news, PoolOrders& orders);
   absl::Status TakeSubmitted(winnow::Engine& engine, const PoolNews& news, PoolOrders& orders);
   absl::Status TakeListed(winnow::Engine& engine, const PoolNews& news, PoolOrders& orders);
@@ -106,6 +109,7 @@ class PoolBook {
   std::vector<AllocationRow> open_;  // of this round, by number
   std::map<std::string, int64_t>
       idle_since_us_;  // of the workers that held nothing in the newest round, by id
+  std::map<std::string, std::set<std::string>> names_;  // of the workers that ever came, by allocation
 };
 
 // What the worker of a fresh node of the pool offers, as it is declared.

@@ -50,18 +50,12 @@ std::string Replaced(std::string text, const std::string& old, const std::string
 }
 
 // The command with its placeholders as Kubernetes replaces them; a "$(" that stands there already is kept.
-std::vector<std::string> CommandOf(const KubernetesPods& pods, const AllocationRequest& request,
-                                   const JobAbilities& abilities) {
+std::vector<std::string> CommandOf(const AllocationRequest& request, const JobAbilities& abilities) {
   const std::string index = request.nodes == 1  ? "0"
                             : abilities.indexed ? "$(JOB_COMPLETION_INDEX)"
                                                 : "$(WINNOW_POD)";
-  std::vector<std::string> command = pods.program;
-  for (size_t i = 0; i < request.command.size(); ++i) {
-    std::string word = request.command[i];
-    if (i == 0) {
-      if (pods.program.empty()) command.push_back(word.substr(word.rfind('/') + 1));
-      continue;
-    }
+  std::vector<std::string> command;
+  for (std::string word : request.command) {
     word = Replaced(word, "$(", "$$(");
     word = Replaced(word, request.name + ".{node}", "$(WINNOW_POD)");
     word = Replaced(word, "{node}", index);
@@ -80,7 +74,7 @@ Json WorkerContainer(const KubernetesPods& pods, const AllocationRequest& reques
   Json container = {
       {"name", "worker"},
       {"image", pods.image},
-      {"command", CommandOf(pods, request, abilities)},
+      {"command", CommandOf(request, abilities)},
       {"env", Json::array({FieldVariable("WINNOW_POD", "metadata.name"),
                            Json{{"name", "HOME"}, {"value", kScratchFolder}}})},
       {"resources", Resources(pods, request.shape)},

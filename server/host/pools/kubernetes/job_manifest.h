@@ -22,8 +22,7 @@ struct KubernetesPods {
   std::string queue;  // Kueue's LocalQueue; "": the cluster's scheduler alone
   std::string gpu_resource = "nvidia.com/gpu";
   std::map<std::string, std::string> node_selector;
-  std::vector<std::string> program;  // instead of the first word of a request's command; empty: its file name
-  int64_t grace_seconds = 120;       // from the request to leave until a pod is killed
+  int64_t grace_seconds = 120;  // from the request to leave until a pod is killed
   nlohmann::json tolerations = nlohmann::json::array();
   nlohmann::json pod = nlohmann::json::object();        // merged into the pods' spec (RFC 7396)
   nlohmann::json container = nlohmann::json::object();  // merged into the worker's container

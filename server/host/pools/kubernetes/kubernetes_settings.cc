@@ -3,90 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/status_text.h"
+#include "server/host/pools/fields.h"
 
 namespace winnow {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr int64_t kMostGrace = 86'400;
-
-// Takes the fields of an object one by one, and tells of those that nobody has taken.
-class KubernetesFields {
- public:
-  KubernetesFields(const Json& object, PoolProblems& problems) : object_(object), problems_(problems) {}
-
-  void Wrong(const std::string& field, const std::string& what, const std::string& expected) {
-    problems_.push_back(fmt::format("kubernetes.{}: {}; expected {}", field, what, expected));
-  }
-
-  // The value; null if it is absent or `fits` is false, which is a problem.
-  template <class Fits>
-  const Json* Take(const std::string& field, const Fits& fits, const char* expected) {
-    taken_.insert(field);
-    const auto found = object_.find(field);
-    if (found == object_.end()) return nullptr;
-    if (fits(*found)) return &*found;
-    Wrong(field, "is " + Shown(*found), expected);
-    return nullptr;
-  }
-
-  void Text(const std::string& field, std::string* to, const char* expected = "a string that is not empty") {
-    const auto fits = [](const Json& value) {
-      return value.is_string() && !value.get_ref<const std::string&>().empty();
-    };
-    if (const Json* value = Take(field, fits, expected)) *to = value->get<std::string>();
-  }
-
-  void Texts(const std::string& field, std::vector<std::string>* to) {
-    const auto fits = [](const Json& value) { return value.is_array() && AllTexts(value); };
-    if (const Json* value = Take(field, fits, "a list of strings"))
-      *to = value->get<std::vector<std::string>>();
-  }
-
-  void TextMap(const std::string& field, std::map<std::string, std::string>* to) {
-    const auto fits = [](const Json& value) { return value.is_object() && AllTexts(value); };
-    if (const Json* value = Take(field, fits, "an object of strings"))
-      *to = value->get<std::map<std::string, std::string>>();
-  }
-
-  void Objects(const std::string& field, Json* to) {
-    const auto fits = [](const Json& value) {
-      return value.is_array() &&
-             std::all_of(value.begin(), value.end(), [](const Json& each) { return each.is_object(); });
-    };
-    if (const Json* value = Take(field, fits, "a list of objects")) *to = *value;
-  }
-
-  void Object(const std::string& field, Json* to) {
-    const auto fits = [](const Json& value) { return value.is_object(); };
-    if (const Json* value = Take(field, fits, "an object")) *to = *value;
-  }
-
-  void Finish() {
-    for (const auto& [field, value] : object_.items()) {
-      if (!taken_.contains(field))
-        Wrong(field, "is unknown", fmt::format("one of {}", fmt::join(taken_, ", ")));
-    }
-  }
-
- private:
-  static bool AllTexts(const Json& values) {
-    return std::all_of(values.begin(), values.end(), [](const Json& each) { return each.is_string(); });
-  }
-  static std::string Shown(const Json& value) {
-    std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (text.size() > 60) text = text.substr(0, 57) + "...";
-    return text;
-  }
-
-  const Json& object_;
-  PoolProblems& problems_;
-  std::set<std::string> taken_;
-};
+constexpr int64_t kMostPatience = 86'400;
 
 bool IsLabelName(const std::string& name) {
   return !name.empty() && name.size() <= 63 && name.front() != '-' && name.back() != '-' &&
@@ -95,57 +21,59 @@ bool IsLabelName(const std::string& name) {
 
 }  // namespace
 
-KubernetesPoolOptions ReadKubernetesSettings(const PoolPlace& place, const Json& own,
-                                             PoolProblems& problems) {
+KubernetesPoolOptions ReadKubernetesSettings(const PoolSettings& settings, const PoolPlace& place,
+                                             const Json& own, PoolProblems& problems) {
   KubernetesPoolOptions options;
   KubernetesPods& pods = options.pods;
   pods.pool = place.prefix;
-  const Json empty = Json::object();
-  if (!own.is_object() && !own.is_null()) problems.push_back("kubernetes: expected an object");
-  KubernetesFields fields(own.is_object() ? own : empty, problems);
-  fields.Text("kubeconfig", &options.access.kubeconfig, "the name of a file");
-  fields.Text("context", &options.access.context);
-  fields.Text("namespace", &pods.name_space);
-  fields.Text("image", &pods.image, "the name of an image");
-  fields.Text("image_pull_policy", &pods.image_pull_policy);
-  fields.Texts("image_pull_secrets", &pods.image_pull_secrets);
-  fields.Text("service_account", &pods.service_account);
-  fields.Text("priority_class", &pods.priority_class);
-  fields.Text("queue", &pods.queue, "the name of a LocalQueue of Kueue");
-  fields.Text("gpu_resource", &pods.gpu_resource, "the name of a resource, such as nvidia.com/gpu");
-  fields.TextMap("node_selector", &pods.node_selector);
-  fields.Objects("tolerations", &pods.tolerations);
-  fields.Object("pod", &pods.pod);
-  fields.Object("container", &pods.container);
-  fields.Texts("program", &pods.program);
-  const auto is_grace = [](const Json& value) {
-    return value.is_number_integer() && value.get<int64_t>() >= 1 && value.get<int64_t>() <= kMostGrace;
-  };
-  if (const Json* grace = fields.Take("grace_seconds", is_grace, "a whole number from 1 to 86400"))
-    pods.grace_seconds = grace->get<int64_t>();
-  const auto is_patience = [](const Json& value) {
-    return value.is_number_integer() && value.get<int64_t>() >= 0 && value.get<int64_t>() <= kMostGrace;
-  };
-  if (const Json* lost = fields.Take("lost_pod_seconds", is_patience, "a whole number from 0 to 86400"))
-    options.lost_pod_after = std::chrono::seconds(lost->get<int64_t>());
-  fields.Finish();
-  const bool image_named = pods.container.contains("image") || (own.is_object() && own.contains("image"));
-  if (!image_named) fields.Wrong("image", "is absent", "the name of an image that has winnow-worker");
+  pods.grace_seconds = std::max<int64_t>(1, settings.grace.count());
+  const Json object = own.is_null() ? Json::object() : own;
+  Fields fields(object, "kubernetes", problems);
+  options.access.kubeconfig = fields.Text("kubeconfig");
+  options.access.context = fields.Text("context");
+  pods.name_space = fields.Text("namespace");
+  pods.image = fields.Text("image");
+  pods.image_pull_policy = fields.Text("image_pull_policy");
+  pods.image_pull_secrets = fields.Texts("image_pull_secrets");
+  pods.service_account = fields.Text("service_account");
+  pods.priority_class = fields.Text("priority_class");
+  pods.queue = fields.Text("queue");
+  pods.gpu_resource = fields.Text("gpu_resource", pods.gpu_resource);
+  pods.node_selector = fields.TextMap("node_selector");
+  pods.pod = fields.Object("pod");
+  pods.container = fields.Object("container");
+  options.lost_pod_after = std::chrono::seconds(fields.Int("lost_pod_seconds", 60, 0, kMostPatience));
+  if (const Json tolerations = fields.Object("tolerations"); fields.Has("tolerations")) {
+    const bool good =
+        tolerations.is_array() && std::all_of(tolerations.begin(), tolerations.end(),
+                                              [](const Json& each) { return each.is_object(); });
+    if (good) pods.tolerations = tolerations;
+    if (!good) fields.Problem("tolerations", "expected a list of objects");
+  }
+  for (Json* merged : {&pods.pod, &pods.container}) {
+    if (merged->is_object()) continue;
+    fields.Problem(merged == &pods.pod ? "pod" : "container", "expected an object");
+    *merged = Json::object();
+  }
+  fields.Done();
+  if (pods.image.empty() && !pods.container.contains("image"))
+    fields.Problem("image", "is absent; expected the name of an image that has winnow-worker");
   if (!pods.name_space.empty() && !IsLabelName(pods.name_space))
-    fields.Wrong("namespace", fmt::format("is \"{}\"", pods.name_space), "the name of a namespace");
+    fields.Problem("namespace", fmt::format("is \"{}\"; expected the name of a namespace", pods.name_space));
   if (const std::string& policy = pods.image_pull_policy;
       !policy.empty() && policy != "Always" && policy != "IfNotPresent" && policy != "Never") {
-    fields.Wrong("image_pull_policy", fmt::format("is \"{}\"", policy), "Always, IfNotPresent or Never");
+    fields.Problem("image_pull_policy",
+                   fmt::format("is \"{}\"; expected Always, IfNotPresent or Never", policy));
   }
   if (options.access.kubeconfig.empty() && !options.access.context.empty())
-    fields.Wrong("context", "stands without a kubeconfig", "kubernetes.kubeconfig beside it");
+    fields.Problem("context", "stands without a kubeconfig; expected kubernetes.kubeconfig beside it");
   return options;
 }
 
-std::unique_ptr<Pool> MakeKubernetesPool(const PoolSettings&, const PoolPlace& place, const Json& own,
-                                         PoolProblems& problems) {
+std::unique_ptr<Pool> MakeKubernetesPool(const PoolSettings& settings, const PoolPlace& place,
+                                         const Json& own, PoolProblems& problems) {
   const size_t before = problems.size();
-  KubernetesPoolOptions options = ReadKubernetesSettings(place, own, problems);
+  KubernetesPoolOptions options = ReadKubernetesSettings(settings, place, own, problems);
   if (problems.size() > before) return nullptr;
   absl::StatusOr<std::unique_ptr<KubernetesPool>> pool = KubernetesPool::Start(std::move(options));
   if (pool.ok()) return *std::move(pool);

@@ -9,8 +9,8 @@
 namespace winnow {
 
 // Reads the object "kubernetes" of a pool's configuration; null: it is absent. Each error names its field.
-KubernetesPoolOptions ReadKubernetesSettings(const PoolPlace& place, const nlohmann::json& own,
-                                             PoolProblems& problems);
+KubernetesPoolOptions ReadKubernetesSettings(const PoolSettings& settings, const PoolPlace& place,
+                                             const nlohmann::json& own, PoolProblems& problems);
 
 // A MakePool. An access that cannot be read is a problem too; a cluster that does not answer is none.
 std::unique_ptr<Pool> MakeKubernetesPool(const PoolSettings& settings, const PoolPlace& place,
