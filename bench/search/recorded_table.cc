@@ -18,11 +18,6 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-struct RecordedRow {
-  std::vector<double> at;  // unit coordinates
-  std::vector<double> curve;
-};
-
 class RecordedTable : public Family {
  public:
   RecordedTable(std::string name, std::vector<FamilyParameter> parameters, std::vector<RecordedRow> rows,
@@ -41,6 +36,7 @@ class RecordedTable : public Family {
     }
   }
 
+  const std::vector<RecordedRow>& rows() const { return rows_; }
   double optimum() const override { return optimum_; }
   std::vector<double> optimizer() const override { return optimizer_; }
 
@@ -227,6 +223,10 @@ class RecordedReader {
 };
 
 }  // namespace
+
+const std::vector<RecordedRow>& RecordedRows(const Family& table) {
+  return dynamic_cast<const RecordedTable&>(table).rows();
+}
 
 absl::StatusOr<std::unique_ptr<Family>> ReadRecordedTable(const std::string& path, TablePlay play) {
   const auto text = Contents(path);

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "bench/search/families.h"
@@ -11,6 +12,12 @@ namespace winnow {
 enum class TablePlay {
   kNearest,  // a configuration has the curve of the nearest row, exactly as recorded
   kSmooth,   // the mean of the nearest rows' curves, weighted by distance: a landscape without cliffs
+};
+
+// A row: its place in the unit cube, and a value per level, to be maximised.
+struct RecordedRow {
+  std::vector<double> at;
+  std::vector<double> curve;
 };
 
 // Recorded curves of other people's experiments as a family. The file is text, also gzip:
@@ -27,5 +34,7 @@ enum class TablePlay {
 // rows are averaged the greatest at a row's own configuration. kNotFound: no such file. kInvalidArgument:
 // names the line and what was expected.
 absl::StatusOr<std::unique_ptr<Family>> ReadRecordedTable(const std::string& path, TablePlay play);
+// The rows of such a family.
+const std::vector<RecordedRow>& RecordedRows(const Family& table);
 
 }  // namespace winnow
