@@ -129,8 +129,29 @@ void HypervolumeImprovement::Divide(const std::vector<std::vector<double>>& poin
 }
 
 double HypervolumeImprovement::LogExpected(const std::vector<Prediction>& values) const {
-  VectorXd by_mean, by_variance;
-  return LogExpected(values, by_mean, by_variance);
+  const size_t objectives = edges_.size();
+  std::vector<std::vector<double>> tables(objectives);  // Table::log alone
+  for (size_t i = 0; i < objectives; ++i) {
+    const double deviation = DeviationOf(values[i]), scale = std::log(deviation);
+    tables[i].reserve(edges_[i].size());
+    for (const double edge : edges_[i]) {
+      tables[i].push_back(edge == kInfinity ? -kInfinity
+                                            : LogImprovement((values[i].mean - edge) / deviation) + scale);
+    }
+  }
+  std::vector<double> logs;
+  logs.reserve(boxes_.size());
+  double most = -kInfinity;
+  for (const Box& box : boxes_) {
+    double sum = 0;
+    for (size_t i = 0; i < objectives; ++i)
+      sum += LogDifference(tables[i][box.low[i]], tables[i][box.high[i]]);
+    logs.push_back(sum);
+    most = std::max(most, sum);
+  }
+  double total = 0;
+  for (const double log : logs) total += std::exp(log - most);
+  return most + std::log(total);
 }
 
 double HypervolumeImprovement::LogExpected(const std::vector<Prediction>& values, VectorXd& by_mean,

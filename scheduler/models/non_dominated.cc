@@ -23,6 +23,8 @@ std::vector<size_t> NonDominatedFronts(const std::vector<ObjectivePoint>& points
   std::vector<std::vector<size_t>> fronts;
   for (const size_t index : order) {
     const auto holds_dominator = [&](const std::vector<size_t>& front) {
+      // The newest member has the least second objective of two: it dominates whatever another does.
+      if (points[index].size() == 2) return Dominates(points[front.back()], points[index]);
       return std::any_of(front.begin(), front.end(),
                          [&](size_t other) { return Dominates(points[other], points[index]); });
     };
