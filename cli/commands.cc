@@ -264,6 +264,7 @@ void Commands::DefineJobs() {
                        [&f](Session& session) -> Exit {
                          if (!f.download.folder.empty()) return Download(session, f.download);
                          if (f.front) return ShowFront(session, f.download.job);
+                         if (f.schedule) return ShowSchedule(session, f.download.job, f.schedule_trial);
                          return ShowBest(session, f.download.job);
                        });
   Job(best, &f.download.job);
@@ -282,6 +283,14 @@ void Commands::DefineJobs() {
                  "show the Pareto front of a job with several objectives, with its hypervolume")
       ->excludes(into)
       ->option_text(" ");
+  CLI::Option* schedule = best->add_flag(
+      "--schedule", f.schedule,
+      "show with which hyperparameters the best trial was trained, level by level (strategy PBT)");
+  schedule->excludes(into)->option_text(" ");
+  best->add_option("--of", f.schedule_trial, "show the schedule of this trial (default: the best)")
+      ->check(Whole(1, INT64_MAX))
+      ->needs(schedule)
+      ->option_text("N");
   Job(Add("analytics", "One row per trial: hyperparameters, objective, resource, times, reason",
           Formats::kTable, [&f](Session& session) { return ShowAnalytics(session, f.job); }),
       &f.job);

@@ -28,8 +28,9 @@ struct Flags {
   std::string output = "text";
   std::string job;
   std::vector<std::string> states;
+  int64_t schedule_trial = 0;
   double patience = 600;
-  bool front = false;
+  bool front = false, schedule = false;
   bool verbose = false;
   ListOptions list{50, {}, {}, ""};
   std::vector<std::string> job_states;

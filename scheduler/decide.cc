@@ -259,6 +259,9 @@ std::optional<Admission> Admit(const JobState& state, const std::set<TrialNumber
   size_t waiting = 0;
   for (const auto& [bracket, number] : state.pending()) {
     const TrialState& trial = state.trial(number);
+    if (trial.to_be_taken > 0 && !WINNOW_MUTANT("a trial is trained on before its checkpoint was taken")) {
+      continue;
+    }
     const int64_t from = trial.checkpoint;
     const int64_t units = trial.to > 0 ? trial.to - from : 0;
     if (passed.count(number) > 0) {

@@ -149,6 +149,7 @@ class Simulator {
       }
       const int64_t attempt = state_.trial(admission->trial).attempts + 1;
       Record(AttemptStarted{admission->trial, attempt, admission->from, admission->to});
+      if (state_.trial(admission->trial).has_to_take) Record(CheckpointTaken{admission->trial});
       for (const std::string& rank : *ranks) {
         for (WorkerRoom& room : rooms_) room.free_slots -= room.worker_id == rank ? 1 : 0;
       }

@@ -43,6 +43,7 @@ class SearchValidator {
     if (spec_.seed >> 63 != 0) {
       Add("seed", "is " + std::to_string(spec_.seed) + "; expected at most 9223372036854775807");
     }
+    if (TraitsOf(spec_.pruner.kind).population) Population();
     if (violations_.empty() && spec_.sampler.kind == SamplerKind::kGrid) Grid();
     if (violations_.empty()) Beginning();
     return std::move(violations_);
@@ -247,6 +248,57 @@ class SearchValidator {
            completion.no_improvement_tolerance >= 0 && completion.no_improvement_tolerance < 1);
     Expect("completion.convergence_tolerance", completion.convergence_tolerance, "0 (off) or more, below 1",
            completion.convergence_tolerance >= 0 && completion.convergence_tolerance < 1);
+  }
+
+  // What population based training needs beside the settings of rungs.
+  void Population() {
+    const PrunerSettings& pruner = spec_.pruner;
+    const int64_t population = pruner.bracket_trials;
+    const std::string is = "is " + std::to_string(population);
+    if (population < std::max<int64_t>(2, pruner.rungs.reduction_factor)) {
+      Add("pruner.trials", is + "; expected a population of at least 2, and of reduction_factor = " +
+                               std::to_string(pruner.rungs.reduction_factor));
+    }
+    const int64_t most = spec_.limits.max_trials;
+    if (most > 0 && population > most) {
+      Add("pruner.trials", is + ", more than limits.max_trials = " + std::to_string(most) +
+                               "; expected a population within it, with room for the trials that take "
+                               "the places of others");
+    }
+    if (violations_.empty()) {
+      const int64_t size = SearchSpace(spec_.parameters, spec_.constraints).size();
+      if (size > 0 && population > size)
+        Add("pruner.trials", is + ", more than the " + std::to_string(size) + " configurations of the space");
+    }
+    const int64_t step = std::max<int64_t>(1, pruner.rungs.min_resource);
+    if (pruner.rungs.max_resource / step >= kMostGenerations) {
+      Add("pruner.min_resource", "is " + std::to_string(pruner.rungs.min_resource) +
+                                     ", which makes more than " + std::to_string(kMostGenerations) +
+                                     " generations up to max_resource = " +
+                                     std::to_string(pruner.rungs.max_resource) + "; expected a larger one");
+    }
+    if (spec_.sampler.kind != SamplerKind::kRandom && spec_.sampler.kind != SamplerKind::kSobol) {
+      Add("sampler.kind", "makes the first generation alone under the PBT pruner; expected RANDOM or SOBOL");
+    }
+    if (!spec_.resumes) {
+      Add("pruner.kind",
+          "is PBT, whose trials go on from each other's checkpoints; expected a trainer that resumes");
+    }
+    if (spec_.objective_value == ObjectiveValue::kMean) {
+      Add("objective.value",
+          "is MEAN; expected BEST or LAST under the PBT pruner, where the trials of a rung began at "
+          "different levels");
+    }
+    if (spec_.nodes_parameter >= 0) {
+      Add("cluster.nodes_parameter",
+          "is given; expected one number of nodes under the PBT pruner, whose trials go on from each other's "
+          "checkpoints");
+    }
+    if (spec_.own_end_parameter >= 0) {
+      Add("parameters[" + std::to_string(spec_.own_end_parameter) + "]",
+          "tunes how far a trial is trained; expected a constant under the PBT pruner, whose trials are all "
+          "trained to max_resource");
+    }
   }
 
   // A job has to end by itself, and one whose first trial does not fit would never begin. REQUIRES the rest

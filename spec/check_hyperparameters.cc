@@ -13,6 +13,7 @@
 #include "spec/builtin_trainers.h"
 #include "spec/check_mlp.h"
 #include "spec/cluster.h"
+#include "spec/strategy.h"
 
 namespace winnow {
 namespace {
@@ -26,7 +27,9 @@ bool IsNumber(const Hyperparameter& known) {
 class HyperparameterChecker {
  public:
   explicit HyperparameterChecker(const v1::TuningJobSpec& spec)
-      : spec_(spec), trainer_(FindBuiltinTrainer(spec.trainer().builtin())) {}
+      : spec_(spec),
+        trainer_(FindBuiltinTrainer(spec.trainer().builtin())),
+        continues_others_(TraitsOf(StrategyOf(spec).pruner.kind).population) {}
 
   std::vector<Violation> Run() {
     const std::map<std::string, std::string> fixed(spec_.static_hyperparameters().begin(),
@@ -95,6 +98,17 @@ class HyperparameterChecker {
     if (!known) return;
     if (!known->tunable) {
       Add(at + ".name", Quoted(parameter.name()) + " cannot be tuned; expected it in static_hyperparameters");
+      return;
+    }
+    if (continues_others_ && !known->may_change) {
+      std::vector<std::string> may;
+      for (const Hyperparameter* other : trainer_->declaration->hyperparameters) {
+        if (other->may_change) may.emplace_back(other->name);
+      }
+      Add(at + ".name", Quoted(parameter.name()) +
+                            " cannot change while a model is trained, as PBT would have it; expected it in "
+                            "static_hyperparameters, or one of " +
+                            Joined(may));
       return;
     }
     switch (parameter.range_case()) {
@@ -173,6 +187,7 @@ class HyperparameterChecker {
 
   const v1::TuningJobSpec& spec_;
   const BuiltinTrainer* trainer_;
+  const bool continues_others_;               // trials go on from the checkpoints of others
   std::map<std::string, std::string> given_;  // first name -> the name that the spec gives
   std::vector<Violation> violations_;
 };

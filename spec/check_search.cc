@@ -33,14 +33,14 @@ struct PrunerSetting {
 
 const std::vector<PrunerSetting>& PrunerSettingsByKind() {
   using K = PrunerKind;
-  static const std::set<K> rungs = {K::kHyperband, K::kAsha, K::kSuccessiveHalving, K::kFreezeThaw};
+  static const std::set<K> rungs = {K::kHyperband, K::kAsha, K::kSuccessiveHalving, K::kFreezeThaw, K::kPbt};
   static const std::vector<PrunerSetting> settings = {
       {"min_resource", rungs},
       {"max_resource", rungs},
       {"reduction_factor", rungs},
       {"form", {K::kAsha}},
       {"brackets", {K::kAsha}},
-      {"trials", {K::kSuccessiveHalving}},
+      {"trials", {K::kSuccessiveHalving, K::kPbt}},
       {"stop_weak_brackets", {K::kHyperband}},
       {"weak_bracket_level", {K::kHyperband}},
       {"warm_up_resource", {K::kMedian, K::kLearningCurve}},
@@ -58,6 +58,7 @@ class SearchChecker {
 
   std::vector<Violation> Run() {
     Strategies();
+    Population();
     Sampler();
     Pruner();
     Repeats();
@@ -128,6 +129,14 @@ class SearchChecker {
                       "HYPERBAND}} to put it in the place of {0}'s pruner",
                       v1::Strategy_Name(spec_.strategy())));
     }
+  }
+
+  void Population() {
+    if (!TraitsOf(search_.pruner.kind).population || !spec_.trainer().external()) return;
+    Add("pruner.kind",
+        "is PBT, whose trials go on from each other's checkpoints; expected a trainer that workers run, "
+        "because "
+        "the checkpoints of an external job are at its clients");
   }
 
   void Sampler() {

@@ -11,18 +11,22 @@ namespace {
 
 constexpr double kDefaultMinChance = 0.05;  // of LEARNING_CURVE
 
+// Defaults of PBT.
+constexpr int64_t kPopulation = 20, kPopulationFactor = 4, kGenerations = 10;
+
 struct Row {
   v1::Strategy strategy;
   SamplerKind sampler;
   PrunerKind pruner;
 };
-constexpr std::array<Row, 7> kStrategies = {{{v1::RANDOM, SamplerKind::kRandom, PrunerKind::kNone},
+constexpr std::array<Row, 8> kStrategies = {{{v1::RANDOM, SamplerKind::kRandom, PrunerKind::kNone},
                                              {v1::HYPERBAND, SamplerKind::kSobol, PrunerKind::kHyperband},
                                              {v1::GRID, SamplerKind::kGrid, PrunerKind::kNone},
                                              {v1::BAYESIAN, SamplerKind::kGp, PrunerKind::kNone},
                                              {v1::ASHA, SamplerKind::kSobol, PrunerKind::kAsha},
                                              {v1::BOHB, SamplerKind::kTpe, PrunerKind::kHyperband},
-                                             {v1::FREEZE_THAW, SamplerKind::kGp, PrunerKind::kFreezeThaw}}};
+                                             {v1::FREEZE_THAW, SamplerKind::kGp, PrunerKind::kFreezeThaw},
+                                             {v1::PBT, SamplerKind::kSobol, PrunerKind::kPbt}}};
 
 SamplerKind ToKind(v1::SamplerSpec::Kind kind, SamplerKind otherwise) {
   switch (kind) {
@@ -59,6 +63,8 @@ PrunerKind ToKind(v1::PrunerSpec::Kind kind, PrunerKind otherwise) {
       return PrunerKind::kFreezeThaw;
     case v1::PrunerSpec::PAIRED_TEST:
       return PrunerKind::kPairedTest;
+    case v1::PrunerSpec::PBT:
+      return PrunerKind::kPbt;
     default:
       return otherwise;
   }
@@ -102,12 +108,17 @@ PrunerSettings ToPruner(const v1::TuningJobSpec& spec, PrunerKind kind) {
   pruner.kind = kind;
   if (HasRungs(kind))
     pruner.rungs = spec.has_hyperband() ? ToRungs(spec.hyperband(), spec) : ToRungs(block, spec);
+  if (TraitsOf(kind).population) {
+    const int64_t most = pruner.rungs.max_resource;
+    pruner.rungs.min_resource = OrDefault(block.min_resource(), std::max<int64_t>(1, most / kGenerations));
+    pruner.rungs.reduction_factor = OrDefault(block.reduction_factor(), kPopulationFactor);
+  }
   // FREEZE_THAW promotes by ASHA's rungs too, whatever the trainer can.
   const bool stops = block.form() == v1::PrunerSpec::STOPPING ||
                      (block.form() == v1::PrunerSpec::FORM_UNSPECIFIED && !Resumes(spec));
   pruner.asha_form = kind == PrunerKind::kAsha && stops ? AshaForm::kStopping : AshaForm::kPromotion;
   pruner.asha_brackets = OrDefault(block.brackets(), pruner.asha_brackets);
-  pruner.bracket_trials = block.trials();
+  pruner.bracket_trials = TraitsOf(kind).population ? OrDefault(block.trials(), kPopulation) : block.trials();
   if (block.has_stop_weak_brackets()) pruner.stop_weak_brackets = block.stop_weak_brackets();
   if (block.weak_bracket_level() != 0) pruner.weak_bracket_level = block.weak_bracket_level();
   pruner.warm_up_resource = block.warm_up_resource();

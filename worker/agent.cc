@@ -201,6 +201,10 @@ void Agent::OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Pre
     return;
   }
   found->second.prepared = true;
+  if (found->second.assignment.origin() > 0 && !found->second.assignment.await_start()) {
+    state_.TookCheckpoint(id);
+    Wake();
+  }
   if (WINNOW_MUTANT("a rank starts without the word to start") || !found->second.assignment.await_start()) {
     Start(id);
     return;

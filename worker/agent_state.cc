@@ -160,6 +160,7 @@ AgentState::Call AgentState::MakeCall(bool says) {
     }
     running->set_state(held.state);
     running->set_preparing(held.preparing);
+    running->set_took_checkpoint(held.took_checkpoint);
     if (held.state == RunningAssignment::PREPARED) running->set_rendezvous_port(held.rendezvous_port);
     if (held.state == RunningAssignment::ENDED) {
       *running->mutable_outcome() = held.outcome;
@@ -379,6 +380,13 @@ void AgentState::Prepared(const std::string& assignment, int rendezvous_port) {
   if (held == held_.end() || held->second.state != RunningAssignment::RUNNING) return;
   held->second.state = RunningAssignment::PREPARED;
   held->second.rendezvous_port = rendezvous_port;
+  ++version_;
+}
+
+void AgentState::TookCheckpoint(const std::string& assignment) {
+  const auto held = held_.find(assignment);
+  if (held == held_.end()) return;
+  held->second.took_checkpoint = true;
   ++version_;
 }
 

@@ -102,6 +102,8 @@ class AgentState {
   void SetGpuUse(const std::vector<v1::Gpu>& measured);
   // The assignment waits for the order to start. For rank 0, `rendezvous_port` is free on this host.
   void Prepared(const std::string& assignment, int rendezvous_port);
+  // The assignment, a single rank with an origin, has its own copy of that trial's checkpoint.
+  void TookCheckpoint(const std::string& assignment);
   // What is done for an assignment before it can start (RunningAssignment.preparing); empty: no more.
   void SetPreparing(const std::string& assignment, std::string what);
   void Ended(const std::string& assignment, v1::Outcome outcome);
@@ -126,6 +128,7 @@ class AgentState {
     v1::RunningAssignment::State state = v1::RunningAssignment::RUNNING;
     int rendezvous_port = 0;
     std::string preparing;
+    bool took_checkpoint = false;
     v1::Outcome outcome;
     int unsent = 0;  // reports, log chunks and notices in the queues
   };

@@ -240,23 +240,27 @@ void ProcessTrainers::MakeFolders(const v1::Assignment& assignment, const Prepar
   if (!directories.ok()) {
     places_.erase(assignment.id());
     done(directories.status());
-  } else if (!assignment.has_restore()) {
+  } else if (!assignment.has_restore() && !assignment.take_checkpoint()) {
     Give(assignment, done);
   } else if (keeper_ == nullptr) {
     places_.erase(assignment.id());
     done(absl::UnavailableError(
         "the trial's checkpoint is in the artifact store, which this worker does not use"));
   } else {
-    keeper_->Restore(assignment, InShared(directories->checkpoint),
-                     [this, alive = alive_, assignment, done](const absl::Status& status) {
-                       if (!*alive) return;
-                       if (status.ok()) {
-                         Give(assignment, done);
-                       } else {
-                         places_.erase(assignment.id());
-                         done(status);
-                       }
-                     });
+    const auto restored = [this, alive = alive_, assignment, done](const absl::Status& status) {
+      if (!*alive) return;
+      if (status.ok()) {
+        Give(assignment, done);
+      } else {
+        places_.erase(assignment.id());
+        done(status);
+      }
+    };
+    const FolderName folder = InShared(directories->checkpoint);
+    if (assignment.has_restore()) return keeper_->Restore(assignment, folder, restored);
+    const auto origin = NameTrialDirectories(place_.shared, assignment.job_id(), assignment.origin());
+    if (!origin.ok()) return restored(origin.status());
+    keeper_->Copy(assignment, InShared(origin->checkpoint), folder, restored);
   }
 }
 

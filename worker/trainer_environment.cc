@@ -21,7 +21,8 @@ bool IsWithheld(std::string_view name) {
          name.starts_with("WINNOW_SERVER") || name.starts_with("WINNOW_WORKER_") || name.starts_with("SM_") ||
          name == "RANK" || name == "WORLD_SIZE" || name == "LOCAL_RANK" || name == "MASTER_ADDR" ||
          name == "MASTER_PORT" || name == "WINNOW_SEED" || name.starts_with("WINNOW_REPEAT") ||
-         name.starts_with("WINNOW_FOLD") || name == "WINNOW_CONTROL_FD" || name.starts_with("WINNOW_PARENT_");
+         name.starts_with("WINNOW_FOLD") || name == "WINNOW_CONTROL_FD" ||
+         name.starts_with("WINNOW_PARENT_") || name == "WINNOW_ORIGIN_TRIAL";
 }
 
 // Variables of common libraries: OpenMP (PyTorch, XGBoost, scikit-learn), OpenBLAS, MKL, numexpr.
@@ -89,6 +90,7 @@ std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
   variables["WINNOW_RESOURCE_TO"] = std::to_string(assignment.resource_to());
   variables["WINNOW_JOB"] = assignment.job_id();
   variables["WINNOW_TRIAL"] = std::to_string(assignment.trial());
+  if (assignment.origin() > 0) variables["WINNOW_ORIGIN_TRIAL"] = std::to_string(assignment.origin());
   variables["WINNOW_ATTEMPT"] = std::to_string(assignment.attempt());
   variables["WINNOW_ASSIGNMENT"] = assignment.id();
   variables["WINNOW_WORK_DIR"] = host.work;

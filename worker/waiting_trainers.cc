@@ -35,7 +35,7 @@ int64_t BytesIn(const std::string& path, std::string_view name) {
 v1::Assignment WithoutPart(v1::Assignment assignment) {
   for (const char* name :
        {"id", "attempt", "resource_from", "resource_to", "master_address", "master_port", "peers",
-        "keep_checkpoints", "max_attempt_time", "grace_period", "metrics", "warm"}) {
+        "keep_checkpoints", "take_checkpoint", "max_attempt_time", "grace_period", "metrics", "warm"}) {
     assignment.GetReflection()->ClearField(&assignment, v1::Assignment::descriptor()->FindFieldByName(name));
   }
   return assignment;

@@ -91,6 +91,8 @@ Exit ShowBest(Session& session, const std::string& job);
 // Prints the trials of the Pareto front with their values, their parts of the hypervolume and their
 // hyperparameters. FAILED_PRECONDITION for a job with one objective.
 Exit ShowFront(Session& session, const std::string& job);
+// Prints the hyperparameters of a trial's training, level by level. 0: of the best trial.
+Exit ShowSchedule(Session& session, const std::string& job, int64_t trial);
 
 struct DownloadOptions {
   std::string job;

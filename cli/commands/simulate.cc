@@ -147,9 +147,9 @@ std::string RunsText(const Session& session, const std::vector<Run>& runs, bool 
                                     {DurationText(run.search.seconds)},
                                     {PercentText(run.search.busy)}};
     if (startup) row.emplace_back(PercentText(run.search.startup));
-    row.insert(row.end(), {{BestOf(run.through)},
-                           {Thousands(run.through.resource)},
-                           {DurationText(run.through.seconds)}});
+    row.insert(
+        row.end(),
+        {{BestOf(run.through)}, {Thousands(run.through.resource)}, {DurationText(run.through.seconds)}});
     table.Add(std::move(row));
   }
   return table.Text(session.out, 2);
@@ -177,6 +177,12 @@ Exit ShowSimulation(Session& session, const SimulateOptions& given) {
     return absl::InvalidArgumentError(
         fmt::format("{}: is given, but a table has one metric; expected a job with one objective",
                     search.has_several_objectives() ? "objectives" : "metric_constraints"));
+  }
+  if (TraitsOf(search.pruner.kind).population) {
+    return absl::InvalidArgumentError(
+        "strategy: is PBT, whose trials go on from the checkpoints of others; expected another, because a "
+        "table has "
+        "only curves of one configuration");
   }
   const auto table = CurveTable::Read(given.table, search);
   if (!table.ok()) return table.status();

@@ -268,6 +268,15 @@ absl::StatusOr<v1::ParetoFront> Client::Front(const std::string& job) {
   return Call<v1::ParetoFront>(&v1::TuningService::Stub::GetParetoFront, request, *id);
 }
 
+absl::StatusOr<v1::Schedule> Client::Schedule(const std::string& job, int64_t trial) {
+  const auto id = JobId(job);
+  if (!id.ok()) return id.status();
+  v1::GetScheduleRequest request;
+  request.set_job_id(*id);
+  request.set_trial(trial);
+  return Call<v1::Schedule>(&v1::TuningService::Stub::GetSchedule, request, *id);
+}
+
 absl::StatusOr<v1::Comparison> Client::Compare(v1::CompareRequest request) {
   for (std::string& job : *request.mutable_job_ids()) {
     auto id = JobId(job);

@@ -51,6 +51,7 @@ class Client {
   absl::StatusOr<v1::QueryMetricsResponse> Metrics(v1::QueryMetricsRequest request);
   absl::StatusOr<v1::GetAnalyticsResponse> Analytics(const std::string& job);
   absl::StatusOr<v1::ParetoFront> Front(const std::string& job);
+  absl::StatusOr<v1::Schedule> Schedule(const std::string& job, int64_t trial);
   absl::StatusOr<v1::Comparison> Compare(v1::CompareRequest request);
   absl::StatusOr<v1::ListWorkersResponse> Workers(bool include_gone);
   absl::StatusOr<v1::ListPoolsResponse> Pools();

@@ -1,111 +1,15 @@
 #include "scheduler/pruners/hyperband.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
-#include <tuple>
 
+#include "scheduler/pruners/full_rung.h"
 #include "scheduler/pruners/learning_curve.h"
-#include "scheduler/pruners/standing_text.h"
 #include "scheduler/pruners/weak_bracket.h"
 #include "scheduler/space/rounded.h"
 
 namespace winnow {
 namespace {
-
-std::string Place(const JobState& state, int64_t bracket, int64_t rung) {
-  const BracketState& b = state.brackets()[bracket];
-  return "bracket " + std::to_string(bracket + 1) + " (s = " + std::to_string(b.plan.s) + "), rung " +
-         std::to_string(rung + 1) + " at resource " + std::to_string(b.rungs[rung].resource);
-}
-
-bool IsTop(const JobState& state, const TrialState& trial) {
-  return trial.rung + 1 == static_cast<int64_t>(state.brackets()[trial.bracket].rungs.size());
-}
-
-// The standings at the rung of the trials that have not ended.
-std::vector<Standing> StandingsAt(const JobState& state, const RungState& rung) {
-  std::vector<Standing> standings;
-  for (const TrialNumber number : rung.entered) {
-    const TrialState& trial = state.trial(number);
-    if (!trial.ended()) standings.push_back(StandingAt(state.spec(), trial, rung.resource));
-  }
-  return standings;
-}
-
-// The cut of a rung where trials are ranked by their standings. REQUIRES all have arrived.
-RungCut CutByStanding(const JobState& state, int64_t bracket, int64_t index) {
-  const RungState& rung = state.brackets()[bracket].rungs[index];
-  const std::vector<Objective> objectives = state.spec().AllObjectives();
-  const std::vector<Standing> standings = StandingsAt(state, rung);
-  RungCut cut{bracket, index, rung.resource, {}, 0, std::numeric_limits<double>::quiet_NaN()};
-  const int64_t places = state.brackets()[bracket].plan.rungs[index + 1].trials;
-  for (const RankedTrial& ranked : RankingOf(objectives, standings)) {
-    cut.ranking.push_back(ranked.number);
-    const Standing standing = StandingAt(state.spec(), state.trial(ranked.number), rung.resource);
-    if (!standing.finite() || cut.promoted == places) continue;
-    ++cut.promoted;
-    if (objectives.size() == 1) cut.cutoff = objectives[0].Key(standing.keys[0]);
-  }
-  for (const TrialNumber number : rung.entered) {
-    if (state.trial(number).ended()) cut.ranking.push_back(number);
-  }
-  if (objectives.size() == 1) return cut;
-  cut.reference = ReferenceOf(objectives, standings);
-  for (size_t i = 0; i < cut.reference.size(); ++i) cut.reference[i] = objectives[i].Key(cut.reference[i]);
-  return cut;
-}
-
-// The cut of the trial's rung, if all have arrived now.
-std::optional<RungCut> CutOf(const JobState& state, const TrialState& trial) {
-  const BracketState& bracket = state.brackets()[trial.bracket];
-  const RungState& rung = bracket.rungs[trial.rung];
-  const auto entered = static_cast<int64_t>(rung.entered.size());
-  if (rung.cut || bracket.ended || IsTop(state, trial)) return std::nullopt;
-  if (entered < bracket.width(trial.rung) || rung.arrived < entered) return std::nullopt;
-  if (state.spec().ranks_by_standing()) return CutByStanding(state, trial.bracket, trial.rung);
-
-  struct Rank {
-    int group;   // 0: may go on, 1: its objective is no finite number, 2: ended
-    double key;  // less is better
-    TrialNumber number;
-    double value;
-  };
-  std::vector<Rank> ranks;
-  const double sign = state.spec().goal == Goal::kMaximize ? -1 : 1;
-  for (TrialNumber number : rung.entered) {
-    const TrialState& t = state.trial(number);
-    const double value = t.counted_at(rung.resource, state.spec().objective_value)
-                             .value_or(std::numeric_limits<double>::quiet_NaN());
-    const int group = t.ended() ? 2 : std::isfinite(value) ? 0 : 1;
-    ranks.push_back({group, group == 0 ? sign * value : 0, number, value});
-  }
-  std::sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) {
-    return std::tie(a.group, a.key, a.number) < std::tie(b.group, b.key, b.number);
-  });
-
-  RungCut cut{trial.bracket, trial.rung, rung.resource, {}, 0, std::numeric_limits<double>::quiet_NaN()};
-  const int64_t places = bracket.plan.rungs[trial.rung + 1].trials;
-  for (const Rank& rank : ranks) {
-    cut.ranking.push_back(rank.number);
-    if (rank.group == 0 && cut.promoted < places) {
-      ++cut.promoted;
-      cut.cutoff = rank.value;
-    }
-  }
-  return cut;
-}
-
-// What ranks each trial of a rung that was cut, for the sentences.
-std::map<TrialNumber, std::string> StandingTexts(const JobState& state, const RungState& rung) {
-  std::map<TrialNumber, std::string> texts;
-  for (const RankedTrial& ranked : RankingOf(state.spec().AllObjectives(), StandingsAt(state, rung))) {
-    const Standing standing = StandingAt(state.spec(), state.trial(ranked.number), rung.resource);
-    texts[ranked.number] = StandingText(state, standing, ranked.front);
-  }
-  return texts;
-}
 
 std::vector<Decision> AfterBracket(const JobState& state, const BracketEnded& ended) {
   std::vector<Decision> decisions;
@@ -190,7 +94,7 @@ std::optional<Opening> HyperbandPruner::Open(const JobState& state, const Config
 
 Decision HyperbandPruner::PartFinished(const JobState& state, const TrialState& trial) const {
   const int64_t resource = std::min(trial.highest_level(), trial.to);
-  if (!IsTop(state, trial)) return TrialPaused{trial.number, resource};
+  if (!IsAtTop(state, trial)) return TrialPaused{trial.number, resource};
   std::string reason = "Trained to resource " + std::to_string(resource);
   reason += resource >= trial.to ? ", the top of " : ", the trainer's own end, in ";
   return TrialEnded{trial.number, TrialEnd::kCompleted,
@@ -213,7 +117,10 @@ std::vector<Decision> HyperbandPruner::Follow(const JobState& state, const FactB
   if (const auto* paused = std::get_if<TrialPaused>(&newest)) arrived = paused->trial;
   if (const auto* ended = std::get_if<TrialEnded>(&newest)) arrived = ended->trial;
   if (arrived == 0) return {};
-  const auto cut = CutOf(state, state.trial(arrived));
+  const auto planned = [](const BracketState& bracket, int64_t rung, int64_t) {
+    return bracket.plan.rungs[rung + 1].trials;
+  };
+  const auto cut = CutOf(state, state.trial(arrived), planned);
   return cut ? std::vector<Decision>{*cut} : std::vector<Decision>{};
 }
 

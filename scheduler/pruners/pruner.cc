@@ -7,6 +7,7 @@
 #include "scheduler/pruners/median.h"
 #include "scheduler/pruners/none.h"
 #include "scheduler/pruners/paired_test.h"
+#include "scheduler/pruners/pbt.h"
 
 namespace winnow {
 
@@ -19,6 +20,7 @@ const Pruner& PrunerOf(const SearchSpec& spec) {
   static const LearningCurvePruner learning_curve;
   static const FreezeThawPruner freeze_thaw;
   static const PairedTestPruner paired_test;
+  static const PbtPruner pbt;
   switch (spec.pruner.kind) {
     case PrunerKind::kHyperband:
       return hyperband;
@@ -34,6 +36,8 @@ const Pruner& PrunerOf(const SearchSpec& spec) {
       return freeze_thaw;
     case PrunerKind::kPairedTest:
       return paired_test;
+    case PrunerKind::kPbt:
+      return pbt;
     default:
       return none;
   }

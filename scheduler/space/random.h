@@ -12,7 +12,14 @@ namespace winnow {
 
 // What a draw is for; draws of different purposes are independent. The numbers are part of every recorded
 // job: they never change.
-enum class Purpose : uint64_t { kConfiguration = 1, kTrialSeed = 2, kSimulation = 3, kModel = 4, kPrior = 5 };
+enum class Purpose : uint64_t {
+  kConfiguration = 1,
+  kTrialSeed = 2,
+  kSimulation = 3,
+  kModel = 4,
+  kPrior = 5,
+  kPopulation = 6
+};
 
 inline uint64_t RandomBits(uint64_t seed, TrialNumber trial, Purpose purpose, uint64_t index) {
   return MixBits(HashOf(seed, static_cast<uint64_t>(trial), static_cast<uint64_t>(purpose), index));

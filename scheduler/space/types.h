@@ -122,8 +122,8 @@ struct Parameter {
 // only.
 struct LinearConstraint {
   std::vector<std::pair<int, double>> terms;  // index of the parameter, coefficient
-  double min = 0;  // -infinity: none
-  double max = 0;  // +infinity: none
+  double min = 0;                             // -infinity: none
+  double max = 0;                             // +infinity: none
 
   bool operator==(const LinearConstraint&) const = default;
 };
@@ -144,6 +144,7 @@ enum class PrunerKind {
   kLearningCurve,
   kFreezeThaw,
   kPairedTest,
+  kPbt,
 };
 
 // What the rest of the scheduler needs to know of a kind of pruner; in the order of PrunerKind.
@@ -154,6 +155,7 @@ struct PrunerTraits {
   bool cycle = false;       // whose table has several brackets, as Hyperband's
   bool asks_model = false;  // a model decides which trial goes on
   bool averages = false;    // compares with the running averages of completed trials
+  bool population = false;  // at a rung new trials go on from the checkpoints of the best
 };
 inline constexpr PrunerTraits kPrunerTraits[] = {
     {"NONE"},
@@ -164,6 +166,7 @@ inline constexpr PrunerTraits kPrunerTraits[] = {
     {.name = "LEARNING_CURVE"},
     {.name = "FREEZE_THAW", .rungs = true, .asks_model = true},
     {"PAIRED_TEST"},
+    {.name = "PBT", .rungs = true, .table = true, .population = true},
 };
 constexpr const PrunerTraits& TraitsOf(PrunerKind kind) { return kPrunerTraits[static_cast<int>(kind)]; }
 
@@ -175,7 +178,7 @@ constexpr bool HasBracketTable(PrunerKind kind) { return TraitsOf(kind).table; }
 // True if a rung promotes its best trials as results arrive, and not when the rung is full.
 constexpr bool HasOpenRungs(PrunerKind kind) { return HasRungs(kind) && !HasBracketTable(kind); }
 
-// The resource levels of a pruner that has rungs: min * eta^k, and max.
+// The resource levels of a pruner that has rungs: min * eta^k, and max; of PBT min * k, and max.
 struct RungSettings {
   int64_t min_resource = 1;
   int64_t max_resource = 0;      // R
@@ -191,11 +194,11 @@ struct PrunerSettings {
   RungSettings rungs;
   AshaForm asha_form = AshaForm::kPromotion;
   int64_t asha_brackets = 1;   // trials take turns: bracket b begins at rung b of the first
-  int64_t bracket_trials = 0;  // SUCCESSIVE_HALVING: at the lowest rung; 0: eta^rungs
-  bool stop_weak_brackets = true;  // HYPERBAND
+  int64_t bracket_trials = 0;  // SUCCESSIVE_HALVING: at the lowest rung; 0: eta^rungs. PBT: the population
+  bool stop_weak_brackets = true;    // HYPERBAND
   double weak_bracket_level = 0.05;  // rate at which an equal bracket may be ended
-  int64_t warm_up_resource = 0;  // MEDIAN, LEARNING_CURVE: nothing is stopped below this level
-  int64_t warm_up_trials = 5;    // nor before so many trials have ended
+  int64_t warm_up_resource = 0;      // MEDIAN, LEARNING_CURVE: nothing is stopped below this level
+  int64_t warm_up_trials = 5;        // nor before so many trials have ended
   // A trial whose predicted chance to beat the best is below is stopped; 0: none is.
   double min_chance = 0;
 
@@ -236,9 +239,9 @@ struct Limits {
 // What ends a job before its limits.
 struct Completion {
   std::optional<double> target_objective;
-  int64_t no_improvement_trials = 0;       // 0: off; the last so many that ended did not better the best…
-  double no_improvement_tolerance = 0.01;  // …by more than this part of it
-  double convergence_tolerance = 0;        // 0: off; see scheduler/completion.h
+  int64_t no_improvement_trials = 0;         // 0: off; the last so many that ended did not better the best…
+  double no_improvement_tolerance = 0.01;    // …by more than this part of it
+  double convergence_tolerance = 0;          // 0: off; see scheduler/completion.h
   std::optional<double> target_hypervolume;  // with several objectives
 
   bool operator==(const Completion&) const = default;

@@ -75,6 +75,14 @@ struct CheckpointLost {
   TrialNumber trial = 0;
 };
 
+// A trial that goes on from another one's checkpoint has its own copy of it: the other may be trained on.
+struct CheckpointTaken {
+  static constexpr const char* kKind = "checkpoint_taken";
+  static constexpr Field kFields[] = {"trial"};
+  static constexpr bool kObserved = true;
+  TrialNumber trial = 0;
+};
+
 struct StopRequested {
   static constexpr const char* kKind = "stop_requested";
   static constexpr Field kFields[] = {"reason", {"failed", Kept::kUnlessDefault}};
@@ -161,14 +169,20 @@ struct Suggested {
 // Start{configuration, budget}. bracket = -1: none.
 struct TrialCreated {
   static constexpr const char* kKind = "trial_created";
-  static constexpr Field kFields[] = {"trial", "configuration",          "bracket", "rung",
-                                      "to",    {"why", Kept::kOrDefault}};
+  static constexpr Field kFields[] = {"trial",
+                                      "configuration",
+                                      "bracket",
+                                      "rung",
+                                      "to",
+                                      {"why", Kept::kOrDefault},
+                                      {"origin", Kept::kUnlessDefault}};
   TrialNumber trial = 0;
   Configuration configuration;
   int64_t bracket = -1;
   int64_t rung = 0;
-  int64_t to = 0;        // budget: the level to train to; 0: to the trainer's own end
-  std::string why = {};  // how the configuration was chosen, in one sentence
+  int64_t to = 0;          // budget: the level to train to; 0: to the trainer's own end
+  std::string why = {};    // how the configuration was chosen, in one sentence
+  TrialNumber origin = 0;  // the paused trial from whose checkpoint it goes on; 0: it begins from nothing
 };
 
 // Resume{trial, budget}: it waits for slots again, for the next rung or for another attempt.
@@ -242,9 +256,10 @@ struct JobEnded {
 using Decision = std::variant<TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut, BracketEnded,
                               CompletionMet, JobEnded>;
 
-using FactBody = std::variant<Reported, AttemptStarted, AttemptEnded, CheckpointLost, StopRequested,
-                              TimeLimitReached, EarlierResult, Noticed, Suggested, TrialCreated, TrialResumed,
-                              TrialPaused, TrialEnded, RungCut, BracketEnded, CompletionMet, JobEnded>;
+using FactBody =
+    std::variant<Reported, AttemptStarted, AttemptEnded, CheckpointLost, CheckpointTaken, StopRequested,
+                 TimeLimitReached, EarlierResult, Noticed, Suggested, TrialCreated, TrialResumed, TrialPaused,
+                 TrialEnded, RungCut, BracketEnded, CompletionMet, JobEnded>;
 
 struct Fact {
   int64_t sequence = 0;

@@ -57,6 +57,18 @@ BracketPlan SuccessiveHalvingBracket(const RungSettings& settings, int64_t trial
   return WithWidth(std::move(bracket), settings.reduction_factor, trials);
 }
 
+BracketPlan PopulationBracket(const RungSettings& settings, int64_t population) {
+  BracketPlan bracket;
+  const auto most = static_cast<size_t>(kMostGenerations);
+  for (int64_t level = settings.min_resource;
+       level < settings.max_resource && bracket.rungs.size() + 1 < most; level += settings.min_resource) {
+    bracket.rungs.push_back({population, level});
+  }
+  bracket.rungs.push_back({population, settings.max_resource});
+  bracket.s = static_cast<int64_t>(bracket.rungs.size()) - 1;
+  return bracket;
+}
+
 std::vector<BracketPlan> OpenBrackets(const RungSettings& settings, int64_t count) {
   const int64_t R = settings.max_resource, eta = settings.reduction_factor;
   std::vector<RungPlan> rungs;
@@ -105,6 +117,12 @@ std::vector<BracketPlan> NarrowBrackets(const std::vector<BracketPlan>& cycle, i
 
 HyperbandTable::HyperbandTable(const SearchSpec& spec, int64_t most_trials) : max_trials_(most_trials) {
   const RungSettings& rungs = spec.pruner.rungs;
+  if (TraitsOf(spec.pruner.kind).population) {
+    // It takes the place of no second one: other trials go on from the checkpoints of this one's.
+    cycle_ = {PopulationBracket(rungs, spec.pruner.bracket_trials)};
+    whole_cycles_ = 1;
+    return;
+  }
   if (TraitsOf(spec.pruner.kind).cycle) {
     cycle_ = HyperbandBrackets(rungs);
   } else {

@@ -33,6 +33,11 @@ std::vector<BracketPlan> HyperbandBrackets(const RungSettings& settings);
 // one, with `trials` trials at the lowest rung; 0: eta^s, so that one trial is left at the top.
 BracketPlan SuccessiveHalvingBracket(const RungSettings& settings, int64_t trials);
 
+// Population based training (Jaderberg et al., arXiv 1711.09846): one bracket that keeps its width. Its rungs
+// are at min_resource * k below R, and at R; where those were more than kMostGenerations, it has as many.
+inline constexpr int64_t kMostGenerations = 1000;
+BracketPlan PopulationBracket(const RungSettings& settings, int64_t population);
+
 // Brackets whose rungs take any number of trials (RungPlan::trials = 0), as in ASHA (Li et al., arXiv
 // 1810.05934, section 3). Bracket b = 0, 1, … up to `count` has the levels min_resource * eta^(b + k) below
 // R, then R itself. Brackets with R alone are left out, except the first.
@@ -50,7 +55,7 @@ std::vector<BracketPlan> NarrowBrackets(const std::vector<BracketPlan>& cycle, i
 class HyperbandTable {
  public:
   HyperbandTable() = default;  // no brackets
-  // The table of a HYPERBAND or SUCCESSIVE_HALVING job; `most_trials`: JobState::most_trials().
+  // The table of a HYPERBAND, SUCCESSIVE_HALVING or PBT job; `most_trials`: JobState::most_trials().
   HyperbandTable(const SearchSpec& spec, int64_t most_trials);
 
   bool empty() const { return cycle_.empty(); }

@@ -52,7 +52,13 @@ struct TrialState {
   int64_t checkpoint = 0;  // level at which the last finished part ended
   // The rules of the suggestions that created it and that chose its newest part; kModel without suggestions.
   SuggestionRule created_by = SuggestionRule::kModel, chosen_by = SuggestionRule::kModel;
-  bool at_own_end = false;  // the trainer ended by itself below its budget: it cannot be trained further
+  // The trial from whose checkpoint it goes on, and that checkpoint's level; 0: it began from nothing.
+  TrialNumber origin = 0;
+  int64_t origin_resource = 0;
+  TrialNumber root = 0;      // the trial with which that line began; itself without an origin
+  bool has_to_take = false;  // it has no copy of its origin's checkpoint yet
+  int64_t to_be_taken = 0;   // how many others have to take its checkpoint before it may be trained on
+  bool at_own_end = false;   // the trainer ended by itself below its budget: it cannot be trained further
 
   Curve curve;                 // of the objective, or of the first one
   std::vector<Curve> further;  // of the further metrics that rank trials (SearchSpec::RankingMetrics)
@@ -84,6 +90,8 @@ struct TrialState {
   int64_t trained_resource = 0;  // units over all attempts, by what was reported
 
   bool ended() const { return phase >= TrialPhase::kCompleted; }
+  // The trial whose checkpoint it goes on from.
+  TrialNumber checkpoint_of() const { return has_to_take ? origin : number; }
 
   // The curve of a metric that ranks trials, by its index (Reported::metric).
   const Curve& curve_of(int64_t metric) const { return metric == 0 ? curve : further[metric - 1]; }
@@ -298,6 +306,7 @@ class JobState {
   void NoteEarning(const RungState& rung, const TrialState& trial, double key);
   void FailAtRungs(const TrialState& trial);
   void PassRungs(TrialState& trial, int64_t resource);
+  void Taken(TrialState& trial);
 
   Search search_;
   int64_t last_sequence_ = 0;

@@ -230,16 +230,22 @@ bool Artifacts::OneStorage() {
 }
 
 void Artifacts::Describe(int64_t job, const StoragePlaces& places, v1::Assignment& message) {
-  if (blobs_ == nullptr || !message.resumes()) return;
+  if (!message.resumes()) return;
+  // The folder of another trial, which the ranks share: rank 0 copies it.
+  const bool taken = places.of != message.trial() && message.resource_from() > 0 && message.rank() == 0;
+  if (blobs_ == nullptr) return message.set_take_checkpoint(taken);
   const bool spread = std::any_of(places.ranks.begin(), places.ranks.end(),
                                   [&](const std::string& storage) { return storage != places.ranks[0]; });
   message.set_keep_checkpoints(message.rank() == 0 && (spread || !OneStorage()));
   const bool prepared = message.world_size() > 1 && !message.await_start();
   const bool newest_is_there = !spread && !places.idle && places.ranks[0] == places.home;
-  if (prepared || places.home.empty() || newest_is_there) return;
-  if (CanRestore(job, message.trial(), 0)) {
-    auto row = context_.Note(context_.store.artifacts.Find(job, message.trial(), ArtifactKind::kCheckpoint));
+  if (prepared || places.home.empty()) return;
+  if (newest_is_there) return message.set_take_checkpoint(taken);
+  if (CanRestore(job, places.of, 0)) {
+    auto row = context_.Note(context_.store.artifacts.Find(job, places.of, ArtifactKind::kCheckpoint));
     if (row) message.mutable_restore()->ParseFromString(row->manifest);
+  } else if (!spread && places.ranks[0] == places.home) {
+    message.set_take_checkpoint(taken);
   } else if (spread) {
     message.mutable_restore();  // nothing: ranks must not begin with what only some of them find
   }

@@ -21,6 +21,7 @@ namespace winnow {
 struct StoragePlaces {
   std::vector<std::string> ranks;  // storage ids by rank
   std::string home;                // storage id of rank 0 of the attempt before; "": there was none
+  TrialNumber of = 0;              // whose checkpoint it is: the trial's own, or that of its origin
   bool idle = false;  // the attempt before reported nothing: it may never have had the checkpoint
 };
 
@@ -64,7 +65,7 @@ class Artifacts {
 
   // Whether the store has a checkpoint of at least that level.
   bool CanRestore(int64_t job, TrialNumber trial, int64_t from) const;
-  // Fills in restore and keep_checkpoints. `attempt` is not started yet.
+  // Fills in restore, keep_checkpoints and take_checkpoint. `attempt` is not started yet.
   void Describe(int64_t job, const StoragePlaces& places, v1::Assignment& message);
 
   // At the batch's end, before rows are written: drops what no trial needs any more, and asks for the model

@@ -83,7 +83,7 @@ v1::Assignment Attempts::Describe(const OpenJob& job, const Ranks& ranks, size_t
   const SearchSpec& search = job.state.spec();
   const int64_t repeat = search.repeats > 0 ? row.resource_to : 0;
   Launch launch =
-      MakeLaunch(job.spec, trial.configuration, TrainingSeed(search, row.trial, row.resource_to), repeat);
+      MakeLaunch(job.spec, trial.configuration, TrainingSeed(search, trial.root, row.resource_to), repeat);
   v1::Assignment message;
   message.set_id(row.id);
   message.set_job_id(job.row.id);
@@ -136,17 +136,21 @@ v1::Assignment Attempts::Describe(const OpenJob& job, const Ranks& ranks, size_t
   if (job.spec.limits().has_max_attempt_time()) {
     *message.mutable_max_attempt_time() = job.spec.limits().max_attempt_time();
   }
-  SetStorage(trial, ranks, message);
+  message.set_origin(trial.origin);
+  SetStorage(job, trial, ranks, message);
   return message;
 }
 
 // REQUIRES that homes_ is of the attempt before while this one has not started.
-void Attempts::SetStorage(const TrialState& trial, const Ranks& ranks, v1::Assignment& message) const {
+void Attempts::SetStorage(const OpenJob& job, const TrialState& trial, const Ranks& ranks,
+                          v1::Assignment& message) const {
+  const TrialState& of = job.state.trial(trial.checkpoint_of());
   StoragePlaces places;
+  places.of = of.number;
   for (const Rank& rank : ranks) places.ranks.push_back(workers_.row(rank.row.worker).storage_id);
-  const auto home = homes_.find(KeyOf(ranks[0]));
+  const auto home = homes_.find({job.row.key, of.number});
   if (home != homes_.end()) places.home = workers_.row(home->second).storage_id;
-  places.idle = trial.attempt_reached <= trial.attempt_from;
+  places.idle = of.attempt_reached <= of.attempt_from;
   artifacts_.Describe(ranks[0].row.job, places, message);
 }
 
@@ -298,8 +302,9 @@ std::optional<AttemptEnded> Attempts::Stop(const OpenJob& job, TrialNumber trial
 GangRequest Attempts::Gang(const OpenJob& job, TrialNumber trial, int64_t from) const {
   GangRequest gang;
   gang.nodes = job.state.spec().nodes;
-  auto home = homes_.find({job.row.key, trial});
-  if (from <= 0 || home == homes_.end()) return gang;
+  if (from <= 0) return gang;
+  const auto home = homes_.find({job.row.key, job.state.trial(trial).checkpoint_of()});
+  if (home == homes_.end()) return gang;
   gang.worker_id = home->second;
   gang.storage_id = workers_.row(home->second).storage_id;
   return gang;

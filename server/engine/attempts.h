@@ -67,7 +67,8 @@ class Attempts {
   std::optional<AttemptEnded> EndIfOver(AttemptKey key);
   v1::Assignment Describe(const OpenJob& job, const Ranks& ranks, size_t rank) const;
   absl::Status SetHomeBefore(AttemptKey key, int64_t attempt);
-  void SetStorage(const TrialState& trial, const Ranks& ranks, v1::Assignment& message) const;
+  void SetStorage(const OpenJob& job, const TrialState& trial, const Ranks& ranks,
+                  v1::Assignment& message) const;
 
   Context& context_;
   const Jobs& jobs_;

@@ -139,7 +139,7 @@ class Round {
         if (!workers) return Placed::kNoRoom;
         if (from > 0 && !WINNOW_MUTANT("a trial goes on where its checkpoint is not") &&
             !workers_.Share(*workers, gang->storage_id) &&
-            !artifacts_.CanRestore(job.row.key, admission->trial, from)) {
+            !artifacts_.CanRestore(job.row.key, job.state.trial(admission->trial).checkpoint_of(), from)) {
           // Then it has to train all again, which the limits must allow: it is admitted anew.
           if (admission->decision) recorder_.Record(job, ToBody(*admission->decision));
           recorder_.Record(job, CheckpointLost{admission->trial});

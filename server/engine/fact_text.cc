@@ -47,6 +47,9 @@ struct Teller {
     return fmt::format(
         "Trial {} starts from scratch: no free worker has its checkpoint or its suspended program.", f.trial);
   }
+  std::string operator()(const CheckpointTaken& f) const {
+    return fmt::format("Trial {} has its own copy of the checkpoint that it goes on from.", f.trial);
+  }
   std::string operator()(const StopRequested& f) const {
     return "The job is asked to stop" + Because(f.reason);
   }

@@ -312,6 +312,14 @@ void SyncCalls::TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& re
   }
 }
 
+// All ranks have what their trial goes on from: its origin may be trained on.
+void SyncCalls::NoteTaken(const Rank& rank) {
+  OpenJob* job = jobs_.FindKey(rank.row.job);
+  if (job == nullptr || !job->state.trial(rank.row.trial).has_to_take) return;
+  if (rank.row.attempt == job->state.trial(rank.row.trial).attempts)
+    recorder_.Record(*job, CheckpointTaken{rank.row.trial});
+}
+
 void SyncCalls::NoteRunning(Rank& rank) {
   if (rank.runs || rank.row.phase != RankPhase::kStarted) return;
   rank.runs = true;
@@ -336,11 +344,13 @@ void SyncCalls::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request
         recorder_.EndRank(*rank, end);
       } else {
         attempts_.Prepared(*rank, port);
+        if (rank->row.phase == RankPhase::kStarted) NoteTaken(*rank);
       }
       continue;
     }
     if (context_.options.metrics != nullptr)
       context_.options.metrics->preparations.Set(running.assignment_id(), Beginning(running.preparing()));
+    if (running.took_checkpoint()) NoteTaken(*rank);
     if (running.state() == v1::RunningAssignment::RUNNING && running.preparing().empty()) NoteRunning(*rank);
     if (running.state() != v1::RunningAssignment::ENDED) continue;
     context_.Publish(LogTopic(rank->row.key));

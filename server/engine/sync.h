@@ -77,6 +77,7 @@ class SyncCalls {
   void TakeReport(OpenJob& job, const AssignmentRow& row, const v1::Report& report);
   void TakeLogs(const v1::SyncRequest& request);
   void TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& request);
+  void NoteTaken(const Rank& rank);
   void NoteRunning(Rank& rank);
   static void TakeWaiting(WorkerEntry& worker, const v1::SyncRequest& request);
   void TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request);

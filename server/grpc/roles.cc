@@ -34,6 +34,7 @@ const std::vector<MethodRule>& MethodRules() {
       {kTuning, "DeleteTuningJob", kSubmitters, "delete jobs"},
       {kTuning, "Annotate", kSubmitters, "annotate jobs"},
       {kTuning, "GetParetoFront", kReaders, "see trials"},
+      {kTuning, "GetSchedule", kReaders, "see trials"},
       {kTuning, "ListTrials", kReaders, "see trials"},
       {kTuning, "DescribeTrial", kReaders, "see trials"},
       {kTuning, "QueryMetrics", kReaders, "see metrics"},

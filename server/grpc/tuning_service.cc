@@ -253,6 +253,12 @@ Unary* TuningService::QueryMetrics(CallContext* context, const v1::QueryMetricsR
   return Answer(context, reader_, response, [request](Reads& reads) { return reads.QueryMetrics(*request); });
 }
 
+Unary* TuningService::GetSchedule(CallContext* context, const v1::GetScheduleRequest* request,
+                                  v1::Schedule* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(context, reader_, response, [request](Reads& reads) { return reads.GetSchedule(*request); });
+}
+
 Unary* TuningService::GetParetoFront(CallContext* context, const v1::GetParetoFrontRequest* request,
                                      v1::ParetoFront* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;

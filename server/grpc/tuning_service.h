@@ -52,6 +52,7 @@ class TuningService final : public v1::TuningService::CallbackService {
   Unary* DescribeTrial(Context*, const v1::DescribeTrialRequest*, v1::DescribeTrialResponse*) override;
   Unary* QueryMetrics(Context*, const v1::QueryMetricsRequest*, v1::QueryMetricsResponse*) override;
   Unary* GetParetoFront(Context*, const v1::GetParetoFrontRequest*, v1::ParetoFront*) override;
+  Unary* GetSchedule(Context*, const v1::GetScheduleRequest*, v1::Schedule*) override;
   Unary* GetAnalytics(Context*, const v1::GetAnalyticsRequest*, v1::GetAnalyticsResponse*) override;
   Unary* PreviewTuningJob(Context*, const v1::PreviewTuningJobRequest*, v1::TuningPlan*) override;
   grpc::ServerWriteReactor<v1::TuningJobEvent>* WatchTuningJob(Context*,

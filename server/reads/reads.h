@@ -54,6 +54,7 @@ class Reads {
   absl::StatusOr<v1::QueryMetricsResponse> QueryMetrics(const v1::QueryMetricsRequest& request);
   // FAILED_PRECONDITION for a job with one objective.
   absl::StatusOr<v1::ParetoFront> GetParetoFront(const v1::GetParetoFrontRequest& request);
+  absl::StatusOr<v1::Schedule> GetSchedule(const v1::GetScheduleRequest& request);
   absl::StatusOr<v1::GetAnalyticsResponse> GetAnalytics(const v1::GetAnalyticsRequest& request);
   absl::StatusOr<LogAnswer> GetLogs(const v1::GetLogsRequest& request);
   // NOT_FOUND also if the trial's worker has stored nothing in the artifact store.

@@ -95,7 +95,7 @@ void CheckIdle(const JobState& state) {
   if (limits.max_parallel_trials > 0 && state.totals().live_attempts == limits.max_parallel_trials) return;
   REQUIRE(state.pending().empty());
   const bool table_used_up = HasBracketTable(state.spec().pruner.kind) &&
-                             static_cast<int64_t>(state.trials().size()) == state.table().trial_count();
+                             static_cast<int64_t>(state.trials().size()) >= state.table().trial_count();
   REQUIRE((table_used_up || !state.may_create()));
   REQUIRE_FALSE(PrunerOf(state.spec()).Promote(state));
 }
@@ -105,7 +105,10 @@ void CheckConfigurations(const JobState& state) {
   std::set<Configuration> tried;
   for (const TrialState& trial : state.trials()) {
     REQUIRE(state.space().Holds(trial.configuration));
-    if (state.space().size() > 0) REQUIRE(tried.insert(trial.configuration).second);
+    // What goes on from another trial's checkpoint may have had its hyperparameters before.
+    const bool anew =
+        state.spec().pruner.kind != PrunerKind::kPbt || trial.number <= state.table().trial_count();
+    if (state.space().size() > 0 && anew) REQUIRE(tried.insert(trial.configuration).second);
   }
 }
 
@@ -129,6 +132,7 @@ void CheckEnded(const SimulationResult& result) {
       if (!rung.is_open()) REQUIRE(static_cast<int64_t>(rung.entered.size()) <= bracket.plan.rungs[i].trials);
       REQUIRE(rung.arrived == static_cast<int64_t>(rung.entered.size()));
       if (!rung.cut) continue;
+      if (state.spec().pruner.kind == PrunerKind::kPbt) continue;
       REQUIRE(static_cast<int64_t>(rung.entered.size()) == bracket.width(static_cast<int64_t>(i)));
       const auto went_on = static_cast<int64_t>(bracket.rungs[i + 1].entered.size());
       REQUIRE((went_on == rung.promoted || (bracket.ended && went_on == 0) || state.closing()));
@@ -201,8 +205,54 @@ void CheckStandingCuts(const SimulationResult& result) {
   }
 }
 
+// Population based training: of every generation the worst are replaced, each by a trial that goes on from
+// the checkpoint of one of the best, which is not trained on before that was taken.
+void CheckGenerations(const SimulationResult& result) {
+  const SearchSpec& spec = result.state.spec();
+  JobState state(spec);
+  const int64_t population = spec.pruner.bracket_trials,
+                share = population / spec.pruner.rungs.reduction_factor;
+  std::set<TrialNumber> best;
+  for (const Fact& fact : result.facts) {
+    if (const auto* cut = std::get_if<RungCut>(&fact.body)) {
+      int64_t finite = 0;
+      for (const TrialNumber number : cut->ranking) {
+        const TrialState& trial = state.trial(number);
+        finite += !trial.ended() && StandingAt(spec, trial, cut->resource).finite() ? 1 : 0;
+      }
+      REQUIRE(cut->promoted <= finite);
+      REQUIRE(cut->promoted >= finite - share);
+      if (finite > 1 && spec.limits.max_trials == 0) REQUIRE(cut->promoted < finite);
+      best.clear();
+      for (int64_t i = 0; i < std::min(share, cut->promoted); ++i) best.insert(cut->ranking[i]);
+      for (int64_t i = 1; i < cut->promoted && !spec.ranks_by_standing(); ++i) {
+        const double sign = spec.goal == Goal::kMaximize ? 1 : -1;
+        const auto value = [&](int64_t place) {
+          return sign * *state.trial(cut->ranking[place]).counted_at(cut->resource, spec.objective_value);
+        };
+        REQUIRE(value(i - 1) >= value(i));
+      }
+    }
+    const auto* created = std::get_if<TrialCreated>(&fact.body);
+    if (created != nullptr && created->trial > population) {
+      REQUIRE(created->origin > 0);
+      REQUIRE(best.count(created->origin) == 1);
+    } else if (created != nullptr) {
+      REQUIRE(created->origin == 0);
+    }
+    if (const auto* started = std::get_if<AttemptStarted>(&fact.body))
+      REQUIRE(state.trial(started->trial).to_be_taken == 0);
+    state.Apply(fact);
+  }
+  for (const TrialState& trial : result.state.trials()) {
+    REQUIRE(trial.to_be_taken == 0);
+    if (trial.origin > 0) REQUIRE(trial.root == result.state.trial(trial.origin).root);
+  }
+}
+
 // Every cut of the record against the rule, computed anew.
 void CheckCuts(const SimulationResult& result) {
+  if (result.state.spec().pruner.kind == PrunerKind::kPbt) return CheckGenerations(result);
   if (result.state.spec().ranks_by_standing()) return CheckStandingCuts(result);
   JobState state(result.state.spec());
   const ObjectiveValue counts = state.spec().objective_value;

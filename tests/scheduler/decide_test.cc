@@ -86,6 +86,7 @@ TEST_CASE("Decide: a value that is not finite fails its running trial at once, u
       spec.sampler.kind = SamplerKind::kSobol;
       spec.pruner.kind = pruner;
       spec.pruner.rungs.min_resource = 9;
+      if (pruner == PrunerKind::kPbt) spec.pruner.bracket_trials = 9;
       PlayedJob job(spec);
       if (WantsSuggestion(job.state())) job.Record(Suggest(job.state()));
       REQUIRE(job.Start() == 1);

@@ -133,7 +133,7 @@ Strategy DrawStrategy(const Draw& draw) {
   do {
     strategy.sampler = kSamplers[draw(std::size(kSamplers))];
     strategy.pruner = draw(8) == 0 ? PrunerKind::kHyperband : kPruners[draw(std::size(kPruners))];
-  } while (AsksModel(strategy));
+  } while (AsksModel(strategy) || !GoTogether(strategy));
   return strategy;
 }
 
@@ -150,7 +150,32 @@ void Repeat(AnyJob& job, const Draw& draw) {
   job.simulation.checkpoint_loss_rate = 0;
 }
 
+// A population within the limits and the space, all of whose trials may be trained to the same end.
+void Populate(AnyJob& job, const Draw& draw) {
+  SearchSpec& spec = job.spec;
+  spec.resumes = true;
+  spec.own_end_parameter = -1;
+  spec.pruner.min_chance = 0;
+  if (spec.objective_value == ObjectiveValue::kMean) spec.objective_value = ObjectiveValue::kLast;
+  int64_t most = 24;
+  if (const int64_t size = SearchSpace(spec.parameters, spec.constraints).size(); size > 0)
+    most = std::min(most, size);
+  const int64_t least = std::max<int64_t>(2, spec.pruner.rungs.reduction_factor);
+  if (most < least) {
+    spec.constraints.clear();
+    most = least;
+  }
+  spec.pruner.bracket_trials = least + draw(static_cast<uint64_t>(most - least + 1));
+  int64_t& trials = spec.limits.max_trials;
+  if (trials > 0) trials = std::max(trials, spec.pruner.bracket_trials);
+}
+
 }  // namespace
+
+bool GoTogether(const Strategy& strategy) {
+  return strategy.pruner != PrunerKind::kPbt || strategy.sampler == SamplerKind::kRandom ||
+         strategy.sampler == SamplerKind::kSobol;
+}
 
 bool AsksModel(const Strategy& strategy) {
   return strategy.sampler == SamplerKind::kTpe || strategy.sampler == SamplerKind::kGp ||
@@ -224,14 +249,19 @@ AnyJob DrawJob(uint64_t number, int slots, const std::optional<Strategy>& strate
   }
   if (draw(2) == 0) spec.objective_value = draw(2) == 0 ? ObjectiveValue::kLast : ObjectiveValue::kMean;
   if (spec.pruner.kind == PrunerKind::kPairedTest) Repeat(job, draw);
+  if (spec.pruner.kind == PrunerKind::kPbt) Populate(job, draw);
   return job;
 }
 
 namespace {
 
 constexpr SamplerKind kFrontSamplers[] = {SamplerKind::kRandom, SamplerKind::kSobol, SamplerKind::kGrid};
-constexpr PrunerKind kFrontPruners[] = {PrunerKind::kNone, PrunerKind::kMedian, PrunerKind::kHyperband,
-                                        PrunerKind::kAsha, PrunerKind::kSuccessiveHalving};
+constexpr PrunerKind kFrontPruners[] = {PrunerKind::kNone,
+                                        PrunerKind::kMedian,
+                                        PrunerKind::kHyperband,
+                                        PrunerKind::kAsha,
+                                        PrunerKind::kSuccessiveHalving,
+                                        PrunerKind::kPbt};
 
 // Leaves out what jobs with objectives or constraints do not take.
 void AddObjectives(SearchSpec& spec, const Draw& draw) {
@@ -267,8 +297,10 @@ AnyJob DrawFrontJob(uint64_t number, int slots, const std::optional<Strategy>& s
   const Draw draw = [number, index = uint64_t{0}](uint64_t below) mutable {
     return static_cast<int64_t>(RandomBits(number, 1, Purpose::kSimulation, index++) % below);
   };
-  const Strategy drawn{kFrontSamplers[draw(std::size(kFrontSamplers))],
-                       kFrontPruners[draw(std::size(kFrontPruners))]};
+  Strategy drawn;
+  do {
+    drawn = {kFrontSamplers[draw(std::size(kFrontSamplers))], kFrontPruners[draw(std::size(kFrontPruners))]};
+  } while (!GoTogether(drawn));
   AnyJob job = DrawJob(number, slots, strategy ? *strategy : drawn);
   AddObjectives(job.spec, draw);
   job.simulation.earlier.clear();

@@ -43,8 +43,11 @@ constexpr PrunerKind kPruners[] = {PrunerKind::kNone,
                                    PrunerKind::kSuccessiveHalving,
                                    PrunerKind::kLearningCurve,
                                    PrunerKind::kFreezeThaw,
-                                   PrunerKind::kPairedTest};
+                                   PrunerKind::kPairedTest,
+                                   PrunerKind::kPbt};
 bool AsksModel(const Strategy& strategy);
+// Whether the pruner takes trials of that sampler.
+bool GoTogether(const Strategy& strategy);
 
 // Uses any strategy that asks no model, or the given one.
 AnyJob DrawJob(uint64_t number, int slots, const std::optional<Strategy>& strategy = {});

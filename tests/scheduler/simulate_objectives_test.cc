@@ -8,13 +8,12 @@
 namespace winnow {
 namespace {
 
-TEST_CASE(
-    "Simulation: jobs with several objectives and constraints end, within budgets, and never idle",
-    "[scheduler]") {
+TEST_CASE("Simulation: jobs with several objectives and constraints end, within budgets, and never idle",
+          "[scheduler]") {
   int64_t cuts = 0, stopped = 0, infeasible = 0, completed = 0, with_front = 0;
   std::map<PrunerKind, int64_t> pruners;
   std::map<size_t, int64_t> objectives;
-  for (uint64_t number = 0; number < 1'000; ++number) {
+  for (uint64_t number = 0; number < 2'000; ++number) {
     CAPTURE(number);
     const int slots[] = {1, 4, 64};
     const SimulationResult result = PlayAndCheck(DrawFrontJob(number, slots[number % 3]));
@@ -28,7 +27,7 @@ TEST_CASE(
     for (const BracketState& bracket : state.brackets()) cuts += bracket.rungs[0].cut ? 1 : 0;
   }
   // The draw reaches every pruner, every number of objectives and every kind of trial.
-  CHECK(pruners.size() == 5);
+  CHECK(pruners.size() == 6);
   for (const auto& [pruner, jobs] : pruners) CHECK(jobs > 100);
   for (const size_t count : {1, 2, 3, 4}) CHECK(objectives[count] > 100);
   CHECK(cuts > 100);
@@ -43,8 +42,8 @@ TEST_CASE("Simulation: jobs with several objectives and a model end, within budg
   constexpr uint64_t kJobs = 6;  // of each
   for (SamplerKind sampler : kSamplers) {
     for (PrunerKind pruner : kPruners) {
-      if (!AsksModel({sampler, pruner}) || pruner == PrunerKind::kLearningCurve ||
-          pruner == PrunerKind::kPairedTest) {
+      if (!AsksModel({sampler, pruner}) || !GoTogether({sampler, pruner}) ||
+          pruner == PrunerKind::kLearningCurve || pruner == PrunerKind::kPairedTest) {
         continue;
       }
       int64_t answers = 0;

@@ -113,6 +113,22 @@ bool Ledger::HasCheckpoint(const std::string& storage, const v1::Assignment& ass
   return saved != checkpoints_.end() && saved->second >= assignment.resource_from();
 }
 
+void Ledger::TakeCheckpoint(const std::string& storage, const v1::Assignment& assignment) {
+  const int64_t from = assignment.resource_from();
+  if (assignment.origin() == 0 || from == 0) return;
+  int64_t& own = checkpoints_[{storage, assignment.job_id(), assignment.trial()}];
+  if (assignment.has_restore()) own = std::max(own, from);
+  if (!assignment.take_checkpoint() || own > 0) return;
+  const auto theirs = checkpoints_.find({storage, assignment.job_id(), assignment.origin()});
+  const int64_t level = theirs == checkpoints_.end() ? 0 : theirs->second;
+  const std::optional<AssignmentRow> row = Find(assignment.id());
+  if (level != from && row && row->state == RankState::kWanted) {
+    Fail(fmt::format("{} is to go on from trial {} at {}, whose checkpoint is at {}", assignment.id(),
+                     assignment.origin(), from, level));
+  }
+  own = level;
+}
+
 // ---- Syncs
 
 std::optional<double> Ledger::Stored(const ReportKey& key, const std::string& metric) {

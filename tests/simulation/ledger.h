@@ -46,6 +46,9 @@ class Ledger {
   // A checkpoint of that level is visible to workers with that storage.
   void Saved(const std::string& storage, const v1::Assignment& assignment, int64_t level);
   bool HasCheckpoint(const std::string& storage, const v1::Assignment& assignment) const;
+  // A rank 0 is prepared whose trial goes on from another one's checkpoint: it gets its own copy, unless it
+  // has one. Checks that the other was not trained on before.
+  void TakeCheckpoint(const std::string& storage, const v1::Assignment& assignment);
 
   // ---- Syncs, inside the transaction; then their results
 
@@ -94,7 +97,7 @@ class Ledger {
   std::map<std::string, Process> processes_;  // by assignment
   std::set<std::string> ever_started_;
   std::map<AttemptKey, std::set<int>> prepared_;
-  std::map<std::string, std::map<int64_t, double>> emitted_;       // by assignment
+  std::map<std::string, std::map<int64_t, double>> emitted_;  // by assignment
   std::map<AttemptKey, int64_t> reached_;
   std::map<std::tuple<std::string, std::string, TrialNumber>, int64_t> checkpoints_;
 

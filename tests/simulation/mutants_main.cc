@@ -45,6 +45,7 @@ constexpr std::string_view kMutants[] = {
     "a parent outlives its job",
     "a suspended program goes on from any level",
     "a trial goes on where its program is not",
+    "a trial is trained on before its checkpoint was taken",
 };
 std::string_view active_mutant;  // "": none
 

@@ -169,6 +169,26 @@ void DrawSuspension(Dice& dice, v1::TuningJobSpec& spec) {
     spec.mutable_pruner()->set_form(v1::PrunerSpec::PROMOTION);
 }
 
+// Some jobs are of population based training instead.
+void DrawPopulation(Dice& dice, Scale scale, JobProfile& job) {
+  if (!dice.Chance(0.15)) return;
+  const bool large = scale == Scale::kLarge;
+  v1::TuningJobSpec& spec = job.spec;
+  spec.mutable_sampler()->Clear();
+  spec.mutable_sampler()->set_kind(dice.Chance(0.5) ? v1::SamplerSpec::RANDOM : v1::SamplerSpec::SOBOL);
+  v1::PrunerSpec* pruner = spec.mutable_pruner();
+  pruner->Clear();
+  pruner->set_kind(v1::PrunerSpec::PBT);
+  pruner->set_trials(large ? dice.Between(8, 40) : dice.Between(2, 4));
+  pruner->set_reduction_factor(2);
+  pruner->set_min_resource(1);
+  pruner->set_max_resource(large ? 8 : dice.Between(2, 4));
+  spec.mutable_limits()->clear_max_trials();
+  spec.mutable_limits()->clear_max_trial_resource();
+  spec.mutable_trainer()->clear_resumes();
+  if (spec.trainer().warm() == v1::TrainerSpec::SUSPEND) spec.mutable_trainer()->clear_warm();
+}
+
 }  // namespace
 
 const char* NameOf(Fault fault) {
@@ -242,6 +262,7 @@ Profile DrawProfile(uint64_t seed, Scale scale) {
     if (dice.Chance(0.6)) job.spec.mutable_trainer()->set_warm(v1::TrainerSpec::FORK);
   }
   for (JobProfile& job : profile.jobs) DrawSuspension(dice, job.spec);
+  for (JobProfile& job : profile.jobs) DrawPopulation(dice, scale, job);
   return profile;
 }
 

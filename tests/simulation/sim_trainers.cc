@@ -218,6 +218,7 @@ void SimTrainers::Prepare(const v1::Assignment& assignment,
     }
     setting_->Note("prepared", assignment.id());
     setting_->ledger.Prepared(assignment);
+    if (assignment.rank() == 0) setting_->ledger.TakeCheckpoint(host_->storage, assignment);
     done(Prepared{assignment.rank() == 0 ? kFirstPort + static_cast<int>(last_port_++ % kPorts) : 0});
   });
 }

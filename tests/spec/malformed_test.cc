@@ -74,7 +74,7 @@ TEST_CASE("Malformed job files: fields and their types", "[spec]") {
        {"3", "expected a string"}},
       {BuiltinJob("\"strategy\": \"HYPERBAND\"", "\"strategy\": \"BEST\""),
        "strategy",
-       {"\"BEST\"", "expected one of RANDOM, HYPERBAND, GRID, BAYESIAN, ASHA, BOHB, FREEZE_THAW"}},
+       {"\"BEST\"", "expected one of RANDOM, HYPERBAND, GRID, BAYESIAN, ASHA, BOHB, FREEZE_THAW, PBT"}},
       {BuiltinJob("\"goal\": \"MAXIMIZE\"", "\"goal\": \"maximise\""),
        "objective.goal",
        {"\"maximise\"", "expected one of MAXIMIZE, MINIMIZE"}},
@@ -431,15 +431,15 @@ TEST_CASE("Malformed job files: everything wrong is said in one answer", "[spec]
 TEST_CASE("Malformed job files: every wrong type and field is said in one answer", "[spec]") {
   const auto violations = Violations(R"({"nam": 1, "seed": "x", "trainer": {"command": 5, "resumes": 1},
     "limits": {"max_trials": [], "max_wall_time": "soon"}, "strategy": "BEST"})");
-  CHECK(
-      Listed(violations) ==
-      "nam: unknown field in the job file; did you mean name?\n"
-      "seed: is \"x\"; expected a whole number from 0 to 18446744073709551615\n"
-      "trainer.command: is 5; expected a list […]\n"
-      "trainer.resumes: is 1; expected true or false\n"
-      "limits.max_trials: is []; expected a whole number from -9223372036854775808 to 9223372036854775807\n"
-      "limits.max_wall_time: is \"soon\"; expected a duration in seconds such as \"90s\" or \"0.5s\"\n"
-      "strategy: is \"BEST\"; expected one of RANDOM, HYPERBAND, GRID, BAYESIAN, ASHA, BOHB, FREEZE_THAW\n");
+  CHECK(Listed(violations) ==
+        "nam: unknown field in the job file; did you mean name?\n"
+        "seed: is \"x\"; expected a whole number from 0 to 18446744073709551615\n"
+        "trainer.command: is 5; expected a list […]\n"
+        "trainer.resumes: is 1; expected true or false\n"
+        "limits.max_trials: is []; expected a whole number from -9223372036854775808 to 9223372036854775807\n"
+        "limits.max_wall_time: is \"soon\"; expected a duration in seconds such as \"90s\" or \"0.5s\"\n"
+        "strategy: is \"BEST\"; expected one of RANDOM, HYPERBAND, GRID, BAYESIAN, ASHA, BOHB, FREEZE_THAW, "
+        "PBT\n");
 }
 
 }  // namespace

@@ -60,6 +60,20 @@ TEST_CASE("Strategy: R is the pruner's, else the trial's limit, else where the b
   CHECK(Chosen(R"({"strategy": "ASHA"})").pruner.rungs.max_resource == 0);
 }
 
+TEST_CASE("Strategy: PBT has a population, and rungs a tenth of the end apart", "[spec]") {
+  const PrunerSettings pbt = Chosen(R"({"strategy": "PBT", "pruner": {"max_resource": 50}})").pruner;
+  CHECK(pbt.bracket_trials == 20);
+  CHECK(pbt.rungs == RungSettings{5, 50, 4});
+  const PrunerSettings own =
+      Chosen(
+          R"({"strategy": "PBT", "pruner": {"max_resource": 50, "min_resource": 2, "trials": 8, "reduction_factor": 2}})")
+          .pruner;
+  CHECK(own.bracket_trials == 8);
+  CHECK(own.rungs == RungSettings{2, 50, 2});
+  CHECK(Chosen(R"({"strategy": "ASHA", "pruner": {"max_resource": 50}})").pruner.rungs ==
+        RungSettings{1, 50, 3});
+}
+
 TEST_CASE("Strategy: settings and their defaults", "[spec]") {
   const PrunerSettings asha = Chosen(R"({"strategy": "ASHA"})").pruner;
   CHECK(asha.asha_form == AshaForm::kPromotion);

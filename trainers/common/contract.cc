@@ -197,6 +197,7 @@ absl::StatusOr<TrainFiles> FilesFromContract(const EnvironmentReader& environmen
   if (!to.ok()) return to.status();
   files.resource_from = *from;
   files.resource_to = *to;
+  files.has_origin = !ValueOf(environment, "WINNOW_ORIGIN_TRIAL").empty();
   files.model_folder = ValueOf(environment, "SM_MODEL_DIR");
   files.checkpoint_folder = ValueOf(environment, "WINNOW_CHECKPOINT_DIR");
   files.output_folder = ValueOf(environment, "SM_OUTPUT_DATA_DIR");

@@ -26,6 +26,7 @@ struct TrainFiles {
   std::string output_folder;      // receives other files worth keeping; "": none are kept
   std::string timing_path;        // receives the seconds of set-up, levels and evaluations, as JSON; "": none
   int64_t resource_from = 0;      // levels whose metrics an earlier run has reported
+  bool has_origin = false;        // the checkpoint may be another trial's, of other hyperparameters
   int64_t resource_to = 0;  // train to this level, or as far as the hyperparameters say if that is less; 0:
                             // that far
 };

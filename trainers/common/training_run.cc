@@ -149,6 +149,16 @@ absl::Status TrainingRun::WriteTiming(nlohmann::json more) const {
   return WriteFileWhole(files_.timing_path, more.dump() + "\n");
 }
 
+std::string OriginMisfit(const Declaration& declaration, ToldThings theirs, ToldThings ours) {
+  for (ToldThings* told : {&theirs, &ours}) {
+    std::erase_if(*told, [&declaration](const auto& entry) {
+      const Hyperparameter* known = declaration.Find(entry.first);
+      return known != nullptr && known->may_change;
+    });
+  }
+  return HyperparameterMisfit(theirs, ours);
+}
+
 std::string HyperparameterMisfit(const ToldThings& theirs, const ToldThings& ours) {
   for (const auto& [name, value] : ours) {
     const auto found = std::find_if(theirs.begin(), theirs.end(),

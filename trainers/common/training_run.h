@@ -19,6 +19,7 @@
 #include "trainers/common/control.h"
 #include "trainers/common/train_files.h"
 #include "trainers/common/whole_file.h"
+#include "trainers/hyperparameters/declaration.h"
 
 namespace winnow {
 
@@ -139,6 +140,9 @@ class TrainingRun {
 // Returns "was made with eta = 1, not 2" for a checkpoint with other hyperparameters; "" if all of `ours` are
 // equal.
 std::string HyperparameterMisfit(const ToldThings& theirs, const ToldThings& ours);
+// The same, but those that may change while a model is trained may differ: the checkpoint is of another
+// trial, from which this one goes on.
+std::string OriginMisfit(const Declaration& declaration, ToldThings theirs, ToldThings ours);
 
 template <typename Checkpoint>
 absl::StatusOr<std::optional<Checkpoint>> TrainingRun::FindCheckpoint(

@@ -87,6 +87,8 @@ absl::Status BoostingRun::LoadCheckpoint() {
   const auto misfit = [this](const Checkpoint& checkpoint) {
     const auto theirs = ModelHyperparameters(checkpoint.model.parameters),
                ours = ModelHyperparameters(request_.parameters);
+    if (request_.has_origin)
+      return OriginMisfit(GbdtDeclaration(), {theirs.begin(), theirs.end()}, {ours.begin(), ours.end()});
     return HyperparameterMisfit({theirs.begin(), theirs.end()}, {ours.begin(), ours.end()});
   };
   absl::StatusOr<std::optional<Checkpoint>> found =

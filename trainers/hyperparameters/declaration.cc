@@ -72,9 +72,12 @@ std::string Declaration::Table() const {
       if (WordOf(known, word.value) != word.text)
         values += fmt::format("; {} means {}", word.text, WordOf(known, word.value));
     }
-    table += fmt::format("| {} | {} | {} | {}{} |\n", names, values,
-                         defaults[i].empty() ? "" : "`" + defaults[i] + "`",
-                         Escaped(std::string(known.meaning)), known.tunable ? "" : ". It cannot be tuned");
+    table +=
+        fmt::format("| {} | {} | {} | {}{} |\n", names, values,
+                    defaults[i].empty() ? "" : "`" + defaults[i] + "`", Escaped(std::string(known.meaning)),
+                    !known.tunable     ? ". It cannot be tuned"
+                    : known.may_change ? ". It may change while a model is trained"
+                                       : "");
   }
   return table;
 }

@@ -57,6 +57,10 @@ class Fields {
     field.tunable = false;
     return field;
   }
+  static constexpr Field<P> Changing(Field<P> field) {  // it may change while a model is trained
+    field.may_change = true;
+    return field;
+  }
 
  private:
   template <auto Member>

@@ -46,6 +46,7 @@ struct Hyperparameter {
   std::span<const Word> words = {};  // kTruth, kWord
   std::string_view meaning = {};     // Markdown, one line
   bool tunable = true;
+  bool may_change = false;  // from one part of a training to the next
 };
 
 constexpr std::size_t kMostWidths = 64;

@@ -108,14 +108,19 @@ ToldThings NetworkRun::Told() const {
 absl::Status NetworkRun::LoadCheckpoint() {
   const auto misfit = [this](const Checkpoint& checkpoint) {
     // An epoch's training cannot be undone.
-    const std::string problem =
-        HyperparameterMisfit(checkpoint.hyperparameters, ModelHyperparameters(parameters_));
+    const ToldThings ours = ModelHyperparameters(parameters_);
+    const std::string problem = request_.has_origin
+                                    ? OriginMisfit(MlpDeclaration(), checkpoint.hyperparameters, ours)
+                                    : HyperparameterMisfit(checkpoint.hyperparameters, ours);
     if (!problem.empty() || checkpoint.epochs <= target()) return problem;
     return fmt::format("has {} epochs, more than {}", checkpoint.epochs, target());
   };
   absl::StatusOr<std::optional<Checkpoint>> found =
       FindCheckpoint<Checkpoint>(ReadNewestCheckpoint, CheckpointText, ParseCheckpoint, misfit);
-  if (found.ok() && *found) state_ = **std::move(found);
+  if (found.ok() && *found) {
+    state_ = **std::move(found);
+    state_.hyperparameters = ModelHyperparameters(parameters_);
+  }
   return found.status();
 }
 

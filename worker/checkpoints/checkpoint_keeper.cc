@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/status_text.h"
+#include "fmt/format.h"
 #include "spdlog/spdlog.h"
 #include "worker/checkpoints/transfers.h"
 
@@ -35,22 +36,39 @@ void CheckpointKeeper::Post(std::function<void()> function) {
 
 void CheckpointKeeper::Restore(const v1::Assignment& assignment, const FolderName& folder,
                                std::function<void(absl::Status)> done) {
-  const uint64_t number = ++last_restore_;
   const std::string id = assignment.id();
+  const uint64_t number = ++last_restore_;
   restores_[id] = number;
-  restoring_[number] =
-      std::make_unique<Restoring>(&client_, assignment.restore(), folder, options_,
-                                  [this, number, id, done = std::move(done)](absl::Status status) {
-                                    Post([this, number, id, done, status = std::move(status)] {
-                                      restoring_.erase(number);
-                                      const auto found = restores_.find(id);
-                                      if (found == restores_.end() || found->second != number) return;
-                                      restores_.erase(found);
-                                      if (status.ok())
-                                        spdlog::info("{}: its checkpoint has been fetched", id);
-                                      done(status);
-                                    });
-                                  });
+  restoring_[number] = std::make_unique<Restoring>(
+      &client_, assignment.restore(), folder, options_,
+      WhenRestored(id, number, "its checkpoint has been fetched", std::move(done)));
+}
+
+void CheckpointKeeper::Copy(const v1::Assignment& assignment, const FolderName& source,
+                            const FolderName& folder, std::function<void(absl::Status)> done) {
+  const std::string id = assignment.id();
+  const uint64_t number = ++last_restore_;
+  restores_[id] = number;
+  restoring_[number] = std::make_unique<Restoring>(
+      source, folder,
+      WhenRestored(id, number,
+                   fmt::format("it has its own copy of trial {}'s checkpoint", assignment.origin()),
+                   std::move(done)));
+}
+
+std::function<void(absl::Status)> CheckpointKeeper::WhenRestored(const std::string& id, uint64_t number,
+                                                                 std::string text,
+                                                                 std::function<void(absl::Status)> done) {
+  return [this, number, id, text = std::move(text), done = std::move(done)](absl::Status status) {
+    Post([this, number, id, text, done, status = std::move(status)] {
+      restoring_.erase(number);
+      const auto found = restores_.find(id);
+      if (found == restores_.end() || found->second != number) return;
+      restores_.erase(found);
+      if (status.ok()) spdlog::info("{}: {}", id, text);
+      done(status);
+    });
+  };
 }
 
 void CheckpointKeeper::AbandonRestore(const std::string& assignment_id) {

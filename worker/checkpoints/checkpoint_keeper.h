@@ -32,7 +32,12 @@ class CheckpointKeeper {
   // unreachable or lacks the content; any other error is this machine's.
   void Restore(const v1::Assignment& assignment, const FolderName& folder,
                std::function<void(absl::Status)> done);
-  // Afterwards that Restore neither touches the folder nor calls its callback.
+  // Makes the content of `folder` that of `source`, the folder of another trial, which does not change
+  // meanwhile; but leaves a folder that has files as it is. NOT_FOUND: there is no source; any other error is
+  // this machine's.
+  void Copy(const v1::Assignment& assignment, const FolderName& source, const FolderName& folder,
+            std::function<void(absl::Status)> done);
+  // Afterwards that Restore or Copy neither touches the folder nor calls its callback.
   void AbandonRestore(const std::string& assignment_id);
 
   // Until End, sends each new checkpoint in `folder`.
@@ -64,6 +69,9 @@ class CheckpointKeeper {
     Timers::TimePoint not_before;
   };
 
+  // `text`: what its log says then.
+  std::function<void(absl::Status)> WhenRestored(const std::string& id, uint64_t number, std::string text,
+                                                 std::function<void(absl::Status)> done);
   void Over(const std::string& assignment_id);
   void Post(std::function<void()> function);
 

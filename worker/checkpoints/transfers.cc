@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <utility>
 
 #include "artifact/manifest.h"
-#include "artifact/restore.h"
 #include "base/status_text.h"
 #include "fmt/format.h"
 
@@ -24,6 +24,10 @@ Restoring::Restoring(ArtifactClient* client, v1::Manifest manifest, const Folder
       options_(options),
       thread_([this, done = std::move(done)] { done(Run()); }) {}
 
+Restoring::Restoring(const FolderName& source, const FolderName& folder,
+                     std::function<void(absl::Status)> done)
+    : source_(source), folder_(folder), thread_([this, done = std::move(done)] { done(RunCopy()); }) {}
+
 Restoring::~Restoring() {
   Abandon();
   thread_.join();
@@ -37,16 +41,46 @@ void Restoring::Abandon() {
 
 absl::Status Restoring::Run() {
   if (FolderEquals(folder_, manifest_)) return absl::OkStatus();
-  const absl::Status status = RestoreFolder(
-      manifest_, folder_.path(), [this](const v1::BlobName& blob) { return Fetch(blob); },
-      [this](const std::function<absl::Status()>& put_in_place) {
-        MutexLock lock(mutex_);
-        return abandoned_ ? absl::CancelledError("it is no longer needed") : put_in_place();
-      });
+  const absl::Status status = PutInPlace(manifest_, [this](const v1::BlobName& blob) { return Fetch(blob); });
   if (!missing_.ok()) return missing_;
   // The data received differs from its manifest: not a fault of this machine either.
   if (absl::IsDataLoss(status)) return absl::UnavailableError(status.message());
   return absl::IsUnavailable(status) ? absl::ResourceExhaustedError(status.message()) : status;
+}
+
+absl::Status Restoring::PutInPlace(const v1::Manifest& manifest, const ReadBlob& read) {
+  return RestoreFolder(manifest, folder_.path(), read,
+                       [this](const std::function<absl::Status()>& put_in_place) {
+                         MutexLock lock(mutex_);
+                         return abandoned_ ? absl::CancelledError("it is no longer needed") : put_in_place();
+                       });
+}
+
+absl::Status Restoring::RunCopy() {
+  // An earlier attempt has copied it, and may have trained on since: what is there is whole, and newer.
+  if (const auto there = ListFolder(folder_); there.ok() && !there->files.empty()) return absl::OkStatus();
+  const absl::StatusOr<v1::Manifest> manifest = MakeManifest(*source_);
+  if (!manifest.ok()) return manifest.status();
+  const absl::StatusOr<OpenFolder> from = OpenFolder::Open(*source_);
+  if (!from.ok()) return from.status();
+  struct Piece {
+    std::string path;
+    int64_t offset = 0;
+  };
+  std::map<std::string, Piece> pieces;  // by digest
+  for (const v1::ArtifactFile& file : manifest->files()) {
+    int64_t offset = 0;
+    for (const v1::BlobName& blob : file.blobs()) {
+      pieces[blob.digest()] = {file.path(), offset};
+      offset += blob.size();
+    }
+  }
+  return PutInPlace(*manifest, [&](const v1::BlobName& blob) -> absl::StatusOr<std::string> {
+    const Piece& piece = pieces.at(blob.digest());
+    const absl::StatusOr<OpenFile> file = from->OpenRegular(piece.path);
+    if (!file.ok()) return file.status();
+    return file->ReadAt(piece.offset, blob.size());
+  });
 }
 
 absl::StatusOr<std::string> Restoring::Fetch(const v1::BlobName& blob) {
@@ -57,16 +91,16 @@ absl::StatusOr<std::string> Restoring::Fetch(const v1::BlobName& blob) {
     if (bytes.ok() || cancellation_.cancelled()) return bytes;
     const bool away = absl::IsUnavailable(bytes.status()) || absl::IsDeadlineExceeded(bytes.status());
     if (!away || SteadyClock::now() >= limit) {
-      missing_ = absl::UnavailableError(fmt::format("the checkpoint cannot be fetched from the server: {}",
-                                                    MessageOf(bytes.status())));
+      missing_ = absl::UnavailableError(
+          fmt::format("the checkpoint cannot be fetched from the server: {}", MessageOf(bytes.status())));
       return missing_;
     }
     if (!cancellation_.Sleep(pause)) return absl::CancelledError("it is no longer needed");
   }
 }
 
-ModelUpload::ModelUpload(ArtifactClient* client, const v1::ModelWanted& wanted,
-                         const FolderName& folder, std::function<void(absl::Status)> done)
+ModelUpload::ModelUpload(ArtifactClient* client, const v1::ModelWanted& wanted, const FolderName& folder,
+                         std::function<void(absl::Status)> done)
     : client_(client),
       thread_([this, wanted, folder, done = std::move(done)] { done(Run(wanted, folder)); }) {}
 

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "absl/status/status.h"
 #include "artifact/folder.h"
+#include "artifact/restore.h"
 #include "base/mutex.h"
 #include "winnow/v1/artifact.pb.h"
 #include "winnow/v1/worker.pb.h"
@@ -15,9 +17,11 @@
 
 namespace winnow {
 
-// The download of a folder from the artifact store, on its own thread.
+// The download of a folder from the artifact store, or a copy of another trial's folder, on its own thread.
 class Restoring {
  public:
+  // The copy. `done` as below; NOT_FOUND: there is no such folder.
+  Restoring(const FolderName& source, const FolderName& folder, std::function<void(absl::Status)> done);
   // `done` is the last call of its thread. UNAVAILABLE: the server is unreachable or lacks the folder.
   Restoring(ArtifactClient* client, v1::Manifest manifest, const FolderName& folder,
             const KeepingOptions& options, std::function<void(absl::Status)> done);
@@ -29,15 +33,18 @@ class Restoring {
 
  private:
   absl::Status Run();
+  absl::Status RunCopy();
+  absl::Status PutInPlace(const v1::Manifest& manifest, const ReadBlob& read);
   absl::StatusOr<std::string> Fetch(const v1::BlobName& blob);
 
-  ArtifactClient* const client_;
+  ArtifactClient* const client_ = nullptr;
   const v1::Manifest manifest_;
+  const std::optional<FolderName> source_;
   const FolderName folder_;
   const KeepingOptions options_;
   Cancellation cancellation_;
   absl::Status missing_;  // why a blob could not be fetched; used by the thread alone
-  Mutex mutex_;  // held while the folder is replaced
+  Mutex mutex_;           // held while the folder is replaced
   bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

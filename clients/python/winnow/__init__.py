@@ -15,14 +15,14 @@ from winnow.embedded import Server, serve
 from winnow.errors import (AttemptLost, CallTimeout, FailedPrecondition, InvalidArgument, NotAuthenticated, NotFound,
                            NotPermitted, ServerError, ServerNotStarted, TrialPruned, Unavailable, Violation,
                            WinnowError)
-from winnow.job import Best, Job, TrialRecord
+from winnow.job import Best, Job, SchedulePart, TrialRecord
 from winnow.simulating import Simulation, simulate
 from winnow.spaces import Range, choice, discrete, integers, log_uniform, uniform
 from winnow.tuning import Result, TuningFailed, tune
 
 __all__ = [
     "AttemptLost", "Best", "CallTimeout", "Client", "FailedPrecondition", "InvalidArgument", "Job", "NotAuthenticated",
-    "NotFound", "NotPermitted", "Range", "Result", "Server", "ServerError", "ServerNotStarted", "Simulation", "Trial",
+    "NotFound", "NotPermitted", "Range", "Result", "SchedulePart", "Server", "ServerError", "ServerNotStarted", "Simulation", "Trial",
     "TrialPruned", "TrialRecord", "TuningFailed", "Unavailable", "Violation", "WinnowError", "choice", "connect",
     "discrete", "integers", "log_uniform", "plan", "serve", "simulate", "tune", "uniform",
 ]

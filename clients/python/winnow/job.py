@@ -52,6 +52,17 @@ class TrialRecord:
     raw: Mapping[str, Any] = dataclasses.field(repr=False, default_factory=dict)  # as the server sent it
 
 
+@dataclasses.dataclass(frozen=True)
+class SchedulePart:
+    """Levels of a training that had the same hyperparameters."""
+
+    trial: int  # that trained them
+    start: int  # the level at which it began
+    end: int  # the highest level so far
+    params: dict[str, Any]
+    value: Optional[float]  # the newest of the objective up to there
+
+
 class Job:
     """A tuning job. Every method asks the server, so that what it returns is of that moment."""
 
@@ -121,6 +132,15 @@ class Job:
     def front(self) -> list[TrialRecord]:
         """The Pareto front of a job with several objectives, the best of the first objective first."""
         return [_record(found["trial"]) for found in self._calls.call("GET", self._path + "/pareto-front")["trials"]]
+
+    def schedule(self, trial: Optional[int] = None) -> list[SchedulePart]:
+        """With which hyperparameters a trial was trained, level by level; several parts under the strategy PBT.
+        `trial`: default the best."""
+        found = self._calls.call("GET", self._path + "/schedule", {"trial": trial or 0})
+        return [SchedulePart(int(part["trial"]), int(part["resource_from"]), int(part["resource_to"]),
+                             dict(part.get("configuration", {})),
+                             transport.number(part["objective"]) if "objective" in part else None)
+                for part in found["parts"]]
 
     def trial(self, number: int) -> TrialRecord:
         """One trial; `raw` also has its attempts and events."""

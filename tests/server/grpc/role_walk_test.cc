@@ -22,8 +22,9 @@ namespace pb = google::protobuf;
 
 const std::set<std::string> kReads = {
     "DescribeTuningJob", "ListTuningJobs", "ListTrials", "DescribeTrial", "QueryMetrics", "GetAnalytics",
-    "GetParetoFront", "PreviewTuningJob", "WatchTuningJob", "ListWorkers", "GetLogs", "ReplayTuningJob",
-    "GetBlob", "GetArtifact", "GetWorkerUsage", "GetTrialUsage", "ListPools", "RenderPool",
+    "GetParetoFront", "GetSchedule", "PreviewTuningJob", "WatchTuningJob", "ListWorkers", "GetLogs",
+    "ReplayTuningJob", "GetBlob", "GetArtifact", "GetWorkerUsage", "GetTrialUsage", "ListPools",
+    "RenderPool",
     // Methods of insights.
     "GetProgress", "GetSieve", "GetLearningCurves", "GetParallelCoordinates", "GetImportance", "GetSlice",
     "QueryTrials", "GetNeighbours", "Compare", "GetObjectives", "GetContour", "GetScatter"};

@@ -186,6 +186,21 @@ TEST_CASE("Trainer: SIGTERM saves a checkpoint; going on from it is as if nothin
   CHECK(disturbed.Model() == whole.Model());
 }
 
+TEST_CASE("Trainer: a trial goes on from another one's checkpoint with a step of its own", "[gbdt]") {
+  Trial trial(R"({"objective": "binary:logistic", "num_round": 30, "eta": 0.3})");
+  trial.RunLevels(0, 5);
+  trial.environment["WINNOW_ORIGIN_TRIAL"] = "3";
+  trial.environment["SM_HPS"] = R"({"objective": "binary:logistic", "num_round": 30, "eta": 0.1})";
+  const Ended changed = trial.RunLevels(5, 7);
+  CHECK(changed.code == 0);
+  CHECK(LinesOf(changed.out) == 2);
+  CHECK_THAT(changed.out, Catch::StartsWith("[5]"));
+  trial.environment["SM_HPS"] =
+      R"({"objective": "binary:logistic", "num_round": 30, "eta": 0.1, "max_bin": 8})";
+  const Ended other = trial.RunLevels(7, 8);
+  CHECK_THAT(other.err, Catch::Contains("max_bin") && Catch::Contains("training starts from scratch"));
+}
+
 TEST_CASE("Trainer: a checkpoint of other hyperparameters or data is not used", "[gbdt]") {
   Trial trial(kHyperparameters);
   trial.RunLevels(0, 5);

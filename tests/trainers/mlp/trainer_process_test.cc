@@ -117,6 +117,26 @@ TEST_CASE("MlpTrainer: SIGTERM gives up an epoch that is under way and keeps the
   CHECK(ReadNewestCheckpoint(trial.Path("checkpoint"), &warnings)->epochs == 1);
 }
 
+TEST_CASE("MlpTrainer: a trial goes on from another one's checkpoint with a learning rate of its own",
+          "[mlp]") {
+  MlpTrial trial(R"({"hidden_layers": "8", "epochs": 30, "batch_size": 24, "learning_rate": 0.01})");
+  REQUIRE(trial.RunLevels(0, 5).code == 0);
+  trial.environment["WINNOW_ORIGIN_TRIAL"] = "3";
+  trial.environment["SM_HPS"] =
+      R"({"hidden_layers": "8", "epochs": 30, "batch_size": 24, "learning_rate": 0.5})";
+  const Ended changed = trial.RunLevels(5, 7);
+  CHECK(changed.code == 0);
+  CHECK(LinesOf(changed.out) == 2);
+  CHECK_THAT(changed.out, Catch::StartsWith("[5]"));
+  const Ended again = trial.RunLevels(7, 8);  // from its own checkpoint
+  CHECK_THAT(again.out, Catch::StartsWith("[7]"));
+  trial.environment["SM_HPS"] =
+      R"({"hidden_layers": "9", "epochs": 30, "batch_size": 24, "learning_rate": 0.5})";
+  const Ended other = trial.RunLevels(8, 9);
+  CHECK_THAT(other.err,
+             Catch::Contains("was made with hidden_layers = 8, not 9: training starts from scratch"));
+}
+
 TEST_CASE("MlpTrainer: a checkpoint of other hyperparameters, data or further epochs is not used", "[mlp]") {
   MlpTrial trial(R"({"hidden_layers": "8", "epochs": 30, "batch_size": 24})");
   REQUIRE(trial.RunLevels(0, 5).code == 0);

@@ -4,7 +4,7 @@ import {parseTags} from '../annotation/tags';
 import type {Mark} from './editor';
 import {freshParameter, isMessage, joinWords, type Json, type Kind, kindOf, kKinds, listOf, numberOf, splitWords, valueAt, withKind, withValue} from './form_fields';
 
-const kStrategies = ['FREEZE_THAW', 'HYPERBAND', 'ASHA', 'BOHB', 'BAYESIAN', 'RANDOM', 'GRID'];
+const kStrategies = ['FREEZE_THAW', 'HYPERBAND', 'ASHA', 'BOHB', 'BAYESIAN', 'PBT', 'RANDOM', 'GRID'];
 const kTypes: Record<Kind, string> = {continuous: 'number', integer: 'whole number', categorical: 'words', discrete: 'numbers'};
 
 type Path = readonly (string | number)[];
