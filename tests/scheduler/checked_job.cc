@@ -303,6 +303,13 @@ void CheckAsha(const SimulationResult& result) {
     if (const auto* paused = std::get_if<TrialPaused>(&fact.body)) arrive(paused->trial);
     const auto* ended = std::get_if<TrialEnded>(&fact.body);
     if (ended != nullptr && ended->end == TrialEnd::kCompleted) arrive(ended->trial);
+    // What failed counts as worst wherever it had arrived.
+    if (ended != nullptr && ended->end == TrialEnd::kFailed &&
+        !state.FailedByMachines(state.trial(ended->trial))) {
+      for (auto& [where, values] : arrived) {
+        for (auto& [key, number] : values) key = number == ended->trial ? INFINITY : key;
+      }
+    }
     const auto* resumed = std::get_if<TrialResumed>(&fact.body);
     if (resumed != nullptr && resumed->rung > state.trial(resumed->trial).rung) {
       const TrialState& trial = state.trial(resumed->trial);
