@@ -525,7 +525,6 @@ int Work(const Flags& flags) {
   }
   gpus = BeforeCheck(flags.gpu_check, std::move(gpus));
   options.identity.gpus = gpus;
-  if (flags.lifetime > 0) options.identity.end = std::chrono::steady_clock::now() + Life(flags);
   options.worker_id_prefix = folder_id->substr(0, 16);
   options.offline_timeout = std::chrono::milliseconds(static_cast<int64_t>(flags.offline_timeout * 1000));
 
@@ -590,8 +589,8 @@ int Work(const Flags& flags) {
   const GpuUseMeter gpu_use(&loop, gpus, kGpuUseInterval,
                             [&agent](const std::vector<v1::Gpu>& now) { agent.SetGpuUse(now); });
   bool preempted = false;
-  if (options.identity.end) {
-    loop.At(*options.identity.end, [&agent, &preempted] {
+  if (flags.lifetime > 0) {
+    loop.At(std::chrono::steady_clock::now() + Life(flags), [&agent, &preempted] {
       preempted = true;
       agent.Leave("its lifetime is over");
     });

@@ -29,7 +29,7 @@ PlayedJob AfterFirstGeneration(const SearchSpec& spec) {
   return job;
 }
 
-std::vector<std::string> Fields(const SearchSpec& spec) {
+std::vector<std::string> RefusedFields(const SearchSpec& spec) {
   std::vector<std::string> fields;
   for (const Violation& violation : ValidateSearch(spec)) fields.push_back(violation.field);
   return fields;
@@ -177,28 +177,28 @@ TEST_CASE("PBT: several objectives are ranked front by front", "[scheduler]") {
 }
 
 TEST_CASE("PBT: what it cannot do is refused by the field's name", "[scheduler]") {
-  CHECK(Fields(PopulationJob()).empty());
+  CHECK(RefusedFields(PopulationJob()).empty());
   SearchSpec spec = PopulationJob();
   spec.resumes = false;
-  CHECK(Fields(spec) == std::vector<std::string>{"pruner.kind"});
+  CHECK(RefusedFields(spec) == std::vector<std::string>{"pruner.kind"});
   spec = PopulationJob();
   spec.sampler.kind = SamplerKind::kGp;
-  CHECK(Fields(spec) == std::vector<std::string>{"sampler.kind"});
+  CHECK(RefusedFields(spec) == std::vector<std::string>{"sampler.kind"});
   spec = PopulationJob();
   spec.pruner.bracket_trials = 3;  // fewer than reduction_factor
-  CHECK(Fields(spec) == std::vector<std::string>{"pruner.trials"});
+  CHECK(RefusedFields(spec) == std::vector<std::string>{"pruner.trials"});
   spec = PopulationJob();
   spec.limits.max_trials = 3;
-  CHECK(Fields(spec) == std::vector<std::string>{"pruner.trials"});
+  CHECK(RefusedFields(spec) == std::vector<std::string>{"pruner.trials"});
   spec = PopulationJob();
   spec.parameters[0].range = DiscreteRange{{1, 2, 3}};
-  CHECK(Fields(spec) == std::vector<std::string>{"pruner.trials"});
+  CHECK(RefusedFields(spec) == std::vector<std::string>{"pruner.trials"});
   spec = PopulationJob();
   spec.pruner.rungs = {1, 1'000'000, 4};
-  CHECK(Fields(spec) == std::vector<std::string>{"pruner.min_resource"});
+  CHECK(RefusedFields(spec) == std::vector<std::string>{"pruner.min_resource"});
   spec = PopulationJob();
   spec.objective_value = ObjectiveValue::kMean;
-  CHECK(Fields(spec) == std::vector<std::string>{"objective.value"});
+  CHECK(RefusedFields(spec) == std::vector<std::string>{"objective.value"});
 }
 
 }  // namespace
