@@ -29,10 +29,10 @@ TEST_CASE("Fact codec: the kinds are those that clients get", "[store]") {
   std::vector<std::string> kinds;
   for (const Fact& fact : OneOfEachKind()) kinds.emplace_back(FactKind(fact));
   CHECK(kinds == std::vector<std::string>{"reported", "attempt_started", "attempt_ended", "checkpoint_lost",
-                                          "stop_requested", "wall_time_reached", "prior_observed", "noticed",
-                                          "suggested", "trial_created", "trial_resumed", "trial_paused",
-                                          "trial_ended", "rung_cut", "bracket_ended", "completion_met",
-                                          "job_ended"});
+                                          "checkpoint_taken", "stop_requested", "wall_time_reached",
+                                          "prior_observed", "noticed", "suggested", "trial_created",
+                                          "trial_resumed", "trial_paused", "trial_ended", "rung_cut",
+                                          "bracket_ended", "completion_met", "job_ended"});
 }
 
 TEST_CASE("Fact codec: rows are written as every release has written them", "[store]") {
@@ -47,6 +47,7 @@ TEST_CASE("Fact codec: rows are written as every release has written them", "[st
       R"(attempt_ended 3 {"attempt":2,"ended_us":2,"outcome":"failed",)"
       R"("reason":"exit code 3: \"no\" memory\n","started_us":1})",
       R"(checkpoint_lost 3 {})",
+      R"(checkpoint_taken 3 {})",
       R"(stop_requested 0 {"reason":"stopped by request"})",
       R"(wall_time_reached 0 {})",
       R"(prior_observed 0 {"configuration":[5,0.5,"sgd"],"objective":0.625,"resource":27,)"

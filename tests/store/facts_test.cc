@@ -42,7 +42,7 @@ TEST_CASE("Facts: events and reports come back merged by sequence", "[store]") {
   auto later = f.store->facts.Load(f.job, 4, 3);
   REQUIRE(later->size() == 3);
   CHECK(later->front().sequence == 5);
-  CHECK(f.store->facts.LoadTrial(f.job, 3)->size() == 8);
+  CHECK(f.store->facts.LoadTrial(f.job, 3)->size() == 9);
 }
 
 TEST_CASE("Facts: a report of a further metric that ranks trials keeps its index", "[store]") {
@@ -84,7 +84,7 @@ TEST_CASE("Facts: read as the tables lie they come in the same order and are the
                          return absl::OkStatus();
                        })
               .ok());
-  REQUIRE(seen.size() == 22);
+  REQUIRE(seen.size() == 23);
   for (size_t i = 0; i < seen.size(); ++i) {
     CHECK(seen[i].sequence == expected[i].sequence);
     CHECK(seen[i].time_us == expected[i].time_us);

@@ -72,6 +72,18 @@ TEST_CASE("Job state: what each kind of fact does", "[scheduler]") {
          return bodies;
        }(),
        CheckpointLost{1}, [](const JobState& s) { return s.trial(1).checkpoint == 0; }},
+      {"an origin need not wait for a trial that has its copy",
+       [] {
+         std::vector<FactBody> bodies = OnePaused();
+         TrialCreated copy = Created(3);
+         copy.rung = 1;
+         copy.to = 3;
+         copy.origin = 1;
+         bodies.push_back(copy);
+         return bodies;
+       }(),
+       CheckpointTaken{3},
+       [](const JobState& s) { return !s.trial(3).has_to_take && s.trial(1).to_be_taken == 0; }},
       {"a request to stop closes the job", TwoCreated(), StopRequested{"enough"},
        [](const JobState& s) { return s.closing() && s.stop_requested() && s.stop_reason() == "enough"; }},
       {"so does a time limit", TwoCreated(), TimeLimitReached{TimeLimit::kNode},
@@ -196,7 +208,7 @@ TEST_CASE("Facts: described with all their members", "[scheduler]") {
   CHECK(Describe(RungCut{0, 1, 9, {3, 1}, 1, 0.5}) ==
         "rung_cut: bracket 0, rung 1, resource 9, ranking (3, 1), promoted 1, cutoff 0.5, reference ()");
   CHECK(Describe(TrialCreated{2, {0.5, std::string("sgd")}, -1, 0, 3, "why"}) ==
-        "trial_created: trial 2, configuration (0.5, sgd), bracket -1, rung 0, to 3, why why");
+        "trial_created: trial 2, configuration (0.5, sgd), bracket -1, rung 0, to 3, why why, origin 0");
 }
 
 }  // namespace

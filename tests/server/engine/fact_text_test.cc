@@ -15,6 +15,7 @@ TEST_CASE("Fact text: each fact is one sentence", "[store]") {
             "Trial 3 starts attempt 2 from resource 9, to train to resource 27.",
             "Trial 3 failed in attempt 2: exit code 3: \"no\" memory\n",
             "Trial 3 starts from scratch: no free worker has its checkpoint or its suspended program.",
+            "Trial 3 has its own copy of the checkpoint that it goes on from.",
             "The job is asked to stop: stopped by request",
             "The job has reached its wall-time limit.",
             "Known from job old, trial 7: auc = 0.625.",
