@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a channel costs that is downloaded: over HTTP and from an S3-compatible service, for thirty trials on two workers.
 
-    python3 bench/data.py --bin build/bin [--mib 1024] [--trials 30]
+    python3 bench/channel_download.py --bin build/bin [--mib 1024] [--trials 30]
 
 A server of this host has one file, and cuts three connections in the middle. Of each kind it prints how many bytes were sent,
 relative to the size of the file (the limit is 1.0), where each connection began, and the time from the job's start until the
