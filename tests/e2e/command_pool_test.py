@@ -34,7 +34,7 @@ done
 """
 CANCEL = """#!/bin/sh
 while [ $# -ge 2 ]; do
-  for pid in $(cat "{folder}/jobs/$1/pids"); do kill -TERM -- "-$pid" 2>/dev/null || true; done
+  for pid in $(cat "{folder}/jobs/$1/pids"); do kill -s TERM -- "-$pid" 2>/dev/null || true; done
   shift 2
 done
 """
