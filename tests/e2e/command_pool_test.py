@@ -1,7 +1,9 @@
-"""A pool by three programs of a user: a stand-in for an engine, which starts the pilots of an allocation as processes."""
+"""A pool by three programs of a user: a stand-in for an engine, which starts pilots as processes."""
 
+import contextlib
 import json
 import os
+import subprocess
 import sys
 import unittest
 
@@ -34,7 +36,7 @@ done
 """
 CANCEL = """#!/bin/sh
 while [ $# -ge 2 ]; do
-  for pid in $(cat "{folder}/jobs/$1/pids"); do kill -TERM -- "-$pid" 2>/dev/null || true; done
+  for pid in $(cat "{folder}/jobs/$1/pids"); do kill -s TERM -- "-$pid" 2>/dev/null || true; done
   shift 2
 done
 """
@@ -43,7 +45,9 @@ done
 class CommandPool(unittest.TestCase):
     def test_it_grows_and_shrinks_by_the_users_programs(self):
         cluster = processes.Cluster(workers=0)
-        command = {}
+        jobs = f"{cluster.folder}/jobs"
+        os.makedirs(jobs)
+        command = {"scratch_dir": cluster.folder}
         for name, text in (("submit", SUBMIT), ("list", LIST), ("cancel", CANCEL)):
             path = f"{cluster.folder}/{name}"
             with open(path, "w", encoding="utf-8") as file:
@@ -56,7 +60,12 @@ class CommandPool(unittest.TestCase):
         with open(f"{cluster.folder}/pools.json", "w", encoding="utf-8") as file:
             json.dump({"pools": [pool]}, file)
         cluster.server.flags += ["--pools", file.name]
-        with cluster:
+
+        def end_all():
+            subprocess.run(command["cancel"] + [key for name in os.listdir(jobs) for key in (name, "")], check=False)
+
+        with cluster, contextlib.ExitStack() as at_end:
+            at_end.callback(end_all)
             spec = {"name": "gang", "strategy": "RANDOM",
                     "trainer": {"command": ["sh", "-c", "echo loss={{x}}"], "resumes": False,
                                 "metrics": [{"name": "loss", "regex": "loss=([0-9]+)"}]},

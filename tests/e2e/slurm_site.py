@@ -1,4 +1,4 @@
-"""A Slurm cluster of this machine: Debian's own slurmctld and some slurmd, set up in a folder and torn down by its test."""
+"""A Slurm of this machine: Debian's slurmctld and some slurmd, in a folder, set up and torn down by a test."""
 
 import os
 import random
@@ -86,7 +86,7 @@ class Slurm:
             "ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none", "JobAcctGatherType=jobacct_gather/none",
             "MpiDefault=none", "SelectType=select/cons_tres", "SelectTypeParameters=CR_Core",
             "SchedulerType=sched/backfill", "ReturnToService=2", "SlurmdParameters=config_overrides",
-            "SlurmdTimeout=10", "KillWait=15", "InactiveLimit=0",
+            "SlurmdTimeout=6", "MessageTimeout=3", "KillWait=15", "InactiveLimit=0",
             "SchedulerParameters=batch_sched_delay=0,sched_interval=2,sched_min_interval=0,bf_interval=2",
         ] + self.settings
         for name, port in zip(self.names, ports[1:]):

@@ -1,0 +1,69 @@
+"""A pool on a real Slurm of this machine, which refuses, cancels, and does not answer."""
+
+import unittest
+
+import slurm_server
+from processes import wait_until
+from slurm_server import Site
+
+
+class SlurmTroubles(unittest.TestCase):
+    def test_an_allocation_that_is_cancelled_under_a_gang_loses_and_doubles_nothing(self):
+        with Site() as site:
+            name = site.submit("gangs", 2, 3, levels=8, pause=0.3)
+            wait_until(lambda: site.open() and site.open()[0].get("workers", 0) == 3, "the gang's workers have joined")
+            wait_until(lambda: site.client.json("metrics", name).get("points"), "it trains")
+            site.slurm.command("scancel", site.open()[0]["id"])
+            site.wait_for_end(name)
+            site.expect_exact(self, name)
+            ended = [each.get("reason", "") for each in site.allocations() if "CANCELLED" in each.get("reason", "")]
+            self.assertTrue(ended, site.allocations())
+            site.wait_for_nothing()
+
+    def test_an_answer_of_sbatch_that_is_lost(self):
+        lost = """#!/bin/sh
+if [ ! -e "$0.lost" ]; then
+  touch "$0.lost"
+  /usr/bin/sbatch "$@" > /dev/null
+  echo "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)" >&2
+  exit 1
+fi
+exec /usr/bin/sbatch "$@"
+"""
+        with Site(wrapper={"sbatch": lost}) as site:
+            name = site.submit("lost", 2)
+            site.wait_for_end(name)
+            site.expect_exact(self, name)
+            # The engine's jobs are those of the table, and none was submitted again.
+            self.assertTrue(all(each.get("workers", 0) == 1 for each in site.allocations()), site.allocations())
+            self.assertLessEqual(len(site.allocations()), 2)
+            site.wait_for_nothing()
+
+    def test_a_limit_on_submissions_is_told_and_waited_for(self):
+        limit = """#!/bin/sh
+if [ ! -e "$0.limited" ]; then
+  touch "$0.limited"
+  echo "sbatch: error: QOSMaxSubmitJobPerUserLimit" >&2
+  echo "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit)" >&2
+  exit 1
+fi
+exec /usr/bin/sbatch "$@"
+"""
+        with Site(wrapper={"sbatch": limit}) as site:
+            name = site.submit("limit", 1)
+            wait_until(lambda: "QOSMaxSubmitJobPerUserLimit" in site.state().get("state_reason", ""),
+                       "the pool says it")
+            site.wait_for_end(name)
+            site.wait_for_nothing()
+
+    def test_three_allocations_without_a_worker_pause_the_pool_which_says_why(self):
+        worker = {"slots": 1, "command": ["/no/such/winnow-worker"]}
+        with Site(worker=worker) as site:
+            site.submit("never", 1)
+            wait_until(lambda: "pauses" in site.state().get("state_reason", ""), "the pool pauses")
+            self.assertIn("/no/such/winnow-worker", site.state()["state_reason"])
+            self.assertEqual(len(site.allocations()), 3)
+
+
+if __name__ == "__main__":
+    slurm_server.main()
