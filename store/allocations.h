@@ -49,7 +49,7 @@ class AllocationTable {
   // Inserts the row under the next number and the name `prefix`-NUMBER, which it gets.
   absl::Status Insert(const std::string& prefix, AllocationRow& row);
   absl::Status Update(const AllocationRow& row);
-  // Those that have not ended, by number.
+  // The allocations that have not ended, ordered by number.
   absl::StatusOr<std::vector<AllocationRow>> Open();
   // The newest of a pool that have ended, newest first.
   absl::StatusOr<std::vector<AllocationRow>> NewestEnded(const std::string& pool, int64_t most);
