@@ -106,6 +106,7 @@ bool Agent::SetConnected(bool connected) {
 }
 
 void Agent::Pump() {
+  StartReady();
   CheckLeft();
   if (finished_ || registering_again_) return;
   for (const uint64_t number : state_.TakeObsolete()) client_->Cancel(number);
@@ -154,6 +155,7 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
     }
     for (const v1::ModelWanted& wanted : response.models_wanted()) StoreModel(wanted);
     for (const v1::WaitingTrainer& trainer : response.let_go()) trainers_->LetGo(trainer);
+    trainers_->Spare({response.spare().begin(), response.spare().end()});
   } else {
     switch (state_.Failed(number, status, timers_->Now())) {
       case AgentState::Setback::kIgnore:
@@ -201,16 +203,43 @@ void Agent::OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Pre
     return;
   }
   found->second.prepared = true;
-  if (found->second.assignment.origin() > 0 && !found->second.assignment.await_start()) {
+  const v1::Assignment& assignment = found->second.assignment;
+  if (assignment.origin() > 0 && !assignment.await_start()) {
     state_.TookCheckpoint(id);
     Wake();
   }
-  if (WINNOW_MUTANT("a rank starts without the word to start") || !found->second.assignment.await_start()) {
-    Start(id);
+  if (WINNOW_MUTANT("a rank starts without the word to start") || !assignment.await_start()) {
+    if (assignment.slots() <= FreeSlots() || WINNOW_MUTANT("a part that is held ahead starts without a slot")) {
+      Start(id);
+    } else {
+      ready_.push_back(id);
+      Wake();
+    }
     return;
   }
   state_.Prepared(id, prepared->rendezvous_port);
   Wake();
+}
+
+// What those leave that run, or will as soon as the server says so.
+int Agent::FreeSlots() const {
+  int free = options_.identity.slots;
+  for (const auto& [id, running] : running_) {
+    if (running.run != nullptr || running.assignment.await_start()) free -= running.assignment.slots();
+  }
+  return free;
+}
+
+// Without the server's answers nothing new starts: it may have given the worker up.
+void Agent::StartReady() {
+  while (connected_ && !leaving_ && !registering_again_ && !ready_.empty()) {
+    const std::string id = ready_.front();
+    const auto found = running_.find(id);
+    const bool wanted = found != running_.end() && found->second.run == nullptr;
+    if (wanted && found->second.assignment.slots() > FreeSlots()) return;
+    ready_.pop_front();
+    if (wanted) Start(id);
+  }
 }
 
 // REQUIRES: the assignment is prepared.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -74,6 +75,9 @@ class Agent {
   void TellWaiting(const absl::Status& status);
   void Prepare(const v1::Assignment& assignment);
   void OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Prepared>& prepared);
+  int FreeSlots() const;
+  // Starts those that are prepared and have waited for a slot, as far as there are slots.
+  void StartReady();
   void Start(const std::string& id);
   void Stop(const std::string& id);
   void EndUnstarted(const std::string& id, v1::Outcome::Kind kind);
@@ -94,6 +98,7 @@ class Agent {
   std::function<void(absl::Status)> left_;
   AgentState state_;
   std::map<std::string, Running> running_;
+  std::deque<std::string> ready_;  // assignments that are prepared and wait for a slot; some may be gone
   bool woken_ = false;
   bool leaving_ = false;
   bool registering_again_ = false;  // a new registration waits until every process has ended

@@ -118,6 +118,7 @@ AgentState::Call AgentState::MakeCall(bool says) {
   request.set_cpus(identity_.cpus);
   request.set_memory_gib(identity_.memory_gib);
   request.set_limits(identity_.limits);
+  request.set_ahead(identity_.ahead);
   request.mutable_gpus()->Assign(identity_.gpus.begin(), identity_.gpus.end());
 
   std::map<std::string, int> contained;

@@ -28,6 +28,7 @@ struct WorkerIdentity {
   double memory_gib = 0;           // likewise
   std::string limits = "";         // how resource limits of trainers are enforced
   std::vector<v1::Gpu> gpus = {};  // devices for trainers
+  int ahead = 0;                   // assignments that it takes beyond its slots
 };
 
 // Sizes and delays of the Sync protocol.

@@ -64,6 +64,7 @@ namespace fs = std::filesystem;
 
 // Below the 5 s between the Syncs of an idle worker.
 constexpr std::chrono::milliseconds kGpuUseInterval(4'500);
+constexpr int kAheadOfSlot = 4;       // assignments that it takes beyond its slots, for each slot
 constexpr double kWarmMemory = 0.25;  // part of the trainers' memory for those that wait
 
 struct Flags {
@@ -525,6 +526,8 @@ int Work(const Flags& flags) {
   }
   gpus = BeforeCheck(flags.gpu_check, std::move(gpus));
   options.identity.gpus = gpus;
+  // A user may be needed by each that is prepared, and there is one for each slot.
+  if (flags.warm_trainers > 0 && !users.has_value()) options.identity.ahead = kAheadOfSlot * flags.slots;
   options.worker_id_prefix = folder_id->substr(0, 16);
   options.offline_timeout = std::chrono::milliseconds(static_cast<int64_t>(flags.offline_timeout * 1000));
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
@@ -17,13 +19,17 @@ constexpr double kMaxLevel = 9007199254740992.0;
 // Values of which it is known that they were read. Beyond that many it begins to forget, and the server
 // ignores what it has.
 constexpr size_t kMostSeen = 1 << 18;
+constexpr size_t kMostCompiled = 64;  // expressions that are kept
 // How programs name a level, where the job does not say it.
 constexpr const char* kLevelKeys[] = {"step", "epoch", "round", "iteration", "level"};
 
-absl::StatusOr<std::unique_ptr<RE2>> Compile(const std::string& what, const std::string& expression) {
+// Parts of one job have the same expressions, and one takes longer to compile than a short part to start.
+absl::StatusOr<std::shared_ptr<const RE2>> Compile(const std::string& what, const std::string& expression) {
+  thread_local std::map<std::string, std::shared_ptr<const RE2>> compiled;
+  if (const auto known = compiled.find(expression); known != compiled.end()) return known->second;
   RE2::Options options;
   options.set_log_errors(false);
-  auto regex = std::make_unique<RE2>(expression, options);
+  auto regex = std::make_shared<const RE2>(expression, options);
   if (!regex->ok()) {
     return absl::InvalidArgumentError(
         fmt::format("{}: expression \"{}\": {}", what, expression, regex->error()));
@@ -34,7 +40,9 @@ absl::StatusOr<std::unique_ptr<RE2>> Compile(const std::string& what, const std:
                     "(?:...) for a group that holds no value)",
                     what, expression, regex->NumberOfCapturingGroups()));
   }
-  return regex;
+  if (compiled.size() >= kMostCompiled) compiled.clear();
+  compiled[expression] = regex;
+  return std::shared_ptr<const RE2>(std::move(regex));
 }
 
 // "loss=0.25." and "loss=0.25," are common ends of a sentence.

@@ -72,7 +72,7 @@ class MetricParser {
  private:
   struct Metric {
     std::string name;
-    std::unique_ptr<RE2> regex;  // null: read by its key
+    std::shared_ptr<const RE2> regex;  // null: read by its key
     std::string key;
     bool is_objective = false;
     bool matched = false;
@@ -92,7 +92,7 @@ class MetricParser {
   std::optional<MetricReading> TakeNew(const std::vector<Value>& values);
 
   std::vector<Metric> metrics_;
-  std::unique_ptr<RE2> resource_regex_;  // null: levels are named by a key, or lines are counted
+  std::shared_ptr<const RE2> resource_regex_;  // null: levels are named by a key, or lines are counted
   std::string resource_key_;
   bool named_level_ = false;  // a record has named a level by a key
   bool reads_json_ = false;   // lines may be records

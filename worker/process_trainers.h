@@ -46,6 +46,7 @@ class ProcessTrainers : public Trainers {
   void StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string)> failed) override;
   std::vector<v1::WaitingTrainer> Waiting() const override;
   void LetGo(const v1::WaitingTrainer& trainer) override;
+  void Spare(const std::vector<v1::WaitingTrainer>& trainers) override { waiting_.Spare(trainers); }
   void LetGoAll(bool leaves) override;
 
  private:

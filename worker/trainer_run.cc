@@ -151,10 +151,11 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
   for (const auto& [variable, value] : run->secrets_) hidden.push_back(value);
   if (!hidden.empty()) run->redactors_.assign(2, Redactor(hidden));
   if (absl::Status status = run->Prepare(); !status.ok()) return status;
-  const auto directories = MakeTrialDirectories(place.shared, assignment.job_id(), assignment.trial(), false);
+  const auto directories = NameTrialDirectories(place.shared, assignment.job_id(), assignment.trial());
   if (!directories.ok()) return OfMachine(directories.status());
   std::error_code unread;
-  run->had_checkpoint_ = !std::filesystem::is_empty(directories->checkpoint, unread) || unread;
+  const bool is_empty = std::filesystem::is_empty(directories->checkpoint, unread);
+  run->had_checkpoint_ = unread ? unread != std::errc::no_such_file_or_directory : !is_empty;
   if (warmth.waiting != nullptr) {
     if (user == nullptr) user = warmth.waiting->user();
     warmth.waiting->Listen(run.get());

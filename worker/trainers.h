@@ -70,6 +70,8 @@ class Trainers {
   virtual std::vector<v1::WaitingTrainer> Waiting() const { return {}; }
   // Ends the one of that trial, if it waits at that level.
   virtual void LetGo(const v1::WaitingTrainer& /*trainer*/) {}
+  // Where some must end, these end first, in this order; before them only the parents' own limits.
+  virtual void Spare(const std::vector<v1::WaitingTrainer>& /*trainers*/) {}
   // Ends all, and keeps none from now on if the worker `leaves`.
   virtual void LetGoAll(bool /*leaves*/) {}
 };

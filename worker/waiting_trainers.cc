@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "base/mutant.h"
@@ -65,8 +66,7 @@ class WaitingTrainers::Trainer : public TrainerProcess::Listener {
   Trainer(WaitingTrainers* all, v1::Assignment assignment, std::unique_ptr<TrainerProcess> process)
       : all_(all),
         assignment_(std::move(assignment)),
-        process_(std::move(process)),
-        bytes_(MemoryOf(*process_)) {
+        process_(std::move(process)) {
     process_->Listen(this);
   }
 
@@ -74,7 +74,10 @@ class WaitingTrainers::Trainer : public TrainerProcess::Listener {
   bool suspended() const { return process_->suspended(); }
   TrainerProcess& process() { return *process_; }
   std::unique_ptr<TrainerProcess> Release() { return std::move(process_); }
-  int64_t bytes() const { return bytes_; }
+  int64_t bytes() const { return bytes_.value_or(0); }
+  void Measure() {
+    if (!bytes_.has_value()) bytes_ = MemoryOf(*process_);
+  }
   std::string Name() const {
     return fmt::format("{} trial {} at {}", assignment_.job_id(), assignment_.trial(),
                        assignment_.resource_to());
@@ -99,7 +102,7 @@ class WaitingTrainers::Trainer : public TrainerProcess::Listener {
   WaitingTrainers* const all_;
   const v1::Assignment assignment_;
   std::unique_ptr<TrainerProcess> process_;
-  const int64_t bytes_;
+  std::optional<int64_t> bytes_;  // of its memory, once it was measured
 };
 
 bool IsShortOfMemory() {
@@ -112,7 +115,10 @@ int64_t AnonymousMemoryOf(pid_t pid) { return BytesIn(fmt::format("/proc/{}/stat
 
 WaitingTrainers::WaitingTrainers(EventLoop* loop, WarmLimits limits) : loop_(loop), limits_(limits) {}
 
-WaitingTrainers::~WaitingTrainers() { loop_->Cancel(memory_timer_); }
+WaitingTrainers::~WaitingTrainers() {
+  loop_->Cancel(memory_timer_);
+  loop_->Cancel(limit_timer_);
+}
 
 bool MayWaitAfter(const v1::Assignment& part) {
   if (part.warm() == v1::TrainerSpec::OFF) return false;
@@ -150,8 +156,18 @@ void WaitingTrainers::Keep(const v1::Assignment& assignment, std::unique_ptr<Tra
   spdlog::debug("the trainer of {} {}", trainers_.back().Name(),
                 trainers_.back().suspended() ? "is suspended" : "waits");
   if (leaving_) return LetGoAll(true);
-  auto bytes = static_cast<double>(others);
-  for (const Trainer& waiting : trainers_) bytes += static_cast<double>(waiting.bytes());
+  // Not before what follows from the end of the part, because measuring takes as long as a short part.
+  others_ = others;
+  if (limit_timer_ == 0) limit_timer_ = loop_->After(std::chrono::seconds(0), [this] { KeepLimits(); });
+}
+
+void WaitingTrainers::KeepLimits() {
+  limit_timer_ = 0;
+  auto bytes = static_cast<double>(others_);
+  for (Trainer& waiting : trainers_) {
+    if (limits_.memory_gib > 0) waiting.Measure();
+    bytes += static_cast<double>(waiting.bytes());
+  }
   while (!trainers_.empty() && (static_cast<int>(trainers_.size()) > limits_.trainers ||
                                 (limits_.memory_gib > 0 && bytes > limits_.memory_gib * kGibibyte))) {
     const auto spared = BestSpared();
@@ -226,6 +242,14 @@ bool WaitingTrainers::KillOne() {
 
 // What a suspended program has trained is lost with it.
 std::list<WaitingTrainers::Trainer>::iterator WaitingTrainers::BestSpared() {
+  for (const v1::WaitingTrainer& spare : spare_) {
+    const auto found = std::find_if(trainers_.begin(), trainers_.end(), [&spare](const Trainer& waiting) {
+      const v1::Assignment& part = waiting.assignment();
+      return !waiting.suspended() && part.job_id() == spare.job_id() && part.trial() == spare.trial() &&
+             part.resource_to() == spare.resource();
+    });
+    if (found != trainers_.end()) return found;
+  }
   const auto loss = [](const Trainer& waiting) {
     return waiting.suspended() ? waiting.assignment().resource_to() : 0;
   };

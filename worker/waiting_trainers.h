@@ -20,8 +20,8 @@ struct WarmLimits {
 
 // The programs of paused trials that wait for the next part of their trial. They hold no slot and no port.
 // Some are suspended instead: they cannot resume, and their trials have no checkpoint but them. Beyond the
-// limits, and when the host is short of memory, those that have waited longest are ended, and of the
-// suspended ones, which come last, those that have trained least. Lives on the loop's thread. Its destructor
+// limits, and when the host is short of memory, those are ended that the server can best spare, then those
+// that have waited longest, and of the suspended ones, which come last, those that have trained least. Lives on the loop's thread. Its destructor
 // leaves no process behind.
 class WaitingTrainers {
  public:
@@ -34,7 +34,7 @@ class WaitingTrainers {
   // it, and within the limits.
   bool MayWait(const v1::Assignment& assignment) const;
   // The program has trained to assignment.resource_to and waits, or is suspended. `others`: memory, in bytes,
-  // of what else counts in the limit.
+  // of what else counts in the limit. What exceeds the limits ends after what the loop has to do now.
   void Keep(const v1::Assignment& assignment, std::unique_ptr<TrainerProcess> trainer, int64_t others = 0);
   // Returns the program of the assignment's trial if it waits where the assignment begins, is of the attempt
   // before, and was started in the same way; otherwise null, and ends the program that waits for that trial.
@@ -42,6 +42,8 @@ class WaitingTrainers {
 
   std::vector<v1::WaitingTrainer> List() const;  // those that have waited longest first
   void LetGo(const v1::WaitingTrainer& trainer);
+  // Those that the server can best spare, the first first; replaces what was said before.
+  void Spare(std::vector<v1::WaitingTrainer> trainers) { spare_ = std::move(trainers); }
   void LetGoAll(bool leaves);
   // Ends the program that can best be spared, and all that is its own, before it returns. False: none waits.
   bool KillOne();
@@ -51,6 +53,7 @@ class WaitingTrainers {
 
   std::list<Trainer>::iterator BestSpared();  // REQUIRES one waits
   void End(std::list<Trainer>::iterator trainer);
+  void KeepLimits();
   void LookAtMemory();
 
   EventLoop* const loop_;
@@ -58,6 +61,9 @@ class WaitingTrainers {
   bool leaving_ = false;
   std::list<Trainer> trainers_;  // those that have waited longest first
   std::list<Trainer> ending_;    // told to end
+  std::vector<v1::WaitingTrainer> spare_;
+  int64_t others_ = 0;  // bytes of what else counts in the limit
+  EventLoop::Id limit_timer_ = 0;
   EventLoop::Id memory_timer_ = 0;
 };
 

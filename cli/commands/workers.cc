@@ -15,7 +15,8 @@ namespace winnow::cli {
 
 namespace {
 
-constexpr int kGpusColumn = 6;  // if a worker has GPUs
+constexpr int kGpusColumn = 6;     // if a worker has GPUs
+constexpr int kWaitingColumn = 4;  // if programs wait, or parents are there
 
 // Returns "3.5/8 GiB"; empty if the worker has not reported its total.
 std::string InUse(double used, double total, const char* unit = "") {
@@ -38,6 +39,15 @@ std::string GpusText(const v1::Worker& worker) {
   }
   const std::string text = InUse(used, worker.gpus_size());
   return known == 0 ? text : fmt::format("{} at {}", text, ShareText(true, utilization / known));
+}
+
+// Returns "3 (1 suspended), 1 parent"; empty if no program waits.
+std::string WaitingText(const v1::Worker& worker) {
+  std::string text;
+  if (worker.waiting_trainers() > 0) text = std::to_string(worker.waiting_trainers());
+  if (worker.suspended_trainers() > 0) text += fmt::format(" ({} suspended)", worker.suspended_trainers());
+  if (worker.parents() > 0) text += (text.empty() ? "" : ", ") + Count(worker.parents(), "parent");
+  return text;
 }
 
 std::string LabelsText(const v1::Worker& worker) {
@@ -103,7 +113,10 @@ Exit ListWorkers(Session& session, bool all) {
                                         {"LABELS", Align::kLeft, 1},
                                         {"LAST HEARD", Align::kLeft, 7},
                                         {"VERSION", Align::kLeft, 8}};
+  const bool waiting = std::any_of(list->workers().begin(), list->workers().end(),
+                                   [](const v1::Worker& worker) { return !WaitingText(worker).empty(); });
   if (gpus) columns.insert(columns.begin() + kGpusColumn, {"GPUS", Align::kRight, 4});
+  if (waiting) columns.insert(columns.begin() + kWaitingColumn, {"WAITING", Align::kLeft, 3});
   Table table(std::move(columns));
   std::string reasons;
   int64_t used = 0;
@@ -127,6 +140,7 @@ Exit ListWorkers(Session& session, bool all) {
                                     {TimeText(worker.last_sync_time())},
                                     {worker.version()}};
     if (gpus) row.insert(row.begin() + kGpusColumn, GpusText(worker));
+    if (waiting) row.insert(row.begin() + kWaitingColumn, WaitingText(worker));
     table.Add(std::move(row));
     for (const v1::Gpu& gpu : worker.gpus()) {
       if (gpu.fault().empty()) continue;

@@ -129,6 +129,7 @@ v1::Assignment Attempts::Describe(const OpenJob& job, const Ranks& ranks, size_t
     *message.mutable_source()->mutable_setup() = job.spec.trainer().setup();
   }
   message.set_await_start(row.phase != RankPhase::kStarted);
+  message.set_slots(row.slots);
   message.set_cpus(row.cpus);
   message.set_memory_gib(row.memory_gib);
   message.mutable_gpus()->Assign(row.gpus.begin(), row.gpus.end());

@@ -58,6 +58,8 @@ struct EngineOptions {
   int quarantine_after = 3;
   int64_t quarantine_window = 40;
   int64_t quarantine_time = 20;
+  // Parts that take less on average are placed ahead, on workers whose slots are all taken (Dispatch).
+  int64_t short_part_us = 100'000;
   Clock clock = Clock::System();
   std::function<uint64_t()> random_bits;  // for fencing tokens; default: the system's random device
   std::vector<WorkerRoom> declared;       // machines that may come: jobs that fit them are accepted

@@ -40,6 +40,23 @@ Program FindProgram(const Workers& workers, const OpenJob& job, const Admission&
   return there ? Program::kThere : Program::kNowhere;
 }
 
+// A worker has the answer to what it tells the server within this time, as a rule.
+constexpr int64_t kAnswerUs = 10'000;
+
+// How many ranks of the job, whose parts are short, a worker may hold beyond its slots: as many as those of
+// its slots that have short parts can train until the server has answered. 0: what a rank takes of a worker
+// is more than a slot. A part that waits for a slot takes no node time, which a limit of it would count.
+int32_t RanksAhead(const OpenJob& job, const WorkerEntry& worker, int64_t short_ranks) {
+  const SearchSpec& spec = job.state.spec();
+  const RankShape& shape = job.shape;
+  const bool is_plain = shape.slots == 1 && shape.cpus == 0 && shape.memory_gib == 0 && !shape.UsesGpus() &&
+                        spec.MostNodes() == 1 && !spec.suspends && spec.limits.max_node_time_us == 0;
+  const int64_t running = short_ranks - (worker.used_slots - worker.row.slots);  // those ahead are short
+  if (!is_plain || running <= 0) return 0;
+  const int64_t most = running * kAnswerUs / job.part_us;
+  return static_cast<int32_t>(std::clamp<int64_t>(most, 1, worker.ahead));
+}
+
 bool HasRoom(const std::vector<WorkerRoom>& rooms, const std::string& worker, const RankShape& shape) {
   return std::any_of(rooms.begin(), rooms.end(), [&](const WorkerRoom& room) {
     return room.worker_id == worker && Capacity(room, shape) > 0;
@@ -48,8 +65,14 @@ bool HasRoom(const std::vector<WorkerRoom>& rooms, const std::string& worker, co
 
 class Round {
  public:
-  Round(Jobs& jobs, Workers& workers, Attempts& attempts, Artifacts& artifacts, Recorder& recorder)
-      : jobs_(jobs), workers_(workers), attempts_(attempts), artifacts_(artifacts), recorder_(recorder) {
+  Round(const Context& context, Jobs& jobs, Workers& workers, Attempts& attempts, Artifacts& artifacts,
+        Recorder& recorder)
+      : context_(context),
+        jobs_(jobs),
+        workers_(workers),
+        attempts_(attempts),
+        artifacts_(artifacts),
+        recorder_(recorder) {
     for (const auto& [key, job] : jobs_.all()) {
       if (job->state.ended() || job->external()) continue;
       order_.insert(job->claim());
@@ -65,6 +88,7 @@ class Round {
       order_.erase(order_.begin());
       Serve(*jobs_.FindKey(claim.job), claim);
     }
+    RunAhead();
   }
 
  private:
@@ -80,6 +104,48 @@ class Round {
     if (placed == Placed::kNoRoom && !bound) return Keep(job, gang);
     if (placed != Placed::kNoRoom && holder_ == &job) Release();
     if (placed == Placed::kYes) order_.insert(job.claim());
+  }
+
+  bool HasShortParts(const OpenJob& job) const {
+    return job.part_us > 0 && job.part_us <= context_.options.short_part_us;
+  }
+
+  // Places short parts on workers whose slots are all taken, unless another job has work for those slots.
+  void RunAhead() {
+    if (holder_ != nullptr) return;
+    std::vector<OpenJob*> others;
+    std::erase_if(order_, [&](const Claim& claim) {
+      OpenJob& job = *jobs_.FindKey(claim.job);
+      if (!HasShortParts(job)) others.push_back(&job);
+      return !HasShortParts(job);
+    });
+    if (order_.empty()) return;
+    rooms_ = workers_.RoomsAhead();
+    if (rooms_.empty()) return;
+    if (std::any_of(others.begin(), others.end(),
+                    [](const OpenJob* job) { return Admit(job->state).has_value(); }))
+      return;
+    while (!order_.empty() && !rooms_.empty()) {
+      OpenJob& job = *jobs_.FindKey(order_.begin()->job);
+      order_.erase(order_.begin());
+      GangRequest gang;
+      const std::vector<WorkerRoom> rooms = RoomsAhead(job);
+      if (!rooms.empty() && PlaceOne(job, rooms, &gang) == Placed::kYes) order_.insert(job.claim());
+    }
+  }
+
+  // Those of rooms_ that the job may use.
+  std::vector<WorkerRoom> RoomsAhead(const OpenJob& job) const {
+    std::vector<WorkerRoom> rooms = rooms_;
+    for (WorkerRoom& room : rooms) {
+      const WorkerEntry& worker = workers_.all().at(room.worker_id);
+      const auto short_ranks = std::count_if(worker.held.begin(), worker.held.end(), [&](const auto& held) {
+        return HasShortParts(*jobs_.FindKey(held.second->row.job));
+      });
+      room.free_slots -= worker.ahead - RanksAhead(job, worker, short_ranks);
+    }
+    std::erase_if(rooms, [](const WorkerRoom& room) { return room.free_slots <= 0; });
+    return rooms;
   }
 
   // The rooms that the reservation of another job leaves to this one.
@@ -177,6 +243,7 @@ class Round {
     return whole_;
   }
 
+  const Context& context_;
   Jobs& jobs_;
   Workers& workers_;
   Attempts& attempts_;
@@ -190,8 +257,9 @@ class Round {
 
 }  // namespace
 
-void Dispatch(Jobs& jobs, Workers& workers, Attempts& attempts, Artifacts& artifacts, Recorder& recorder) {
-  Round(jobs, workers, attempts, artifacts, recorder).Run();
+void Dispatch(const Context& context, Jobs& jobs, Workers& workers, Attempts& attempts, Artifacts& artifacts,
+              Recorder& recorder) {
+  Round(context, jobs, workers, attempts, artifacts, recorder).Run();
 }
 
 }  // namespace winnow

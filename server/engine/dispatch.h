@@ -2,6 +2,7 @@
 
 #include "server/engine/artifacts.h"
 #include "server/engine/attempts.h"
+#include "server/engine/context.h"
 #include "server/engine/jobs.h"
 #include "server/engine/recorder.h"
 #include "server/engine/workers.h"
@@ -16,6 +17,11 @@ namespace winnow {
 //
 // A trial whose program is suspended goes on where that is. If that worker has no free slot, other trials go
 // first; if the program is gone, the trial starts from nothing.
-void Dispatch(Jobs& jobs, Workers& workers, Attempts& attempts, Artifacts& artifacts, Recorder& recorder);
+//
+// Parts that are short beside the time until a worker has told the end of one and has the answer are placed
+// ahead: a worker whose slots are all taken holds some more, and starts them by itself. They count as any
+// other attempt in all limits. No other job with work for those slots is passed over.
+void Dispatch(const Context& context, Jobs& jobs, Workers& workers, Attempts& attempts, Artifacts& artifacts,
+              Recorder& recorder);
 
 }  // namespace winnow

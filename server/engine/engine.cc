@@ -109,7 +109,7 @@ std::vector<v1::Worker> Engine::ListWorkers(bool include_gone) const {
     message.set_memory_gib(worker.row.memory_gib);
     message.set_limits(worker.row.limits);
     const RankShape used = worker.Used();
-    message.set_used_slots(used.slots);
+    message.set_used_slots(worker.SlotsInUse());
     message.set_used_cpus(used.cpus);
     message.set_used_memory_gib(used.memory_gib);
     const UsageRecorder::Newest* const newest = worker.present() ? usage_.Find(worker.row.name) : nullptr;
@@ -125,6 +125,16 @@ std::vector<v1::Worker> Engine::ListWorkers(bool include_gone) const {
       if (use == newest->gpus.end()) continue;
       if (use->second.utilization) gpu.set_utilization(*use->second.utilization);
       if (use->second.memory) gpu.set_memory(*use->second.memory);
+    }
+    if (worker.waiting) {
+      for (const v1::WaitingTrainer& program : *worker.waiting) {
+        if (program.trial() == 0) {
+          message.set_parents(message.parents() + 1);
+          continue;
+        }
+        message.set_waiting_trainers(message.waiting_trainers() + 1);
+        if (program.suspended()) message.set_suspended_trainers(message.suspended_trainers() + 1);
+      }
     }
     if (newest != nullptr) {
       message.set_host_cpu(newest->cpu);
@@ -272,7 +282,7 @@ void Engine::FireDeadlines(int64_t now_us) {
 }
 
 absl::Status Engine::Finish() {
-  if (context_.failure().ok()) Dispatch(jobs_, workers_, attempts_, artifacts_, recorder_);
+  if (context_.failure().ok()) Dispatch(context_, jobs_, workers_, attempts_, artifacts_, recorder_);
   if (context_.failure().ok()) suggest_calls_.Serve();
   if (context_.failure().ok()) AnswerNow(artifacts_.Settle());
   if (context_.failure().ok()) jobs_.Flush();

@@ -20,6 +20,12 @@
 #include "spec/search_spec.h"
 
 namespace winnow {
+namespace {
+
+constexpr int64_t kPartsInMean = 8;
+
+}  // namespace
+
 TrialNumber TrialOf(const FactBody& body) {
   return std::visit(
       [](const auto& fact) -> TrialNumber {
@@ -61,6 +67,11 @@ Claim OpenJob::claim() const {
 
 void OpenJob::Count(const TrialState& trial, int sign) {
   live_started_us += sign * trial.nodes * (trial.attempt_started_us - row.create_us);
+}
+
+void OpenJob::NotePart(int64_t us) {
+  us = std::max<int64_t>(1, us);
+  part_us = part_us == 0 ? us : part_us + (us - part_us) / kPartsInMean;
 }
 
 int64_t OpenJob::NodeTimeUs(int64_t now_us) const {

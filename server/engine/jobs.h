@@ -42,12 +42,14 @@ struct OpenJob {
   BestTracker best;
   std::vector<BestStep> steps;  // of its best value: to be written at the end of the batch
   bool ran = false;             // a rank of it has run since the server started
+  int64_t part_us = 0;          // mean time of its newest parts, since the server started; 0: not known
   int64_t unprepared = 0;       // failures to prepare a rank of it, while none had run
   int64_t live_started_us = 0;  // sum over live ranks of when they were placed, since the job was created
 
   bool external() const { return spec.trainer().external(); }
   // Counts the trial's live attempt in live_started_us, or (-1) takes it out.
   void Count(const TrialState& trial, int sign);
+  void NotePart(int64_t us);  // a part took so long on its worker
   // What Dispatch compares jobs by.
   Claim claim() const;
   // Time that all ranks of all attempts have taken, in microseconds; live ones count up to `now_us`.

@@ -49,6 +49,7 @@ void Recorder::EndRank(Rank& rank, const RankEnd& end) {
   if (end.outcome == AttemptOutcome::kFinished || (end.outcome == AttemptOutcome::kFailed && !of_machines))
     job->ran = true;
   if (rank.row.rank == 0) CountStart(rank.row.part_start, *job);
+  if (end.outcome == AttemptOutcome::kFinished && end.start_us > 0) job->NotePart(end.end_us - end.start_us);
   if (std::optional<AttemptEnded> over = attempts_.EndRank(rank, end)) Record(*job, *std::move(over));
 }
 

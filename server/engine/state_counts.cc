@@ -15,7 +15,7 @@ StateCounts CountState(Engine& engine) {
     const WorkerMark* mark = engine.workers().marks().Find(worker.row.name);
     ++counts.workers[{TextOf(worker.row.state), mark == nullptr ? "open" : TextOf(mark->scheduling)}];
     counts.slots += worker.row.slots;
-    counts.used_slots += worker.used_slots;
+    counts.used_slots += worker.SlotsInUse();
   }
   JobTotals sum;
   for (const auto& [key, job] : engine.jobs().all()) {

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <tuple>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "base/mutant.h"
 #include "base/names.h"
+#include "scheduler/state/standing.h"
 #include "scheduler/validate.h"
 #include "server/engine/hub.h"
 #include "server/engine/metrics.h"
@@ -29,6 +32,7 @@ constexpr int kRanksGone = 75;  // exit code of docs/trainer-contract.md
 constexpr int kMaxLabels = 64;
 constexpr int kMaxGpus = 1024;
 constexpr int kMostWaiting = 10'000;    // waiting trainers of a request that are looked at
+constexpr size_t kMostSpared = 16;      // of them that are named to be ended first
 constexpr size_t kMaxTextBytes = 2000;  // of a notice, or why a model does not come
 
 // It stands in tables, paths and log lines.
@@ -86,6 +90,22 @@ absl::Status CheckRequest(const v1::SyncRequest& request) {
 // one worker, of which only the newer can still run.
 bool SameFolder(const std::string& one, const std::string& other) {
   return one.size() > kFolderIdLength && one.compare(0, kFolderIdLength, other, 0, kFolderIdLength) == 0;
+}
+
+std::vector<TrialNumber> BestFirst(const SearchSpec& spec, std::vector<Standing> standings) {
+  std::vector<TrialNumber> trials;
+  if (spec.has_several_objectives()) {
+    for (const RankedTrial& trial : RankingOf(spec.objectives, std::move(standings)))
+      trials.push_back(trial.number);
+    return trials;
+  }
+  const auto key = [](const Standing& standing) {
+    return std::make_tuple(!standing.finite(), standing.violation, standing.finite() ? standing.keys[0] : 0);
+  };
+  std::stable_sort(standings.begin(), standings.end(),
+                   [&key](const Standing& one, const Standing& other) { return key(one) < key(other); });
+  for (const Standing& standing : standings) trials.push_back(standing.number);
+  return trials;
 }
 
 // Microseconds since the epoch; 0 if it was not given.
@@ -228,6 +248,7 @@ absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, co
   worker->row = std::move(row);
   worker->caller = caller;
   worker->leaving_reason = request.leaving_reason();
+  worker->ahead = std::clamp(request.ahead(), 0, kMaxSlots);
   if (!same) context_.Note(context_.store.workers.Put(worker->row));
   if (worker->present()) workers_.RenewLease(*worker);
   if (leaves) recorder_.TakeBackUntold(*worker);
@@ -450,6 +471,37 @@ bool SyncCalls::MayGoOn(const WorkerEntry& worker, const v1::WaitingTrainer& pro
   });
 }
 
+// A trial goes on rather if few of those that wait at its level, in its job, are better.
+std::vector<v1::WaitingTrainer> SyncCalls::BestSpared(const WorkerEntry& worker) const {
+  if (!worker.waiting || worker.waiting->size() <= kMostSpared) return {};
+  std::map<std::pair<std::string, int64_t>, std::vector<Standing>> rungs;
+  for (const v1::WaitingTrainer& program : *worker.waiting) {
+    const OpenJob* job = program.trial() > 0 && !program.suspended() ? jobs_.Find(program.job_id()) : nullptr;
+    if (job == nullptr || program.trial() >= job->state.next_trial()) continue;
+    const TrialState& trial = job->state.trial(program.trial());
+    if (trial.live || trial.ended()) continue;
+    rungs[{program.job_id(), program.resource()}].push_back(
+        StandingAt(job->state.spec(), trial, program.resource()));
+  }
+  std::vector<std::pair<double, v1::WaitingTrainer>> ranked;
+  for (auto& [rung, standings] : rungs) {
+    const auto count = static_cast<double>(standings.size());
+    double better = 0;
+    for (const TrialNumber trial : BestFirst(jobs_.Find(rung.first)->state.spec(), standings)) {
+      v1::WaitingTrainer& program = ranked.emplace_back(better++ / count, v1::WaitingTrainer()).second;
+      program.set_job_id(rung.first);
+      program.set_trial(trial);
+      program.set_resource(rung.second);
+    }
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& one, const auto& other) { return one.first > other.first; });
+  ranked.resize(std::min(ranked.size(), kMostSpared));
+  std::vector<v1::WaitingTrainer> spared;
+  for (auto& [share, program] : ranked) spared.push_back(std::move(program));
+  return spared;
+}
+
 v1::SyncResponse SyncCalls::Compose(WorkerEntry& worker) const {
   v1::SyncResponse response;
   for (const auto& [id, rank] : worker.held) {
@@ -465,6 +517,7 @@ v1::SyncResponse SyncCalls::Compose(WorkerEntry& worker) const {
         *response.add_let_go() = program;
     }
   }
+  for (v1::WaitingTrainer& program : BestSpared(worker)) *response.add_spare() = std::move(program);
   *response.mutable_next_interval() = TimeUtil::MicrosecondsToDuration(context_.options.lease_us / 3);
   *response.mutable_lease() = TimeUtil::MicrosecondsToDuration(context_.options.lease_us);
   return response;

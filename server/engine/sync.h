@@ -85,6 +85,8 @@ class SyncCalls {
   // Whether the program's trial may go on where it waits. False: another worker has the trial, it has ended,
   // or its checkpoint is another one.
   bool MayGoOn(const WorkerEntry& worker, const v1::WaitingTrainer& program) const;
+  // The worker's waiting programs whose trials will probably not go on, the least probable first.
+  std::vector<v1::WaitingTrainer> BestSpared(const WorkerEntry& worker) const;
   v1::SyncResponse Compose(WorkerEntry& worker) const;
 
   Context& context_;

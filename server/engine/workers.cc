@@ -73,6 +73,7 @@ WorkerRoom WorkerEntry::Room(bool with_faulty) const {
 absl::Status Workers::Load() {
   all_.clear();
   roomy_.clear();
+  roomy_ahead_.clear();
   names_.clear();
   changed_.clear();
   if (absl::Status status = marks_.Load(); !status.ok()) return status;
@@ -105,11 +106,16 @@ bool Workers::KnowsName(const std::string& name) const {
 }
 
 void Workers::NoteRoom(const WorkerEntry& worker) {
-  if (worker.live() && worker.used_slots < worker.row.slots) {
-    roomy_.insert(worker.row.id);
-  } else {
-    roomy_.erase(worker.row.id);
-  }
+  const bool free = worker.used_slots < worker.row.slots;
+  const auto note = [&](bool has_room, std::set<std::string>& workers) {
+    if (worker.live() && has_room) {
+      workers.insert(worker.row.id);
+    } else {
+      workers.erase(worker.row.id);
+    }
+  };
+  note(free, roomy_);
+  note(!free && worker.used_slots < worker.row.slots + worker.ahead, roomy_ahead_);
 }
 
 WorkerEntry& Workers::Register(WorkerRow row) {
@@ -146,7 +152,7 @@ void Workers::Hold(Rank& rank) {
   WorkerEntry& worker = all_.at(rank.row.worker);
   worker.held[rank.row.id] = &rank;
   worker.used_slots += rank.row.slots - (WINNOW_MUTANT("a rank takes a slot less than it should") ? 1 : 0);
-  worker.held_slots.Set(worker.used_slots, context_.steady_us());
+  worker.held_slots.Set(worker.SlotsInUse(), context_.steady_us());
   NoteRoom(worker);
   NoteChange(worker.row.id);
 }
@@ -155,7 +161,7 @@ void Workers::Release(Rank& rank) {
   WorkerEntry& worker = all_.at(rank.row.worker);
   worker.held.erase(rank.row.id);
   worker.used_slots -= rank.row.slots;
-  worker.held_slots.Set(worker.used_slots, context_.steady_us());
+  worker.held_slots.Set(worker.SlotsInUse(), context_.steady_us());
   NoteRoom(worker);
   NoteChange(worker.row.id);
 }
@@ -166,6 +172,17 @@ std::vector<WorkerRoom> Workers::Rooms() const {
     const WorkerEntry& worker = all_.at(id);
     if (marks_.Find(worker.row.name) != nullptr) continue;
     rooms.push_back(worker.Room(false));
+  }
+  return rooms;
+}
+
+std::vector<WorkerRoom> Workers::RoomsAhead() const {
+  std::vector<WorkerRoom> rooms;
+  for (const std::string& id : roomy_ahead_) {
+    const WorkerEntry& worker = all_.at(id);
+    if (marks_.Find(worker.row.name) != nullptr) continue;
+    rooms.push_back(WholeRoom(worker.row));
+    rooms.back().free_slots += worker.ahead - worker.used_slots;
   }
   return rooms;
 }

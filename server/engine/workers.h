@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -38,7 +39,8 @@ struct WorkerEntry {
   std::string leaving_reason;         // its own words; "": none
   // The token (its id; "": none) that its first call since the server's start came with.
   std::optional<std::string> caller;
-  HeldSlots held_slots;  // used_slots over time
+  HeldSlots held_slots;  // those of its slots that are in use, over time
+  int32_t ahead = 0;     // ranks that it takes beyond its slots, as its newest call said
   // The programs that wait on it, as its newest call said. Absent: none has come since the server's start.
   std::optional<std::vector<v1::WaitingTrainer>> waiting;
 
@@ -47,6 +49,8 @@ struct WorkerEntry {
   bool present() const { return live() || row.state == WorkerState::kLeaving; }
   // The slots, processors and memory that its ranks take.
   RankShape Used() const;
+  // used_slots, without what it holds beyond its slots.
+  int32_t SlotsInUse() const { return std::min(used_slots, row.slots); }
   // What its ranks leave. `with_faulty`: its GPUs with a fault are in it too.
   WorkerRoom Room(bool with_faulty) const;
 };
@@ -80,7 +84,9 @@ class Workers {
   void Release(Rank& rank);
   // The free room of the workers that may be given something.
   std::vector<WorkerRoom> Rooms() const;
-  // The same workers, as if they held nothing. GPUs with a fault are in neither.
+  // The room for ranks of one slot on workers whose slots are all taken: how many more they may hold.
+  std::vector<WorkerRoom> RoomsAhead() const;
+  // The workers that may be given something, as if they held nothing. GPUs with a fault are in neither.
   std::vector<WorkerRoom> WholeRooms() const;
   // Whether all of them have that storage. REQUIRES known ids.
   bool Share(const std::vector<std::string>& ids, const std::string& storage_id) const;
@@ -102,6 +108,7 @@ class Workers {
   Context& context_;
   std::map<std::string, WorkerEntry> all_;
   std::set<std::string> roomy_;               // live workers that have a free slot
+  std::set<std::string> roomy_ahead_;         // live workers that have none, and may hold more ranks
   std::map<std::string, std::string> names_;  // the newest worker of each name; it may be gone
   std::set<std::string> changed_;
   WorkerMarks marks_;

@@ -185,6 +185,12 @@ TEST_CASE("workers: slots in use, and the lost ones on request", "[cli]") {
              Catch::Contains("MEMORY   GPUS  HOST CPU") && Catch::Contains("GiB  1.5/3      88 %"));
   CHECK_THAT(with_gpus, Catch::Contains("\nGPU GPU-c of local-1 gets no trials: too hot\n"));
   service.workers.mutable_workers(0)->clear_gpus();
+  service.workers.mutable_workers(0)->set_waiting_trainers(12);
+  service.workers.mutable_workers(0)->set_suspended_trainers(2);
+  service.workers.mutable_workers(0)->set_parents(1);
+  CHECK_THAT(RunWinnow({"workers"}, service.address()).out,
+             Catch::Contains("SLOTS IN USE  WAITING                     CPUS") &&
+                 Catch::Contains("3/4  12 (2 suspended), 1 parent   3/8"));
   const json list = json::parse(RunWinnow({"workers", "-o", "json"}, service.address()).out);
   REQUIRE(list["workers"].size() == 1);
   CHECK(list["workers"][0]["used_slots"] == 3);

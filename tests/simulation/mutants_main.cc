@@ -46,6 +46,7 @@ constexpr std::string_view kMutants[] = {
     "a suspended program goes on from any level",
     "a trial goes on where its program is not",
     "a trial is trained on before its checkpoint was taken",
+    "a part that is held ahead starts without a slot",
 };
 std::string_view active_mutant;  // "": none
 

@@ -263,6 +263,10 @@ Profile DrawProfile(uint64_t seed, Scale scale) {
   }
   for (JobProfile& job : profile.jobs) DrawSuspension(dice, job.spec);
   for (JobProfile& job : profile.jobs) DrawPopulation(dice, scale, job);
+  if (dice.Chance(0.5)) {
+    profile.short_part_us = 100 * kSecond;
+    for (HostProfile& host : profile.hosts) host.ahead = static_cast<int>(dice.Between(0, 3));
+  }
   return profile;
 }
 

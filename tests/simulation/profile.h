@@ -17,6 +17,7 @@ enum class Scale {
 struct HostProfile {
   std::string name;
   int slots = 1;
+  int ahead = 0;    // ranks that its worker takes beyond its slots
   double cpus = 0;  // 0: not reported
   int gpus = 0;     // named 0, 1, 2, …
   std::string storage;
@@ -64,6 +65,7 @@ const char* NameOf(Fault fault);
 // occurs without others that would hide its effects.
 struct Profile {
   int64_t lease_us = 0;
+  int64_t short_part_us = 0;  // shorter parts are placed ahead
   std::vector<HostProfile> hosts;
   std::vector<JobProfile> jobs;
 

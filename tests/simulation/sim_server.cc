@@ -53,6 +53,7 @@ void SimServer::Start() {
   death_ = Death::kAtOnce;
   EngineOptions options;
   options.lease_us = setting_->profile.lease_us;
+  options.short_part_us = setting_->profile.short_part_us;
   options.clock = {[this] { return kEpochUs + setting_->time.now_us() + clock_skew_us_; },
                    [this] { return setting_->time.now_us() - started_us_; }};
   options.random_bits = [this] { return setting_->dice.Bits(); };

@@ -3,7 +3,9 @@
 #include "worker/agent.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 #include <thread>
 
@@ -113,6 +115,44 @@ TEST_CASE("Agent: a rank of a cluster is prepared, then starts at the port that 
 
   CHECK(server.known("a").outcome.kind() == v1::Outcome::FINISHED);
   CHECK(server.known("a").values.at({1, "loss"}) == port);
+}
+
+TEST_CASE("Agent: what it holds beyond its slots starts when another has ended, and can be withdrawn before", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder);  // of 2 slots
+  const std::string opened = folder / "opened";
+  for (const char* id : {"a", "b"}) REQUIRE(mkfifo((folder / id).c_str(), 0600) == 0);
+  const auto of_trial = [](v1::Assignment assignment, int64_t trial) {
+    assignment.set_trial(trial);
+    assignment.set_slots(1);
+    return assignment;
+  };
+  const auto wait = [&](const char* gate) {
+    return "echo loss=1; read line < " + std::string(folder / gate) + "; touch " + opened;
+  };
+  server.Assign(of_trial(Shell("a", wait("a")), 1));
+  server.Assign(of_trial(Shell("b", wait("b")), 2));
+  REQUIRE((AwaitValues(&server, "a", 1) && AwaitValues(&server, "b", 1)));
+  const std::string third = "test -e " + opened + " && echo loss=3 || echo loss=4";
+  server.Assign(of_trial(Shell("c", third), 3));
+  server.Assign(of_trial(Shell("d", third), 4));
+  const auto names = [](const FakeServer::Told& told, const std::string& id) {
+    return std::any_of(told.requests.back().running().begin(), told.requests.back().running().end(),
+                       [&id](const v1::RunningAssignment& running) { return running.assignment_id() == id; });
+  };
+  REQUIRE(server.Await([&](const FakeServer::Told& told) { return names(told, "c") && names(told, "d"); }));
+  server.Withdraw("c");
+  REQUIRE(server.AwaitEnd("c"));
+  CHECK(server.known("c").outcome.kind() == v1::Outcome::STOPPED);
+  CHECK(server.known("c").values.empty());
+  CHECK(server.known("d").values.empty());
+  for (const char* id : {"a", "b"}) {
+    CHECK_FALSE(server.known(id).ended);
+    std::ofstream(folder / id) << "go\n" << std::flush;
+  }
+  REQUIRE((server.AwaitEnd("a") && server.AwaitEnd("b") && server.AwaitEnd("d")));
+  CHECK(server.known("d").values.at({1, "loss"}) == 3);
 }
 
 TEST_CASE("Agent: ranks meet at another port where those that were named are taken", "[worker]") {

@@ -16,6 +16,7 @@
 #include <set>
 #include <system_error>
 
+#include "base/mutex.h"
 #include "fmt/format.h"
 #include "worker/host/process_tree.h"
 
@@ -74,7 +75,21 @@ pid_t ParentOf(pid_t pid) {
   return parent;
 }
 
-// Children by adoption: the kernel gives orphans to the first thread of their subreaper.
+struct OwnChildren {
+  Mutex mutex;
+  std::set<pid_t> pids ABSL_GUARDED_BY(mutex);
+};
+OwnChildren& Own() {
+  static OwnChildren children;
+  return children;
+}
+
+bool IsOwnChild(pid_t pid) {
+  MutexLock lock(Own().mutex);
+  return Own().pids.contains(pid);
+}
+
+// Children by adoption, beside the own ones: the kernel gives orphans to the first thread of their subreaper.
 std::vector<pid_t> AdoptedChildren() {
   std::vector<pid_t> children;
   std::ifstream file(fmt::format("/proc/self/task/{}/children", getpid()));
@@ -123,6 +138,16 @@ bool AwaitEnd(int pidfd, Clock::time_point deadline) {
 }
 
 }  // namespace
+
+void AddOwnChild(pid_t pid) {
+  MutexLock lock(Own().mutex);
+  Own().pids.insert(pid);
+}
+
+void RemoveOwnChild(pid_t pid) {
+  MutexLock lock(Own().mutex);
+  Own().pids.erase(pid);
+}
 
 std::string AssignmentMark(std::string_view assignment) {
   return fmt::format("{}{}", kAssignment, assignment);
@@ -176,7 +201,7 @@ bool MarkedOrphans::KillSome() {
   };
   bool unclear = false;
   for (const pid_t pid : AdoptedChildren()) {
-    if (std::find(killed_.begin(), killed_.end(), pid) != killed_.end()) continue;
+    if (std::find(killed_.begin(), killed_.end(), pid) != killed_.end() || IsOwnChild(pid)) continue;
     if (by_user && UserOf(pid) == user_->user().uid) {
       // One call for all of them, so that none escapes by starting others.
       if (!std::exchange(ended, true)) EndProcessesOf(user_->user());

@@ -34,7 +34,12 @@ struct LeftoverCount {
 LeftoverCount KillLeftovers(std::string_view work, std::chrono::milliseconds patience,
                             const RunAs* run_as = nullptr);
 
-// Kills and reaps the children of this process that have `mark` or, while IsAlone(), run as `user`.
+// Children of this process that were not adopted: the programs that it has started and not reaped yet. Of
+// many, which all wait, MarkedOrphans then looks at none. Thread-safe.
+void AddOwnChild(pid_t pid);
+void RemoveOwnChild(pid_t pid);
+
+// Kills and reaps the adopted children of this process that have `mark` or, while IsAlone(), run as `user`.
 class MarkedOrphans {
  public:
   // `user` may be null, and outlives this.

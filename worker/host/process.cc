@@ -266,6 +266,7 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Adopt(EventLoop* loop, const P
   std::unique_ptr<Process> process(new Process(loop, spec, std::move(events)));
   Process* const self = process.get();
   process->pid_ = pid;
+  AddOwnChild(pid);
   process->pipes_[kStdout].fd = output;
   process->pipes_[kStderr].fd = error;
   process->pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
@@ -291,6 +292,7 @@ Process::~Process() {
     if (user_ != nullptr && user_->IsAlone()) EndProcessesOf(user_->user());
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
+    RemoveOwnChild(pid_);
   }
   ClosePipe(kStdout);
   ClosePipe(kStderr);
@@ -358,6 +360,7 @@ void Process::LeaderEnded() {
   int status = 0;
   WINNOW_CHECK(waitpid(pid_, &status, 0) == pid_, "nobody else waits for our children");
   reaped_ = true;
+  RemoveOwnChild(pid_);
   end_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   end_.exit_code = end_.signal != 0 ? 128 + end_.signal : WEXITSTATUS(status);
   loop_->Unwatch(ended_watch_);

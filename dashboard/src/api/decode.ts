@@ -6,11 +6,11 @@ const kNumbers = new Set(
     'bracket busyFraction cancelled completed continuous count cpu cpus cutoff decisions deviation distance ' +
     'elapsedSeconds entered evaluations facts failed firstTrial from fullResource hostCpu hostMemory importance ' +
     'index integer lastSequence levels levelTrials lower marginalDeviation marginalMean marginalX max mean median memory ' +
-    'memoryGib min mismatch nextOffset nodes nodeSeconds number objective offset passed paused pending ' +
+    'memoryGib min mismatch nextOffset nodes nodeSeconds number objective offset parents passed paused pending ' +
     'plannedResource plannedTrials position pruned rank ranked resource resourceFrom resourceLevel resourceTo ' +
     'resourceWithoutResume rung running s savedResource seconds sequence slots slotsUsed startupFraction ' +
-    'startupSeconds stepSeconds stoppedResource stoppedTrial stoppedValue tickPosition to total totalSize ' +
-    'trainedResource trainingSeconds trial trials upper used usedCpus usedMemoryGib usedSlots value valueResource violation ' +
+    'startupSeconds stepSeconds stoppedResource stoppedTrial stoppedValue suspendedTrainers tickPosition to total totalSize ' +
+    'trainedResource trainingSeconds trial trials upper used usedCpus usedMemoryGib usedSlots value valueResource violation waitingTrainers ' +
     'width x xBin xPlace xValue y yBin yPlace yValue').split(' '),
 );
 

@@ -213,6 +213,9 @@ export interface Worker {
   state: 'STATE_UNSPECIFIED' | 'LIVE' | 'LEAVING' | 'LOST' | 'GONE';
   slots: number;
   usedSlots: number;
+  waitingTrainers?: number;
+  suspendedTrainers?: number;
+  parents?: number;
   lastSyncTime?: string;
   registerTime?: string;
   version: string;

@@ -82,6 +82,44 @@ TEST_CASE("Dispatch: ranks go to workers with their labels, and take their slots
   CHECK(gpu.running.size() == 2);
 }
 
+TEST_CASE("Dispatch: a worker holds short parts beyond its slots, unless another job has work for them", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 2);
+  worker.ahead = 3;
+  worker.part_us = 10'000;
+  const std::string first = play.Create(JobOf(1, 100, 1));
+  REQUIRE(worker.Tell().ok());
+  CHECK(worker.running.size() == 2);  // nothing is known of its parts
+  REQUIRE(worker.Step().ok());
+  CHECK(RanksOf({&worker}, first) == 4);  // as many more as two slots train in 10 ms
+  CHECK(play.Workers(false).front().used_slots() == 2);
+  const std::string second = play.Create(JobOf(1, 1, 1));
+  REQUIRE(worker.Step().ok());
+  CHECK(RanksOf({&worker}, second) == 1);
+  REQUIRE(worker.Step().ok());
+  CHECK(RanksOf({&worker}, first) == 4);
+  const std::string third = play.Create(JobOf(2, 1, 2));  // a gang
+  for (int step = 0; step < 2; ++step) REQUIRE(worker.Step().ok());
+  CHECK(RanksOf({&worker}, third) == 2);
+  CHECK(RanksOf({&worker}, first) == 0);  // no slot of the worker has short parts
+  play.CheckStored();
+}
+
+TEST_CASE("Dispatch: what is held ahead counts in max_parallel_trials, and long parts are not held", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 2);
+  worker.ahead = 3;
+  worker.part_us = 10'000;
+  v1::TuningJobSpec spec = JobOf(1, 100, 1);
+  spec.mutable_limits()->set_max_parallel_trials(3);
+  const std::string job = play.Create(spec);
+  for (int step = 0; step < 3; ++step) REQUIRE(worker.Step().ok());
+  CHECK(RanksOf({&worker}, job) == 3);
+  worker.part_us = 10'000'000;
+  for (int step = 0; step < 3; ++step) REQUIRE(worker.Step().ok());
+  CHECK(RanksOf({&worker}, job) == 2);
+}
+
 std::vector<std::string> GpusOf(const FakeWorker& worker) {
   std::vector<std::string> gpus;
   for (const auto& [id, run] : worker.running)

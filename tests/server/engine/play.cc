@@ -1,11 +1,15 @@
 #include "tests/server/engine/play.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/util/time_util.h>
 
 #include "tests/catch.h"
 #include "tests/store/get.h"
 
 namespace winnow {
+
+using google::protobuf::util::TimeUtil;
+
 namespace {
 
 template <typename T>
@@ -227,6 +231,7 @@ v1::SyncRequest FakeWorker::Request() const {
   request.set_host("localhost");
   request.set_slots(slots_);
   request.set_storage_id(storage_);
+  request.set_ahead(ahead);
   request.set_leaving(leaving);
   request.mutable_labels()->insert(labels.begin(), labels.end());
   for (const std::string& id : gpus) {
@@ -251,8 +256,9 @@ void FakeWorker::Train() {
       state.mutable_outcome()->set_kind(kind);
       state.mutable_outcome()->set_reason(reason);
       int64_t now = play_.time.now_us;
-      state.mutable_outcome()->mutable_start_time()->set_seconds(now / 1'000'000 - 1);
-      state.mutable_outcome()->mutable_end_time()->set_seconds(now / 1'000'000);
+      v1::Outcome& outcome = *state.mutable_outcome();
+      *outcome.mutable_start_time() = TimeUtil::MicrosecondsToTimestamp(now / 1'000'000 * 1'000'000 - part_us);
+      *outcome.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(now / 1'000'000 * 1'000'000);
     };
     if (leaving) {
       end(v1::Outcome::HANDED_BACK, "the worker leaves");

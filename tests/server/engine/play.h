@@ -96,6 +96,8 @@ class FakeWorker {
   std::map<std::string, std::string> labels;
   std::vector<std::string> gpus;
   std::map<std::string, std::string> faults;  // of its GPUs
+  int32_t ahead = 0;                          // ranks that it takes beyond its slots; it trains them too
+  int64_t part_us = 1'000'000;                // that each part takes, as it says
 
   struct Running {
     v1::Assignment assignment;

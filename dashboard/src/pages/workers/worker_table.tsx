@@ -63,7 +63,8 @@ function WorkerRow({worker, changed}: {worker: Worker; changed(): void}) {
       <div class="worker-runs">
         <Runs ids={worker.assignmentIds} here={here} />
         <p class="quiet worker-small">
-          Limits enforced by {worker.limits || 'nothing'} · <span title={exactMoment(worker.lastSyncTime)}>last seen {ago(worker.lastSyncTime)}</span>
+          Limits enforced by {worker.limits || 'nothing'} · {waitingText(worker)}
+          <span title={exactMoment(worker.lastSyncTime)}>last seen {ago(worker.lastSyncTime)}</span>
           {labels.length > 0 && ' · '}
           {labels.map(([name, value]) => (
             <code key={name} class="worker-label">
@@ -75,6 +76,15 @@ function WorkerRow({worker, changed}: {worker: Worker; changed(): void}) {
       {mayAdminister() && here && <Actions worker={worker} changed={changed} />}
     </li>
   );
+}
+
+/** "3 programs wait (1 suspended), 1 parent · ", or nothing. */
+function waitingText({waitingTrainers = 0, suspendedTrainers = 0, parents = 0}: Worker): string {
+  const texts: string[] = [];
+  const suspended = suspendedTrainers ? ` (${suspendedTrainers} suspended)` : '';
+  if (waitingTrainers) texts.push(`${waitingTrainers === 1 ? '1 program waits' : `${waitingTrainers} programs wait`}${suspended}`);
+  if (parents) texts.push(`${parents} ${parents === 1 ? 'parent' : 'parents'}`);
+  return texts.map((text) => `${text} · `).join('');
 }
 
 /** The mean over those GPUs that tell it, and each one where there are several. */
