@@ -209,7 +209,8 @@ void Agent::OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Pre
     Wake();
   }
   if (WINNOW_MUTANT("a rank starts without the word to start") || !assignment.await_start()) {
-    if (assignment.slots() <= FreeSlots() || WINNOW_MUTANT("a part that is held ahead starts without a slot")) {
+    if (assignment.slots() <= FreeSlots() ||
+        WINNOW_MUTANT("a part that is held ahead starts without a slot")) {
       Start(id);
     } else {
       ready_.push_back(id);

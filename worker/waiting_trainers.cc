@@ -64,9 +64,7 @@ int64_t MemoryOf(TrainerProcess& trainer) {
 class WaitingTrainers::Trainer : public TrainerProcess::Listener {
  public:
   Trainer(WaitingTrainers* all, v1::Assignment assignment, std::unique_ptr<TrainerProcess> process)
-      : all_(all),
-        assignment_(std::move(assignment)),
-        process_(std::move(process)) {
+      : all_(all), assignment_(std::move(assignment)), process_(std::move(process)) {
     process_->Listen(this);
   }
 

@@ -21,8 +21,8 @@ struct WarmLimits {
 // The programs of paused trials that wait for the next part of their trial. They hold no slot and no port.
 // Some are suspended instead: they cannot resume, and their trials have no checkpoint but them. Beyond the
 // limits, and when the host is short of memory, those are ended that the server can best spare, then those
-// that have waited longest, and of the suspended ones, which come last, those that have trained least. Lives on the loop's thread. Its destructor
-// leaves no process behind.
+// that have waited longest, and of the suspended ones, which come last, those that have trained least. Lives
+// on the loop's thread. Its destructor leaves no process behind.
 class WaitingTrainers {
  public:
   WaitingTrainers(EventLoop* loop, WarmLimits limits);

@@ -134,7 +134,7 @@ class Round {
     }
   }
 
-  // Those of rooms_ that the job may use.
+  // The rooms of rooms_ that the job may use.
   std::vector<WorkerRoom> RoomsAhead(const OpenJob& job) const {
     std::vector<WorkerRoom> rooms = rooms_;
     for (WorkerRoom& room : rooms) {

@@ -117,7 +117,8 @@ TEST_CASE("Agent: a rank of a cluster is prepared, then starts at the port that 
   CHECK(server.known("a").values.at({1, "loss"}) == port);
 }
 
-TEST_CASE("Agent: what it holds beyond its slots starts when another has ended, and can be withdrawn before", "[worker]") {
+TEST_CASE("Agent: what it holds beyond its slots starts when another has ended, and can be withdrawn before",
+          "[worker]") {
   TempFolder folder;
   FakeServer server;
   RunningAgent agent(server.address(), folder);  // of 2 slots

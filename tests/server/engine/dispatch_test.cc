@@ -82,7 +82,8 @@ TEST_CASE("Dispatch: ranks go to workers with their labels, and take their slots
   CHECK(gpu.running.size() == 2);
 }
 
-TEST_CASE("Dispatch: a worker holds short parts beyond its slots, unless another job has work for them", "[server]") {
+TEST_CASE("Dispatch: a worker holds short parts beyond its slots, unless another job has work for them",
+          "[server]") {
   Play play;
   FakeWorker worker(play, "one", 2);
   worker.ahead = 3;
@@ -105,7 +106,8 @@ TEST_CASE("Dispatch: a worker holds short parts beyond its slots, unless another
   play.CheckStored();
 }
 
-TEST_CASE("Dispatch: what is held ahead counts in max_parallel_trials, and long parts are not held", "[server]") {
+TEST_CASE("Dispatch: what is held ahead counts in max_parallel_trials, and long parts are not held",
+          "[server]") {
   Play play;
   FakeWorker worker(play, "one", 2);
   worker.ahead = 3;

@@ -257,7 +257,8 @@ void FakeWorker::Train() {
       state.mutable_outcome()->set_reason(reason);
       int64_t now = play_.time.now_us;
       v1::Outcome& outcome = *state.mutable_outcome();
-      *outcome.mutable_start_time() = TimeUtil::MicrosecondsToTimestamp(now / 1'000'000 * 1'000'000 - part_us);
+      *outcome.mutable_start_time() =
+          TimeUtil::MicrosecondsToTimestamp(now / 1'000'000 * 1'000'000 - part_us);
       *outcome.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(now / 1'000'000 * 1'000'000);
     };
     if (leaving) {
