@@ -154,20 +154,20 @@ void WaitingTrainers::Keep(const v1::Assignment& assignment, std::unique_ptr<Tra
   spdlog::debug("the trainer of {} {}", trainers_.back().Name(),
                 trainers_.back().suspended() ? "is suspended" : "waits");
   if (leaving_) return LetGoAll(true);
+  while (static_cast<int>(trainers_.size()) > limits_.trainers) End(BestSpared());
   // Not before what follows from the end of the part, because measuring takes as long as a short part.
   others_ = others;
-  if (limit_timer_ == 0) limit_timer_ = loop_->After(std::chrono::seconds(0), [this] { KeepLimits(); });
+  if (limit_timer_ == 0) limit_timer_ = loop_->After(std::chrono::seconds(0), [this] { KeepMemoryLimit(); });
 }
 
-void WaitingTrainers::KeepLimits() {
+void WaitingTrainers::KeepMemoryLimit() {
   limit_timer_ = 0;
   auto bytes = static_cast<double>(others_);
   for (Trainer& waiting : trainers_) {
     if (limits_.memory_gib > 0) waiting.Measure();
     bytes += static_cast<double>(waiting.bytes());
   }
-  while (!trainers_.empty() && (static_cast<int>(trainers_.size()) > limits_.trainers ||
-                                (limits_.memory_gib > 0 && bytes > limits_.memory_gib * kGibibyte))) {
+  while (!trainers_.empty() && limits_.memory_gib > 0 && bytes > limits_.memory_gib * kGibibyte) {
     const auto spared = BestSpared();
     bytes -= static_cast<double>(spared->bytes());
     End(spared);

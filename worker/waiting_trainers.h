@@ -34,7 +34,8 @@ class WaitingTrainers {
   // it, and within the limits.
   bool MayWait(const v1::Assignment& assignment) const;
   // The program has trained to assignment.resource_to and waits, or is suspended. `others`: memory, in bytes,
-  // of what else counts in the limit. What exceeds the limits ends after what the loop has to do now.
+  // of what else counts in the limit. What exceeds the limit of memory ends after what the loop has to do
+  // now.
   void Keep(const v1::Assignment& assignment, std::unique_ptr<TrainerProcess> trainer, int64_t others = 0);
   // Returns the program of the assignment's trial if it waits where the assignment begins, is of the attempt
   // before, and was started in the same way; otherwise null, and ends the program that waits for that trial.
@@ -53,7 +54,7 @@ class WaitingTrainers {
 
   std::list<Trainer>::iterator BestSpared();  // REQUIRES one waits
   void End(std::list<Trainer>::iterator trainer);
-  void KeepLimits();
+  void KeepMemoryLimit();
   void LookAtMemory();
 
   EventLoop* const loop_;

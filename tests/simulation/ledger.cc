@@ -283,7 +283,7 @@ void Ledger::CheckEngine(Engine& engine, bool thorough) {
         Fail(fmt::format("trial {} has two live attempts", held->row.trial));
       }
     }
-    if (slots > worker.row.slots + worker.ahead) {
+    if (slots > worker.row.slots + ahead_[worker.row.name]) {
       Fail(fmt::format("{} of {} slots of {} are taken", slots, worker.row.slots, worker.row.name));
     }
     if (worker.row.cpus > 0 && cpus > worker.row.cpus + 1e-9) {

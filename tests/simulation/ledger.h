@@ -59,6 +59,8 @@ class Ledger {
   // It was answered with OK.
   void Acknowledged(Ticket ticket);
 
+  // The host's worker takes so many ranks beyond its slots; unless told, none.
+  void TakesAhead(const std::string& host, int ranks) { ahead_[host] = ranks; }
   // Checks the engine's state between two batches; `thorough`: also compares it with the loaded state.
   void CheckEngine(Engine& engine, bool thorough);
   // The job has ended, or the run is over: checks everything stored of it.
@@ -95,6 +97,7 @@ class Ledger {
   std::string metric_ = "loss";
 
   std::map<std::string, Process> processes_;  // by assignment
+  std::map<std::string, int> ahead_;          // by host
   std::set<std::string> ever_started_;
   std::map<AttemptKey, std::set<int>> prepared_;
   std::map<std::string, std::map<int64_t, double>> emitted_;  // by assignment

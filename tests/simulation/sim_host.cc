@@ -117,6 +117,7 @@ void SimHost::Start(bool new_folder) {
   options.identity.version = "simulated";
   options.identity.cpus = profile_->cpus;
   options.identity.ahead = profile_->ahead;
+  setting_->ledger.TakesAhead(profile_->name, profile_->ahead);
   for (int gpu = 0; gpu < profile_->gpus; ++gpu)
     options.identity.gpus.emplace_back().set_id(std::to_string(gpu));
   options.limits.max_reports = setting_->profile.max_reports;

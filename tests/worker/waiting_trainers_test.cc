@@ -242,6 +242,19 @@ TEST_CASE("Waiting trainers: nothing waits without a place, or against the job",
   }
 }
 
+TEST_CASE("Waiting trainers: beyond the limit those end first that the server can spare", "[worker]") {
+  Host host({2});
+  host.Run(PartOf(1, 1, 0, 1));
+  host.Run(PartOf(2, 1, 0, 1));
+  v1::WaitingTrainer spared;
+  spared.set_job_id(PartOf(2, 1, 0, 1).job_id());
+  spared.set_trial(2);
+  spared.set_resource(1);
+  host.trainers().Spare({spared});
+  host.Run(PartOf(3, 1, 0, 1));
+  CHECK(host.Waiting() == std::vector<int64_t>{1, 3});
+}
+
 // ---- suspended ones
 
 // Prints levels without end, faster than it is read, from a child of its process; in MODE short up to
@@ -366,8 +379,8 @@ TEST_CASE("Suspended trainers: the memory of all their processes counts", "[work
   }
   Host host({9, enough_for_one});
   const Part part = host.Run(SuspendedPartOf(1, 1, 0, 2));
-  CHECK(host.Waiting().empty());
   CHECK(host.AwaitEndOf(ChildOf(part)));
+  CHECK(host.Waiting().empty());
 }
 
 TEST_CASE("Waiting trainers: none outlives its worker", "[worker]") {

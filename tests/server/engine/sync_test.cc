@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "tests/catch.h"
 #include "tests/server/engine/play.h"
@@ -321,6 +322,32 @@ TEST_CASE("Sync: a value that is not a number is recorded, and fails its trial",
   CHECK(job.best().trial() == 2);
   CHECK_FALSE(play.Trials(id)[0].has_objective());
   CHECK(play.Trials(id)[0].state() == v1::Trial::FAILED);
+}
+
+TEST_CASE("Sync: programs that wait for trials which are behind are named as the first to end", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 20);
+  const std::string job = play.Create(HyperbandJob(81));
+  REQUIRE(worker.Tell().ok());
+  REQUIRE(worker.Step().ok());
+  v1::SyncRequest request = worker.Request();
+  std::map<double, TrialNumber> paused;  // by loss
+  for (const v1::Trial& trial : play.Trials(job)) {
+    if (trial.state() != v1::Trial::PAUSED) continue;
+    v1::WaitingTrainer& program = *request.add_waiting();
+    program.set_job_id(job);
+    program.set_trial(trial.number());
+    program.set_resource(1);
+    paused[worker.objective(trial.number(), 1)] = trial.number();
+  }
+  REQUIRE(paused.size() == 20);
+  const auto answer = play.Sync(request);
+  REQUIRE(answer.ok());
+  REQUIRE(answer->spare_size() == 16);
+  auto worst = paused.rbegin();
+  for (const v1::WaitingTrainer& program : answer->spare()) CHECK(program.trial() == (worst++)->second);
+  CHECK(answer->let_go_size() == 0);
+  CHECK(play.Workers(false).front().waiting_trainers() == 20);
 }
 
 }  // namespace
