@@ -21,6 +21,7 @@ DEFAULT_ADDRESS = "127.0.0.1:8080"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0  # seconds between two tries
 _MORE = 10.0  # seconds by which a socket's timeout exceeds what the server was asked to wait
 _SAFE = frozenset(("GET", "DELETE"))
+_LONGEST_LINE, _MOST_HEADERS = 65536, 100  # of a response's head
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -124,7 +125,7 @@ class Transport:
         pause = _FIRST_PAUSE
         while True:
             try:
-                status, answer = self._once(verb, request, limit)
+                status, answer = self._once(request, limit)
             except (ConnectionError, http.client.HTTPException, FileNotFoundError, socket.gaierror) as error:
                 problem: errors.ServerError = errors.Unavailable("UNAVAILABLE", f"{self.address}: {_said(error)}")
             except ssl.SSLError as error:
@@ -164,7 +165,7 @@ class Transport:
         def result() -> Any:
             if held is not None:
                 try:
-                    status, answer = held.receive(verb)
+                    status, answer = held.receive()
                     held.waits = False
                     if status == 200:
                         return answer
@@ -237,7 +238,10 @@ class Transport:
                                             for content in (value if isinstance(value, (list, tuple)) else [value])])
             path += "?" + query if query else ""
         else:
-            body = json.dumps(plain(fields), allow_nan=False).encode()
+            try:
+                body = json.dumps(fields, allow_nan=False).encode()
+            except (TypeError, ValueError):  # numbers that are not finite, or mappings that json does not know
+                body = json.dumps(plain(fields), allow_nan=False).encode()
             head["Content-Type"] = "application/json"
             head["Content-Length"] = str(len(body))
         if not path.isascii() or not path.isprintable() or " " in path:
@@ -245,13 +249,13 @@ class Transport:
         lines = [f"{verb} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in head.items())]
         return "\r\n".join([*lines, "", ""]).encode("ascii") + body
 
-    def _once(self, verb: str, request: bytes, limit: float) -> tuple[int, Any]:
+    def _once(self, request: bytes, limit: float) -> tuple[int, Any]:
         held = self._connection(limit)
         try:
             used, held.used = held.used, True
             try:
                 held.sock.sendall(request)
-                return held.receive(verb)
+                return held.receive()
             except (ConnectionError, http.client.BadStatusLine):
                 if not used:
                     raise
@@ -260,7 +264,7 @@ class Transport:
                 held = self._connection(limit)
                 held.used = True
                 held.sock.sendall(request)
-                return held.receive(verb)
+                return held.receive()
         except BaseException:
             self._here.held = None
             raise
@@ -271,7 +275,8 @@ class Transport:
         if held is None or held.process != os.getpid() or held.connection.sock is None:
             held = _Held(self._new(limit))
             setattr(self._here, name, held)
-        held.sock.settimeout(limit)
+        if held.sock.gettimeout() != limit:
+            held.sock.settimeout(limit)
         return held
 
     def _new(self, limit: float) -> http.client.HTTPConnection:
@@ -292,26 +297,74 @@ class _Held:
         self.used = False  # a request was sent on it
         self.waits = False  # a request of `begin` was sent on it, and its response has not been read
         connection.connect()
+        self._read = self.sock.makefile("rb")
 
     @property
     def sock(self) -> socket.socket:
         found: socket.socket = self.connection.sock
         return found
 
-    def receive(self, verb: str) -> tuple[int, Any]:
-        """The response of the request that was sent last: its status and content."""
-        response = http.client.HTTPResponse(self.sock, method=verb)
-        try:
-            response.begin()
-            data = response.read()
-            if response.will_close:
-                self.connection.close()
-        finally:
-            response.close()
-        return response.status, _parsed(data)
+    def receive(self) -> tuple[int, Any]:
+        """The response of the request that was sent last: its status and content. http.client's own reading of a response
+        takes several times as long as all else that a call needs here."""
+        status, headers = self._head()
+        while 100 <= status < 200:
+            status, headers = self._head()
+        if headers.get("transfer-encoding", "").lower() == "chunked":
+            data = b"".join(iter(self._chunk, b""))
+            while self._line():
+                pass
+        elif "content-length" in headers:
+            data = self._exactly(_size(headers["content-length"].encode("latin-1"), 10))
+        else:
+            data = self._read.read()
+        if headers.get("connection", "").lower() == "close" or not {"content-length", "transfer-encoding"} & set(headers):
+            self.close()
+        return status, _parsed(data)
+
+    def _head(self) -> tuple[int, dict[str, str]]:
+        """The status and the headers, by names in lower case."""
+        first = self._line()
+        version, _, rest = first.partition(b" ")
+        if not version.startswith(b"HTTP/1.") or not rest[:3].isdigit():
+            raise http.client.BadStatusLine(repr(first))
+        headers = {}
+        while line := self._line():
+            name, _, value = line.decode("latin-1").partition(":")
+            headers[name.lower()] = value.strip()
+            if len(headers) > _MOST_HEADERS:
+                raise http.client.HTTPException(f"got more than {_MOST_HEADERS} headers")
+        return int(rest[:3]), headers
+
+    def _line(self) -> bytes:
+        line = self._read.readline(_LONGEST_LINE)
+        if not line:
+            raise http.client.RemoteDisconnected("the server closed the connection without a response")
+        if not line.endswith(b"\n"):
+            raise http.client.LineTooLong("a header")
+        return line.rstrip(b"\r\n")
+
+    def _chunk(self) -> bytes:
+        """The next chunk; empty: there are no more."""
+        size = _size(self._line().partition(b";")[0], 16)
+        data = self._exactly(size)
+        if size:
+            self._line()
+        return data
+
+    def _exactly(self, size: int) -> bytes:
+        data = self._read.read(size)
+        if len(data) < size:
+            raise http.client.IncompleteRead(data, size - len(data))
+        return data
+
+    def close(self) -> None:
+        self._read.close()
+        self.connection.close()
 
     def __del__(self) -> None:
-        self.connection.close()
+        if hasattr(self, "_read"):
+            self.close()
 
 
 class _NoDelay(http.client.HTTPConnection):
@@ -320,6 +373,16 @@ class _NoDelay(http.client.HTTPConnection):
     def connect(self) -> None:
         super().connect()
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def _size(text: bytes, base: int) -> int:
+    try:
+        size = int(text, base)
+    except ValueError:
+        size = -1
+    if size < 0:
+        raise http.client.HTTPException(f"{text!r} is no length")
+    return size
 
 
 def quoted(text: str) -> str:

@@ -200,7 +200,8 @@ class _Run:
                  goals: tuning_spec.Goals, n_jobs: int, taken: pathlib.Path, note: bool) -> None:
         self.job, self._function, self._space, self._takes_trial = job, function, space, takes_trial
         self._metrics = goals.metrics()
-        self._taken, self._note = taken, note
+        self._taken, self._notes = taken, note
+        self._note: Optional[_Note] = None  # of this process
         # With more trials at once than processes the next would be suggested without the result of the present one.
         self._ahead = job.spec["limits"].get("max_parallel_trials") == n_jobs
         self._earlier: list[dict[str, Any]] = []
@@ -212,7 +213,7 @@ class _Run:
     def adopt(self) -> None:
         """Goes on with the trials that an interrupted call was training; nobody else trains here. Those that it had not
         even noted come from the server, which does not tell their seed again."""
-        noted = {(found["trial"], found["attempt"]): found for found in map(_read, self._taken.glob("*.json"))}
+        noted = {(found["trial"], found["attempt"]): found for found in map(_read, self._taken.glob("*.json")) if found}
         for record in self.job.trials(["RUNNING"]):
             trial = self.job.trial(record.number).raw
             attempt = trial["attempts"][-1]
@@ -236,22 +237,22 @@ class _Run:
         """Trains what an interrupted call had taken, then what the server gives, until the job ends."""
         left = list(earlier)
         following: Asked = self.job.ask
+        self._note = _Note(self._taken / f"{os.getpid()}.json") if self._notes else None
         while True:
             trial = asking.Trial(self.job, left.pop(0), tuning_spec.LEASE) if left else following()
             if trial is None:
-                return
+                break
             following = self._train(trial, self._ahead and not left)
             after()
+        if self._note is not None:
+            self._note.remove()
 
     def _train(self, trial: asking.Trial, ahead: bool) -> Asked:
         """Returns what gives the next trial. `ahead`: it is asked for just before the server is told how this one ended,
         so that both take the time of one call and one commit."""
         following: Asked = self.job.ask
-        note = self._taken / f"{os.getpid()}-{trial.number}-{trial.attempt}.json"
-        if self._note:
-            part = note.with_suffix(".part")
-            part.write_text(json.dumps(trial.raw), "utf-8")
-            part.replace(note)
+        if self._note is not None:
+            self._note.write(trial.raw)
         trial.stops_at_end = True
         trial.params = spaces.values_of(self._space, trial.params)
         try:
@@ -261,8 +262,6 @@ class _Run:
             end()
         except errors.AttemptLost:
             pass  # the job has ended, or the lease: the result is not wanted
-        if self._note:
-            note.unlink(missing_ok=True)
         return following
 
     def _call(self, trial: asking.Trial) -> Callable[[], None]:
@@ -357,13 +356,14 @@ class _Run:
         """The trial of a worker process that has ended in the midst of it has failed."""
         code = worker.exitcode or 0
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        for file in self._taken.glob(f"{worker.pid}-*.json"):
-            trial = asking.Trial(self.job, _read(file), tuning_spec.LEASE)
+        file = self._taken / f"{worker.pid}.json"
+        if found := _read(file) if file.exists() else None:
+            trial = asking.Trial(self.job, found, tuning_spec.LEASE)
             try:
                 trial.fail(f"its process {how}")
             except errors.AttemptLost:
-                pass
-            file.unlink(missing_ok=True)
+                pass  # it had ended already
+        file.unlink(missing_ok=True)
 
 
 def _number(value: Any) -> Optional[float]:
@@ -373,6 +373,28 @@ def _number(value: Any) -> Optional[float]:
         return None
 
 
-def _read(file: pathlib.Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(file.read_text("utf-8"))
+def _read(file: pathlib.Path) -> Optional[dict[str, Any]]:
+    try:
+        found: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    except ValueError:
+        return None  # its process was killed while it wrote
     return found
+
+
+class _Note:
+    """The newest trial that this process has taken, in a file that outlives the process. It is written in place: a new
+    file for each trial would take longer than the rest of what a trial costs here."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self._path, self._length = path, 0
+        self._file = path.open("wb", buffering=0)
+
+    def write(self, trial: Mapping[str, Any]) -> None:
+        text = json.dumps(trial).encode().ljust(self._length)  # over all of the earlier one
+        self._length = len(text)
+        self._file.seek(0)
+        self._file.write(text)
+
+    def remove(self) -> None:
+        self._file.close()
+        self._path.unlink(missing_ok=True)

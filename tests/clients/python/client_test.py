@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The Python client against a real server: jobs, errors, ask and tell, TLS and tokens, restarts."""
 
+import http.client
 import json
 import multiprocessing
 import os
@@ -13,6 +14,7 @@ import unittest
 from servers import BIN, EXTERNAL, PATIENCE, SHELL, WithFolder, main, wait_until
 from certificates import make_certificates
 import winnow
+from winnow import transport
 
 
 def train(job_id, address, values):
@@ -155,6 +157,43 @@ class Sockets(WithFolder):
                 job.ask().complete(0.5)
                 self.assertEqual(job.best().value, 0.5)
                 self.assertEqual(job.stop()["state"], "STOPPED")
+
+
+class Responses(unittest.TestCase):
+    """What a server or a proxy before it may answer, read from a socket."""
+
+    def held(self, sent):
+        ours, theirs = socket.socketpair()
+        self.addCleanup(theirs.close)
+        connection = http.client.HTTPConnection("localhost")
+        connection.connect, connection.sock = lambda: None, ours
+        theirs.sendall(sent)
+        theirs.shutdown(socket.SHUT_WR)
+        return transport._Held(connection)
+
+    def test_one_after_the_other_by_length_and_in_chunks(self):
+        held = self.held(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{\"a\":1}"
+                         b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 404 Not Found\r\ntransfer-encoding: Chunked\r\n\r\n"
+                         b"3;x=y\r\n{\"b\r\n4\r\n\":2}\r\n0\r\nTrailer: x\r\n\r\nHTTP/1.1 200 OK\r\n\r\n[3]")
+        self.assertEqual(held.receive(), (200, {"a": 1}))
+        self.assertEqual(held.receive(), (404, {"b": 2}))
+        self.assertIsNotNone(held.connection.sock)
+        self.assertEqual(held.receive(), (200, [3]))  # to the end of the connection, which is of no more use
+        self.assertIsNone(held.connection.sock)
+
+    def test_a_server_that_closes_says_so(self):
+        held = self.held(b"HTTP/1.1 503 x\r\nConnection: Close\r\nContent-Length: 2\r\n\r\n{}")
+        self.assertEqual(held.receive(), (503, {}))
+        self.assertIsNone(held.connection.sock)
+
+    def test_what_is_no_response_is_an_error_of_the_connection(self):
+        long = b"HTTP/1.1 200 OK\r\nx: " + b"y" * 70_000
+        many = b"HTTP/1.1 200 OK\r\n" + b"".join(b"x%d: y\r\n" % i for i in range(200)) + b"\r\n"
+        for sent in (b"", b"\x16\x03\x01", b"SSH-2.0\r\n", b"HTTP/1.1 OK\r\n\r\n", long, many,
+                     b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+                     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"):
+            with self.subTest(sent=sent[:40]), self.assertRaises(http.client.HTTPException):
+                self.held(sent).receive()
 
 
 class AskAndTell(WithFolder):
