@@ -19,8 +19,9 @@ namespace {
 
 // Prints each level and its process id, and waits. kDies: ends without a word when it is told to go on, once.
 // kUntrue: says that it waits at another level than it was to train to, and exits with 4 when it is told to
-// end.
+// end. kLarge: needs more than 8 MB.
 constexpr char kProgram[] = R"(
+[ "$MODE" = large ] && printf -v ballast '%*s' 8000000 ''
 level=$WINNOW_RESOURCE_FROM; to=$WINNOW_RESOURCE_TO
 while true; do
   while [ $level -lt $to ]; do level=$((level + 1)); echo "loss=$level pid=$$ slot=$WINNOW_SLOT"; done
@@ -253,6 +254,32 @@ TEST_CASE("Waiting trainers: beyond the limit those end first that the server ca
   host.trainers().Spare({spared});
   host.Run(PartOf(3, 1, 0, 1));
   CHECK(host.Waiting() == std::vector<int64_t>{1, 3});
+}
+
+TEST_CASE("Waiting trainers: fifty paused trials hold no more memory than the limit, and all can go on",
+          "[worker]") {
+  constexpr double kLimit = 40 * 1024 * 1024;
+  Host host({1000, kLimit / (1 << 30)});
+  std::vector<int> pids;
+  const auto held = [&pids] {
+    double bytes = 0;
+    for (const int pid : pids) bytes += static_cast<double>(AnonymousMemoryOf(pid));
+    return bytes;
+  };
+  for (int64_t trial = 1; trial <= 50; ++trial) {
+    const Part part = host.Run(PartOf(trial, 1, 0, 1, "large"));
+    REQUIRE(part.outcome.kind() == v1::Outcome::FINISHED);
+    pids.push_back(part.pid());
+    REQUIRE(host.Await([&] { return held() <= kLimit; }));
+    std::erase_if(pids, [](int pid) { return kill(pid, 0) != 0; });
+  }
+  const std::vector<int64_t> waiting = host.Waiting();
+  CHECK((waiting.size() >= 2 && waiting.size() <= 5));
+  CHECK(waiting.back() == 50);
+  const Part cold = host.Run(PartOf(1, 2, 1, 2, "large")), warm = host.Run(PartOf(50, 2, 1, 2, "large"));
+  CHECK_FALSE(cold.continued);
+  CHECK(warm.continued);
+  for (const Part* part : {&cold, &warm}) CHECK(part->levels == std::vector<int64_t>{2});
 }
 
 // ---- suspended ones
