@@ -26,6 +26,17 @@ absl::Status FolderError(const fs::path& path, int code) {
   return FileError(path, "cannot open the directory", code);
 }
 
+// A descriptor of a folder in `above`, which is made if it is missing; -1: errno tells why it cannot be opened.
+// Most are there already, and then one call of the kernel is enough.
+absl::StatusOr<int> OpenOrMake(int above, const fs::path& path, mode_t mode) {
+  const std::string name = path.filename();
+  const int opened = openat(above, name.c_str(), kFolderFlags | O_NOFOLLOW);
+  if (opened >= 0 || errno != ENOENT) return opened;
+  if (mkdirat(above, name.c_str(), mode) != 0 && errno != EEXIST)
+    return FileError(path, "cannot create directory", errno);
+  return openat(above, name.c_str(), kFolderFlags | O_NOFOLLOW);
+}
+
 }  // namespace
 
 absl::StatusOr<OpenFolder> OpenFolder::Wrap(const fs::path& path, int descriptor) {
@@ -51,9 +62,10 @@ absl::StatusOr<OpenFolder> OpenFolder::Make(const FolderName& name, mode_t mode)
   absl::StatusOr<OpenFolder> folder = Wrap(base, open(base.c_str(), kFolderFlags));
   for (const fs::path& part : name.below) {
     if (!folder.ok()) break;
-    if (mkdirat(folder->descriptor(), part.c_str(), mode) != 0 && errno != EEXIST)
-      return FileError(folder->path() / part, "cannot create directory", errno);
-    folder = folder->Inner(part.string());
+    const fs::path path = folder->path() / part;
+    const absl::StatusOr<int> opened = OpenOrMake(folder->descriptor(), path, mode);
+    if (!opened.ok()) return opened.status();
+    folder = Wrap(path, *opened);
   }
   return folder;
 }
@@ -68,9 +80,9 @@ absl::StatusOr<OpenFolder> OpenFolder::MakeFolder(const std::string& name, mode_
   struct stat about {};
   if (fstatat(descriptor(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(about.st_mode))
     unlinkat(descriptor(), name.c_str(), 0);
-  if (mkdirat(descriptor(), name.c_str(), mode) != 0 && errno != EEXIST)
-    return FileError(path_ / name, "cannot create directory", errno);
-  return Inner(name);
+  const absl::StatusOr<int> opened = OpenOrMake(descriptor(), path_ / name, mode);
+  if (!opened.ok()) return opened.status();
+  return Wrap(path_ / name, *opened);
 }
 
 absl::StatusOr<OpenFile> OpenFolder::OpenRegular(const fs::path& path) const {

@@ -34,10 +34,10 @@ JobTable::JobTable(Database& database)
       open_(database, SelectJobs("WHERE end_us = 0 ORDER BY job")),
       list_(database, SelectJobs("WHERE job < ?1 ORDER BY job DESC LIMIT ?2")),
       last_sequence_(database, "SELECT last_sequence FROM jobs WHERE job = ?1"),
-      update_(
-          database,
-          "UPDATE jobs SET state = ?2, reason = ?3, end_us = ?4, last_sequence = ?5, new_process_parts = ?6,"
-          " forked_parts = ?7, continued_parts = ?8 WHERE job = ?1"),
+      update_(database,
+              "UPDATE jobs SET last_sequence = ?5, new_process_parts = ?6, forked_parts = ?7,"
+              " continued_parts = ?8 WHERE job = ?1"
+              " RETURNING state <> ?2 OR reason <> ?3 OR end_us <> ?4"),
       delete_(database, "DELETE FROM jobs WHERE job = ?1") {}
 
 absl::StatusOr<JobRow> JobTable::Insert(const std::string& name, JobRow row) {
@@ -123,10 +123,18 @@ absl::StatusOr<int64_t> JobTable::LastSequence(int64_t key) {
 }
 
 absl::Status JobTable::Update(const JobRow& row) {
-  return update_
-      .Bind(row.key, row.state, row.reason, row.end_us, row.last_sequence, row.new_process_parts,
-            row.forked_parts, row.continued_parts)
-      .Run();
+  const absl::StatusOr<bool> there =
+      update_
+          .Bind(row.key, row.state, row.reason, row.end_us, row.last_sequence, row.new_process_parts,
+                row.forked_parts, row.continued_parts)
+          .Next();
+  if (!there.ok()) return there.status();
+  const bool changed = *there && update_.Int(0) != 0;
+  update_.Reset();
+  if (!changed) return absl::OkStatus();
+  // Apart, because it writes to the indexes of the state too, and most transactions do not change that.
+  Statement update_state(database_, "UPDATE jobs SET state = ?2, reason = ?3, end_us = ?4 WHERE job = ?1");
+  return update_state.Bind(row.key, row.state, row.reason, row.end_us).Run();
 }
 
 absl::Status JobTable::Delete(int64_t key) { return delete_.Bind(key).Run(); }

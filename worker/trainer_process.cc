@@ -81,8 +81,8 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
     EventLoop* loop, const TrainerPlace& place, const v1::Assignment& assignment, const TrainerSeat& seat,
     const std::map<std::string, std::string>& secrets, std::shared_ptr<const UserLease> user, bool may_wait,
     TrainerParents* parents, Listener* listener) {
-  const auto directories = MakeTrialDirectories(place.shared, assignment.job_id(), assignment.trial(), false);
-  if (!directories.ok()) return FaultOfMachine(directories.status());
+  const auto directories = NameTrialDirectories(place.shared, assignment.job_id(), assignment.trial());
+  if (!directories.ok()) return directories.status();
   std::unique_ptr<TrainerProcess> trainer(new TrainerProcess(loop, listener));
   TrainerProcess* const self = trainer.get();
   trainer->secrets_ = secrets;

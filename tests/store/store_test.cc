@@ -1,6 +1,7 @@
 #include "store/store.h"
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "tests/catch.h"
@@ -55,6 +56,26 @@ TEST_CASE("Jobs: the open ones by age, all of them newest first", "[store]") {
   CHECK((*page)[0].id == "c");
   CHECK((*page)[1].state == "completed");
   CHECK(store->jobs.List(page->back().key, 2)->front().id == "a");
+}
+
+TEST_CASE("Jobs: a transaction of a job whose state stays writes one page of it", "[store]") {
+  TempFolder folder;
+  auto store = *Store::Open(folder.file("winnow.db"));
+  JobRow row = *store->jobs.Insert("a", Row());
+  const auto growth = [&] {
+    const auto log = folder.file("winnow.db-wal");
+    const auto before = std::filesystem::file_size(log);
+    row.last_sequence += 1;
+    REQUIRE(store->Write([&] { return store->jobs.Update(row); }).ok());
+    CHECK((*store->jobs.Find("a"))->last_sequence == row.last_sequence);
+    CHECK((*store->jobs.Find("a"))->state == row.state);
+    return std::filesystem::file_size(log) - before;
+  };
+  const auto page = growth();
+  CHECK(page < 5000);  // a page has 4096 bytes, beside its place in the log
+  row.state = "completed";
+  CHECK(growth() > page);  // the indexes of the state too
+  CHECK(growth() == page);
 }
 
 TEST_CASE("Jobs: deleting one takes every row of it along", "[store]") {
