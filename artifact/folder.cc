@@ -26,8 +26,8 @@ absl::Status FolderError(const fs::path& path, int code) {
   return FileError(path, "cannot open the directory", code);
 }
 
-// A descriptor of a folder in `above`, which is made if it is missing; -1: errno tells why it cannot be opened.
-// Most are there already, and then one call of the kernel is enough.
+// A descriptor of a folder in `above`, which is made if it is missing; -1: errno tells why it cannot be
+// opened. Most are there already, and then one call of the kernel is enough.
 absl::StatusOr<int> OpenOrMake(int above, const fs::path& path, mode_t mode) {
   const std::string name = path.filename();
   const int opened = openat(above, name.c_str(), kFolderFlags | O_NOFOLLOW);
