@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
@@ -13,7 +12,7 @@
 #include <fstream>
 #include <string_view>
 
-extern char** environ;
+#include "base/spawn.h"
 
 namespace winnow {
 namespace {
@@ -35,19 +34,28 @@ bool WriteArguments(const std::filesystem::path& work_dir, const std::vector<std
   return file.flush().good();
 }
 
-// Returns this process's environment without the address of any server and without settings: local workers
-// use this server and its flags.
-std::vector<char*> EnvironmentOfWorkers() {
-  std::vector<char*> entries;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const bool withheld = text.starts_with("WINNOW_TLS_") || text.starts_with("WINNOW_TOKEN") ||
-                          text.starts_with("WINNOW_SERVER_") || text.starts_with("WINNOW_WORKER_");
-    if (!withheld) entries.push_back(*entry);
-  }
-  entries.push_back(nullptr);
-  return entries;
+// Without the address of any server and without settings: local workers use this server and its flags.
+std::vector<std::string> EnvironmentOfWorkers() {
+  return EnvironmentWithout([](std::string_view entry) {
+    return entry.starts_with("WINNOW_TLS_") || entry.starts_with("WINNOW_TOKEN") ||
+           entry.starts_with("WINNOW_SERVER_") || entry.starts_with("WINNOW_WORKER_");
+  });
 }
+
+// A descriptor that closes by itself, and that no new process inherits.
+class StandardFile {
+ public:
+  StandardFile(const char* path, int flags) : descriptor_(open(path, flags | O_CLOEXEC, 0600)) {}
+  ~StandardFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  StandardFile(const StandardFile&) = delete;
+  StandardFile& operator=(const StandardFile&) = delete;
+  int get() const { return descriptor_; }
+
+ private:
+  const int descriptor_;
+};
 
 }  // namespace
 
@@ -60,34 +68,13 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::v
     return absl::FailedPreconditionError(
         fmt::format("cannot write to {}: {}", work_dir.string(), error ? error.message() : strerror(errno)));
   }
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-  // Closes what a library left open over exec: a listener would block the next server's port.
-  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  sigset_t all;
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  // a terminal's Ctrl-C is for the server, which stops its workers
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  const StandardFile nothing("/dev/null", O_RDONLY), output(log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
+  if (output.get() < 0)
+    return absl::FailedPreconditionError(
+        fmt::format("cannot write to {}: {}", log.string(), strerror(errno)));
   pid_t pid = 0;
-  std::vector<char*> environment = EnvironmentOfWorkers();
-  int code = posix_spawn(&pid, argv[0], &files, &attributes, argv.data(), environment.data());
-  posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attributes);
+  const int code =
+      Spawn(arguments, EnvironmentOfWorkers(), {nothing.get(), output.get(), output.get()}, &pid);
   if (code != 0) {
     return absl::FailedPreconditionError(fmt::format("cannot start {}: {}", arguments[0], strerror(code)));
   }
@@ -103,18 +90,11 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::v
 
 absl::Status WorkerProcess::Check(std::vector<std::string> arguments) {
   arguments.emplace_back("--check");
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
   int words[2];
   if (pipe2(words, O_CLOEXEC) != 0) return absl::InternalError(fmt::format("pipe: {}", strerror(errno)));
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, words[1], STDERR_FILENO);
+  const StandardFile nothing("/dev/null", O_RDWR);
   pid_t pid = 0;
-  std::vector<char*> environment = EnvironmentOfWorkers();
-  const int code = posix_spawn(&pid, argv[0], &files, nullptr, argv.data(), environment.data());
-  posix_spawn_file_actions_destroy(&files);
+  const int code = Spawn(arguments, EnvironmentOfWorkers(), {nothing.get(), nothing.get(), words[1]}, &pid);
   close(words[1]);
   std::string said;
   char part[1024];

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,7 +11,7 @@
 #include <algorithm>
 #include <string_view>
 
-extern char** environ;
+#include "base/spawn.h"
 
 namespace winnow {
 namespace {
@@ -48,44 +47,16 @@ std::string OneLine(const std::string& text) {
   return line.size() > kMostWords ? line.substr(0, kMostWords) + "…" : line;
 }
 
-pid_t Spawn(const std::vector<std::string>& command, Pipe& in, Pipe& out, Pipe& err,
-            const std::vector<std::string>& variables, int* error) {
-  std::vector<char*> argv;
-  for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  std::vector<char*> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const auto replaced = [text](const std::string& variable) {
-      return text.starts_with(std::string_view(variable).substr(0, variable.find('=') + 1));
+// This process's environment without the server's own settings, and with these variables.
+std::vector<std::string> EnvironmentWith(const std::vector<std::string>& variables) {
+  std::vector<std::string> environment = EnvironmentWithout([&](std::string_view entry) {
+    const auto replaced = [entry](const std::string& variable) {
+      return entry.starts_with(std::string_view(variable).substr(0, variable.find('=') + 1));
     };
-    if (text.starts_with("WINNOW_")) continue;  // the server's own settings
-    if (std::none_of(variables.begin(), variables.end(), replaced)) environment.push_back(*entry);
-  }
-  for (const std::string& variable : variables) environment.push_back(const_cast<char*>(variable.c_str()));
-  environment.push_back(nullptr);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, in.ends[0], STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&files, out.ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, err.ends[1], STDERR_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  sigset_t all;
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  pid_t pid = 0;
-  *error = posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), environment.data());
-  posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attributes);
-  return *error == 0 ? pid : -1;
+    return entry.starts_with("WINNOW_") || std::any_of(variables.begin(), variables.end(), replaced);
+  });
+  environment.insert(environment.end(), variables.begin(), variables.end());
+  return environment;
 }
 
 }  // namespace
@@ -101,9 +72,9 @@ absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& command
   Pipe in, out, err;
   if (!in.Open() || !out.Open() || !err.Open())
     return absl::UnavailableError(fmt::format("{}: pipe: {}", command[0], strerror(errno)));
-  int error = 0;
-  const pid_t pid = Spawn(command, in, out, err, variables, &error);
-  if (pid < 0)
+  pid_t pid = 0;
+  const StandardFiles files{in.ends[0], out.ends[1], err.ends[1]};
+  if (const int error = Spawn(command, EnvironmentWith(variables), files, &pid); error != 0)
     return absl::NotFoundError(fmt::format("{} cannot be started: {}", command[0], strerror(error)));
   in.Close(0);
   out.Close(1);
