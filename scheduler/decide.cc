@@ -38,11 +38,15 @@ std::optional<NextTrial> Next(const JobState& state) {
   return NextTrial{std::move(*suggestion), *opening};
 }
 
+const char* NameOf(TimeLimit limit) {
+  if (limit == TimeLimit::kWall) return "max_wall_time";
+  return limit == TimeLimit::kNode ? "max_node_seconds" : "max_cost";
+}
+
 std::string StopReason(const JobState& state) {
   if (!state.stop_requested()) {
     if (state.completion_met()) return state.completion_met()->reason;
-    return *state.time_limit() == TimeLimit::kWall ? "max_wall_time was reached."
-                                                   : "max_node_seconds was reached.";
+    return std::string(NameOf(*state.time_limit())) + " was reached.";
   }
   if (state.stopped_as_failed()) return state.stop_reason();
   return state.stop_reason().empty() ? "The job was stopped." : "The job was stopped: " + state.stop_reason();

@@ -5,6 +5,8 @@
 #include <limits>
 #include <tuple>
 
+#include "base/mutant.h"
+
 namespace winnow {
 
 namespace {
@@ -72,6 +74,11 @@ Room RoomOf(const WorkerRoom& worker, int32_t ranks, const GangRequest& gang) {
 }  // namespace
 
 bool HasLabels(const WorkerRoom& worker, const RankShape& shape) {
+  if (!shape.pools.empty()) {
+    const auto pool = worker.labels.find(kPoolLabel);
+    if (pool == worker.labels.end()) return false;
+    if (std::find(shape.pools.begin(), shape.pools.end(), pool->second) == shape.pools.end()) return false;
+  }
   return std::all_of(shape.labels.begin(), shape.labels.end(), [&worker](const auto& wanted) {
     const auto found = worker.labels.find(wanted.first);
     return found != worker.labels.end() && (wanted.second.empty() || found->second == wanted.second);
@@ -82,6 +89,13 @@ int32_t Capacity(const WorkerRoom& worker, const RankShape& shape) {
   if (worker.free_slots <= 0 || !HasLabels(worker, shape)) return 0;
   return std::min({worker.free_slots / std::max(1, shape.slots), Times(worker.free_cpus, shape.cpus),
                    Times(worker.free_memory_gib, shape.memory_gib), GpuTimes(worker, shape)});
+}
+
+int32_t GangCapacity(const WorkerRoom& worker, const GangRequest& gang) {
+  const bool limited = worker.ends_us != 0 && gang.takes_us <= worker.life_us;
+  const bool ends_in_time = !limited || gang.start_us + gang.takes_us <= worker.ends_us ||
+                            WINNOW_MUTANT("a part starts on a worker that leaves before its end");
+  return ends_in_time ? Capacity(worker, gang.shape) : 0;
 }
 
 int64_t CapacityOf(const std::vector<WorkerRoom>& workers, const RankShape& shape) {
@@ -95,7 +109,7 @@ std::optional<std::vector<std::string>> Place(const std::vector<WorkerRoom>& wor
   std::vector<Room> rooms;
   int64_t ranks_in_all = 0;
   for (const WorkerRoom& worker : workers) {
-    const int32_t ranks = Capacity(worker, gang.shape);
+    const int32_t ranks = GangCapacity(worker, gang);
     if (ranks <= 0) continue;
     rooms.push_back(RoomOf(worker, ranks, gang));
     ranks_in_all += ranks;

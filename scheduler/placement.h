@@ -28,6 +28,8 @@ struct WorkerRoom {
   double free_cpus = std::numeric_limits<double>::infinity();
   double free_memory_gib = std::numeric_limits<double>::infinity();
   std::vector<GpuRoom> gpus = {};  // those that new ranks may get, in the worker's order
+  int64_t ends_us = 0;             // when it leaves by itself, since the Unix epoch; 0: not known
+  int64_t life_us = 0;             // from its registration to then
 };
 
 // What each rank takes of its worker.
@@ -37,7 +39,8 @@ struct RankShape {
   double memory_gib = 0;
   std::map<std::string, std::string> labels = {};  // that the worker must have; "": any value
   int32_t gpus = 0;                                // that no other rank has
-  double gpu_share = 0;  // part of one GPU, above 0 and below 1, in place of `gpus`; 0: none
+  double gpu_share = 0;                 // part of one GPU, above 0 and below 1, in place of `gpus`; 0: none
+  std::vector<std::string> pools = {};  // one of which must have the worker; empty: any or none
 
   bool UsesGpus() const { return gpus > 0 || gpu_share > 0; }
   bool operator==(const RankShape&) const = default;
@@ -54,14 +57,23 @@ struct GangRequest {
   std::string storage_id = {};  // where the trial's checkpoint is; "": it has none
   std::string worker_id = {};   // where rank 0 ran before; "": nowhere
   RankShape shape = {};
+  int64_t start_us = 0;  // when it would start, since the Unix epoch
+  int64_t takes_us = 0;  // how long it is expected to run; 0: not known
 };
+
+// The label of a worker that an engine has started: the name of its pool.
+inline constexpr char kPoolLabel[] = "pool";
 
 // How many ranks of that shape the worker has room for.
 int32_t Capacity(const WorkerRoom& worker, const RankShape& shape);
+// Ranks of the gang for which it has room, and time: 0 if it is expected to leave before the gang has ended.
+// A gang that would not end within the whole life of such a worker may start there all the same, since it has
+// to go on elsewhere anyway.
+int32_t GangCapacity(const WorkerRoom& worker, const GangRequest& gang);
 // All of them together.
 int64_t CapacityOf(const std::vector<WorkerRoom>& workers, const RankShape& shape);
 
-// Whether the worker has the labels that the shape asks for.
+// Whether the worker has the labels, and is in one of the pools, that the shape asks for.
 bool HasLabels(const WorkerRoom& worker, const RankShape& shape);
 
 // The worker of each rank, all or nothing: absent if there is no room for the whole gang. Workers that share

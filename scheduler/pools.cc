@@ -147,7 +147,7 @@ class Planner {
   bool CouldHold(const GangRequest& gang, const double* money) const {
     int64_t there = 0, most = 0;
     for (const PoolWorker& worker : input_.workers) {
-      there += Capacity(worker.whole, gang.shape);
+      there += GangCapacity(worker.whole, gang);
       if (worker.allocation == 0) most += Capacity(worker.whole, gang.shape);
     }
     if (there >= gang.nodes) return true;
@@ -254,7 +254,7 @@ class Planner {
       if (worker.allocation != allocation.number) continue;
       if (used_.count(worker.free.worker_id) != 0) return true;
       for (const GangRequest* gang : waiting_) {
-        if (Capacity(worker.whole, gang->shape) > 0) return true;
+        if (GangCapacity(worker.whole, *gang) > 0) return true;
       }
     }
     return false;

@@ -8,10 +8,6 @@
 
 namespace winnow {
 
-// The label of a worker that an engine has started: the name of its pool. A job that requires it runs on that
-// pool.
-inline constexpr char kPoolLabel[] = "pool";
-
 // What a pool may have, and what it has been like.
 struct PoolLimits {
   std::string name;

@@ -19,7 +19,17 @@ FactBody WithoutWords(FactBody body) {
   return body;
 }
 
-bool SameDecision(const FactBody& a, const FactBody& b, Wording wording) {
+// Where a trial runs, and for what price, is not decided here.
+FactBody WithoutPlaces(FactBody body) {
+  if (auto* started = std::get_if<AttemptStarted>(&body)) {
+    started->pools.clear();
+    started->prices.clear();
+  }
+  return body;
+}
+
+bool SameDecision(const FactBody& a, const FactBody& recorded, Wording wording) {
+  const FactBody b = WithoutPlaces(recorded);
   return wording == Wording::kCompared ? Identical(a, b) : Identical(WithoutWords(a), WithoutWords(b));
 }
 
@@ -61,12 +71,12 @@ Mismatch Verify(const SearchSpec& spec, const std::vector<Fact>& facts, Wording 
       return Mismatch{fact.sequence, Describe(fact.body), std::move(expected)};
     };
     if (std::holds_alternative<Suggested>(fact.body) && due.empty()) {
-      if (!SameDecision(fact.body, answer, wording)) return mismatch(Describe(answer));
+      if (!SameDecision(answer, fact.body, wording)) return mismatch(Describe(answer));
     } else if (due.empty()) {
       std::string expected = Expected(state, fact.body, wording);
       if (!expected.empty()) return mismatch(std::move(expected));
     } else {
-      if (!SameDecision(fact.body, due.back(), wording)) return mismatch(Describe(due.back()));
+      if (!SameDecision(due.back(), fact.body, wording)) return mismatch(Describe(due.back()));
       due.pop_back();
     }
     if (std::string why = state.Contradiction(fact); !why.empty()) {

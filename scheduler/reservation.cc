@@ -30,10 +30,10 @@ int64_t Lacks(const std::vector<Candidate>& candidates, const Reservation& set, 
 Reservation Reserve(const std::vector<WorkerRoom>& free, const std::vector<WorkerRoom>& whole,
                     const GangRequest& gang, const Reservation& kept) {
   std::map<std::string_view, int64_t> room;
-  for (const WorkerRoom& worker : free) room[worker.worker_id] = Capacity(worker, gang.shape);
+  for (const WorkerRoom& worker : free) room[worker.worker_id] = GangCapacity(worker, gang);
   std::vector<Candidate> candidates;
   for (const WorkerRoom& worker : whole) {
-    const int64_t most = Capacity(worker, gang.shape);
+    const int64_t most = GangCapacity(worker, gang);
     if (most <= 0) continue;
     const auto found = room.find(worker.worker_id);
     candidates.push_back({&worker.worker_id, found == room.end() ? 0 : found->second, most});

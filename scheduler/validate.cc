@@ -150,6 +150,7 @@ class SearchValidator {
     if (limits.max_node_time_us < 0) {
       Add("limits.max_node_seconds", "is negative; expected a number of seconds");
     }
+    if (!(limits.max_cost >= 0)) Add("limits.max_cost", "is negative; expected an amount of money");
     if (limits.max_attempts < 1 || limits.max_attempts > 100) {
       Add("limits.max_attempts", "is " + std::to_string(limits.max_attempts) + "; expected 1 to 100");
     }

@@ -230,11 +230,12 @@ absl::StatusOr<std::vector<DeclaredPool>> ReadPools(const Flags& flags, const st
 // Null without pools. `server` is set before the result starts.
 std::unique_ptr<PoolKeeper> MakePools(const Flags& flags, std::vector<DeclaredPool> pools,
                                       const std::string& identity, Coordinator& coordinator,
-                                      GrpcServer*& server) {
+                                      GrpcServer*& server, std::shared_ptr<PoolStandings> standings) {
   if (pools.empty()) return nullptr;
   PoolKeeperOptions options;
   options.pools = std::move(pools);
   options.prefix = PoolPrefix(identity);
+  options.standings = std::move(standings);
   options.put_token = [&server](const TokenRow& token) { server->PutToken(token); };
   if (TokensRequired(flags)) {
     options.make_token = [](const std::string& allocation) -> absl::StatusOr<PoolToken> {
@@ -439,8 +440,13 @@ absl::Status Serve(Flags flags, Signals& signals) {
   absl::StatusOr<std::unique_ptr<Reader>> reader = Reader::Start(flags.db, Clock::System());
   if (!reader.ok()) return reader.status();
   GrpcServer* running = nullptr;
+  const auto standings = std::make_shared<PoolStandings>();
+  (*reader)->Post([standings](Reads& reads) {
+    reads.SetPoolWords([standings](const RankShape& shape) { return standings->WordsFor(shape); });
+  });
+  metrics.AddFamilies([standings] { return standings->Metrics(); });
   const std::unique_ptr<PoolKeeper> pools =
-      MakePools(flags, *std::move(declared_pools), *identity, **coordinator, running);
+      MakePools(flags, *std::move(declared_pools), *identity, **coordinator, running, standings);
   GrpcServerOptions listen = ServerOptions(flags);
   if (pools != nullptr) {
     listen.pools.list = [raw = pools.get()](auto done) { raw->List(std::move(done)); };

@@ -371,6 +371,9 @@ class SpecChecker {
       Add("limits.max_node_seconds",
           fmt::format("is {}; expected 0 (no limit) to {:.0f} seconds", node_seconds, kMostNodeSeconds));
     }
+    if (const double cost = spec_.limits().max_cost(); !(cost >= 0 && cost <= kMostCost)) {
+      Add("limits.max_cost", fmt::format("is {}; expected 0 (no limit) to {:.0f}", cost, kMostCost));
+    }
   }
 
   void DurationOf(const std::string& at, const google::protobuf::Duration& duration, int64_t most_seconds) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/names.h"
 #include "scheduler/space/space.h"
@@ -25,6 +26,7 @@ constexpr double kLeastCpus = 0.01;  // the least share that a cgroup takes
 constexpr double kLeastMemoryGib = 0.001;
 constexpr size_t kLongestLabel = 63;
 constexpr int kMostLabels = 64;
+constexpr int kMostPools = 64;
 constexpr int32_t kMostPriority = 1000;
 constexpr double kLeastWeight = 0.001, kMostWeight = 1000;
 
@@ -48,6 +50,7 @@ class ClusterChecker {
   std::vector<Violation> Run() {
     Shape();
     Labels();
+    Pools();
     if (!cluster_.nodes_parameter().empty()) NodesParameter();
     Scheduling();
     return std::move(violations_);
@@ -102,6 +105,19 @@ class ClusterChecker {
       const std::string at = "cluster.labels." + name;
       if (name.empty() || !IsLabel(name)) Add(at, Quoted(name) + " is not a label's name" + expected);
       if (!IsLabel(value)) Add(at, "is " + Quoted(value) + expected + ", or \"\" for any value");
+    }
+  }
+
+  // Which pools there are, the server knows.
+  void Pools() {
+    if (cluster_.pools_size() > kMostPools) {
+      Add("cluster.pools", fmt::format("has {}; expected at most {}", cluster_.pools_size(), kMostPools));
+    }
+    std::set<std::string> names;
+    for (int i = 0; i < cluster_.pools_size(); ++i) {
+      const std::string at = fmt::format("cluster.pools[{}]", i), &name = cluster_.pools(i);
+      if (name.empty() || !IsLabel(name)) Add(at, Quoted(name) + " is not a pool's name");
+      if (!names.insert(name).second) Add(at, "is " + Quoted(name) + " again; expected each pool once");
     }
   }
 

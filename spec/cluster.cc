@@ -18,6 +18,7 @@ RankShape ShapeOf(const v1::TuningJobSpec& spec) {
   shape.gpus = cluster.gpus();
   shape.gpu_share = cluster.gpu_share();
   shape.labels.insert(cluster.labels().begin(), cluster.labels().end());
+  shape.pools.assign(cluster.pools().begin(), cluster.pools().end());
   return shape;
 }
 

@@ -8,7 +8,8 @@
 
 namespace winnow {
 
-// The slots, processors, memory, GPUs and labels that each rank of the job's trials needs on its worker.
+// The slots, processors, memory, GPUs, labels and pools that each rank of the job's trials needs on its
+// worker.
 RankShape ShapeOf(const v1::TuningJobSpec& spec);
 
 // How many ranks of the job a worker with so many slots and GPUs has room for. `gpus` -1: as many as they

@@ -160,6 +160,7 @@ void SetLimits(const v1::TuningJobSpec& spec, SearchSpec& search) {
     search.limits.max_node_time_us =
         static_cast<int64_t>(std::ceil(std::min(limits.max_node_seconds(), kMostNodeSeconds) * kMicros));
   }
+  search.limits.max_cost = limits.max_cost();
   search.limits.max_parallel_trials = limits.max_parallel_trials();
   // Under a pruner with rungs it is R, said once or twice.
   const bool is_r =

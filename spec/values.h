@@ -9,6 +9,7 @@
 namespace winnow {
 
 constexpr double kMostNodeSeconds = 1e12;  // in microseconds still exact in a double
+constexpr double kMostCost = 1e12;
 
 // The value of a numeric field of a spec, or `otherwise` where it is not set, that is 0.
 inline int64_t OrDefault(int64_t value, int64_t otherwise) { return value == 0 ? otherwise : value; }

@@ -183,15 +183,22 @@ void ReadDetail(const json& detail, TrialNumber trial, F& fact) {
   });
 }
 
-// The one fact whose kind says more than its type.
-constexpr const char* kNodeTimeReached = "node_time_reached";
+// The one type of fact whose kind says more than the type does.
+constexpr const char* kLimitKinds[] = {TimeLimitReached::kKind, "node_time_reached", "cost_reached"};
+
+std::optional<TimeLimit> LimitOf(std::string_view kind) {
+  const auto found = std::find(std::begin(kLimitKinds), std::end(kLimitKinds), kind);
+  if (found == std::end(kLimitKinds)) return std::nullopt;
+  return static_cast<TimeLimit>(found - std::begin(kLimitKinds));
+}
 
 // Tries each type of fact in turn. Throws what the JSON library throws.
 template <size_t I = 0>
 FactBody Decode(const StoredFact& stored, const json& detail) {
   if constexpr (I == std::variant_size_v<FactBody>) {
-    if (stored.kind != kNodeTimeReached) throw std::invalid_argument("unknown kind " + stored.kind);
-    return TimeLimitReached{TimeLimit::kNode};
+    const std::optional<TimeLimit> limit = LimitOf(stored.kind);
+    if (!limit) throw std::invalid_argument("unknown kind " + stored.kind);
+    return TimeLimitReached{*limit};
   } else {
     std::variant_alternative_t<I, FactBody> fact;
     if (stored.kind != fact.kKind) return Decode<I + 1>(stored, detail);
@@ -204,7 +211,7 @@ FactBody Decode(const StoredFact& stored, const json& detail) {
 
 std::string_view FactKind(const Fact& fact) {
   const auto* limit = std::get_if<TimeLimitReached>(&fact.body);
-  if (limit != nullptr && limit->limit == TimeLimit::kNode) return kNodeTimeReached;
+  if (limit != nullptr) return kLimitKinds[static_cast<size_t>(limit->limit)];
   return std::visit([](const auto& body) { return body.kKind; }, fact.body);
 }
 

@@ -334,6 +334,11 @@ CREATE INDEX open_allocations ON allocations (number) WHERE state <> 'ended';
 CREATE INDEX allocations_by_pool ON allocations (pool, number);
 )sql";
 
+constexpr char kWorkerEnds[] = R"sql(
+ALTER TABLE workers ADD COLUMN cost_per_hour REAL NOT NULL DEFAULT 0;  -- of the whole worker, in any money
+ALTER TABLE workers ADD COLUMN ends_us INTEGER NOT NULL DEFAULT 0;     -- when it leaves by itself; 0: not known
+)sql";
+
 absl::Status Apply(Database& database, const Migration& migration) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -380,7 +385,7 @@ const std::vector<Migration>& Migrations() {
       {8, kFirstRelease},  {9, kPrunedOrCancelled},  {10, kOwners},
       {11, kDrainedRanks}, {12, kSeveralObjectives}, {13, kGpus},
       {14, kSources},      {15, kAnnotations},       {16, kPartStarts},
-      {17, kAllocations},
+      {17, kAllocations},  {18, kWorkerEnds},
   };
   return kMigrations;
 }

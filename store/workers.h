@@ -34,10 +34,12 @@ struct WorkerRow {
   int64_t register_us = 0;
   int64_t last_sync_us = 0;  // as of the newest change of the row
   std::map<std::string, std::string> labels = {};
-  double cpus = 0;        // 0: unknown
-  double memory_gib = 0;  // 0: unknown
+  double cpus = 0;          // 0: unknown
+  double memory_gib = 0;    // 0: unknown
   std::string limits = "";  // how resource limits of trainers are enforced
   std::vector<WorkerGpu> gpus = {};
+  double cost_per_hour = 0;  // of the whole worker
+  int64_t ends_us = 0;       // when it will leave by itself; 0: not known
 
   bool operator==(const WorkerRow&) const = default;
 };

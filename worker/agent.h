@@ -82,6 +82,8 @@ class Agent {
   void Stop(const std::string& id);
   void EndUnstarted(const std::string& id, v1::Outcome::Kind kind);
   void Ended(const std::string& id, v1::Outcome outcome);
+  void RecordEnd(const std::string& id, v1::Outcome outcome);
+  void TakeKilled(const std::string& of);
   void Notice(const std::string& id, v1::JobNotice::Kind kind, std::string text);
   void StoreModel(const v1::ModelWanted& wanted);
   std::string NewWorkerId() const;
@@ -99,6 +101,9 @@ class Agent {
   AgentState state_;
   std::map<std::string, Running> running_;
   std::deque<std::string> ready_;  // assignments that are prepared and wait for a slot; some may be gone
+  // The ends of those that a SIGTERM has killed which the agent did not send. An engine that takes its node
+  // back sends one to all processes: then the worker's own is about to come, and they are handed back.
+  std::map<std::string, v1::Outcome> killed_;
   bool woken_ = false;
   bool leaving_ = false;
   bool registering_again_ = false;  // a new registration waits until every process has ended

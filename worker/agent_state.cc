@@ -75,9 +75,9 @@ bool AgentState::HasWord(TimePoint now) const {
 
 std::optional<AgentState::Call> AgentState::Next(TimePoint now) {
   if (now < not_before_ || Say() != nullptr) return std::nullopt;
-  if (HasWord(now)) return MakeCall(true);
+  if (HasWord(now)) return MakeCall(true, now);
   if (!in_flight_.empty() || now < poll_not_before_) return std::nullopt;
-  Call call = MakeCall(false);
+  Call call = MakeCall(false, now);
   poll_times_[call.number] = now;
   return call;
 }
@@ -98,7 +98,7 @@ std::optional<AgentState::TimePoint> AgentState::NextTime() const {
   return when;
 }
 
-AgentState::Call AgentState::MakeCall(bool says) {
+AgentState::Call AgentState::MakeCall(bool says, TimePoint now) {
   Call call;
   call.number = ++last_number_;
   InFlight& flight = in_flight_[call.number];
@@ -120,6 +120,11 @@ AgentState::Call AgentState::MakeCall(bool says) {
   request.set_limits(identity_.limits);
   request.set_ahead(identity_.ahead);
   request.mutable_gpus()->Assign(identity_.gpus.begin(), identity_.gpus.end());
+  request.set_cost_per_hour(identity_.cost_per_hour);
+  if (identity_.end.has_value()) {
+    const auto left = std::chrono::duration_cast<milliseconds>(*identity_.end - now);
+    SetDuration(std::max(milliseconds(0), left), request.mutable_remaining_life());
+  }
 
   std::map<std::string, int> contained;
   if (says) {

@@ -29,6 +29,8 @@ struct WorkerIdentity {
   std::string limits = "";         // how resource limits of trainers are enforced
   std::vector<v1::Gpu> gpus = {};  // devices for trainers
   int ahead = 0;                   // assignments that it takes beyond its slots
+  double cost_per_hour = 0;        // of the whole worker
+  std::optional<std::chrono::steady_clock::time_point> end = {};  // when it leaves by itself
 };
 
 // Sizes and delays of the Sync protocol.
@@ -149,7 +151,7 @@ class AgentState {
   bool HasUrgentWord() const;  // whether anything but log lines waits
   bool HasEndedHeld() const;
   const InFlight* Say() const;
-  Call MakeCall(bool says);
+  Call MakeCall(bool says, TimePoint now);
   void Acknowledge(const InFlight& call);
   void Forget(uint64_t number);
   std::chrono::milliseconds Pause(int in_a_row) const;

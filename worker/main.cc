@@ -92,6 +92,7 @@ struct Flags {
   double offline_timeout = 0;
   double lifetime = 0;  // 0: no end
   double lifetime_stagger = 0;
+  double cost_per_hour = 0;
   std::string run_as_text;
   std::optional<RunAs> run_as;
   int warm_trainers = -1;  // -1: the default
@@ -223,6 +224,12 @@ void Declare(CLI::App* app, Flags* flags) {
   app->add_option("--lifetime-stagger", flags->lifetime_stagger,
                   "Leave earlier by a random part of this, so that not all workers do at once")
       ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  app->add_option("--cost-per-hour", flags->cost_per_hour,
+                  "What an hour of this worker costs, in any money: jobs pay for their part of its slots "
+                  "(limits.max_cost)")
+      ->type_name("MONEY")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   app->add_option(
@@ -516,6 +523,8 @@ int Work(const Flags& flags) {
   options.identity.version = WINNOW_VERSION;
   options.identity.rendezvous_port = flags.rendezvous_port;
   options.identity.labels = flags.labels;
+  options.identity.cost_per_hour = flags.cost_per_hour;
+  if (flags.lifetime > 0) options.identity.end = std::chrono::steady_clock::now() + Life(flags);
   options.identity.cpus = flags.capacity.cpus;
   options.identity.memory_gib = flags.capacity.memory_gib;
   std::vector<v1::Gpu> gpus;
@@ -575,8 +584,8 @@ int Work(const Flags& flags) {
   GrpcSyncClient client(*channel, flags.server);
   CheckpointKeeper keeper(&loop, *channel);
   SourceKeeper sources(&loop, *channel, work, place.users, &containers);
-  ChannelKeeper channels(
-      &loop, {flags.data_dir, work.string(), DataBytes(flags), ToVariables(place.environment)});
+  ChannelKeeper channels(&loop,
+                         {flags.data_dir, work.string(), DataBytes(flags), ToVariables(place.environment)});
   ProcessTrainers trainers(&loop, place, {flags.rendezvous_port, flags.slots}, &keeper, &sources,
                            {flags.warm_trainers, kWarmMemory * flags.capacity.memory_gib}, &channels);
   Agent agent(&loop, &client, &trainers, options);
@@ -592,8 +601,8 @@ int Work(const Flags& flags) {
   const GpuUseMeter gpu_use(&loop, gpus, kGpuUseInterval,
                             [&agent](const std::vector<v1::Gpu>& now) { agent.SetGpuUse(now); });
   bool preempted = false;
-  if (flags.lifetime > 0) {
-    loop.At(std::chrono::steady_clock::now() + Life(flags), [&agent, &preempted] {
+  if (options.identity.end) {
+    loop.At(*options.identity.end, [&agent, &preempted] {
       preempted = true;
       agent.Leave("its lifetime is over");
     });

@@ -113,6 +113,17 @@ std::string BracketsText(const Session& session, const v1::TuningJob& job) {
   return text;
 }
 
+// "12.50; pool cpu: 0.250 node hours for 2.50"
+std::string CostText(const v1::JobSpend& spend) {
+  constexpr double kHour = 3600;  // seconds
+  std::string text = fmt::format("{:.2f}", spend.cost());
+  for (const v1::PoolSpend& pool : spend.pools()) {
+    text += fmt::format("; pool {}: {:.3f} node hours for {:.2f}", Clean(pool.pool()),
+                        pool.node_seconds() / kHour, pool.cost());
+  }
+  return text;
+}
+
 Exit DescribeJob(Session& session, const std::string& name) {
   const auto job = session.client().Describe(name);
   if (!job.ok()) return job.status();
@@ -144,6 +155,7 @@ Exit DescribeJob(Session& session, const std::string& name) {
   line("trained", ResourceText(*job));
   line("time", TimeText(*job, spend.elapsed_seconds()) +
                    fmt::format("; {} billable", DurationText(spend.billable_node_seconds())));
+  if (spend.cost() > 0) line("cost", CostText(spend));
   lines("notices", NoticeTexts(*job));
   const std::string brackets = BracketsText(session, *job);
   session.out.Print(text + (brackets.empty() ? "" : "\n" + brackets));

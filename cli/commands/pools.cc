@@ -217,6 +217,9 @@ Exit CheckPool(Session& session, const DoctorOptions& options) {
     if (!now.ok()) return now.status();
     if (now->trial_counts().running() > 0) steps.Say("the trial runs");
     if (now->state() == v1::TuningJob::COMPLETED) {
+      list = session.client().Pools();  // all may have happened since it was asked for
+      pool = list.ok() ? FindPool(*list, options.pool) : nullptr;
+      if (pool != nullptr) SaySteps(steps, *pool, before);
       steps.Say("the trial has ended as it should: the pool works");
       return kSuccess;
     }

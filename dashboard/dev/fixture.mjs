@@ -80,6 +80,7 @@ function answerTo(path, query) {
   if (path === '/v1/caller') return {role: 'ADMIN', tokenId: '', name: '', tokensRequired: false, serverVersion: 'fixture'};
   if (path === '/v1/tuning-jobs') return {jobs: [job('sifted', true), job('stopped-early', false)], nextPageToken: ''};
   if (path === '/v1/workers') return {workers: []};
+  if (path === '/v1/pools') return {pools: []};
   if (path === '/v1/progress') {
     const progress = {elapsedSeconds: [], resource: [], best: [], trial: []};
     let best = -1;

@@ -4,7 +4,7 @@ import type {JobSpend, JobState, TrialCounts, TuningJob} from '../src/api/types'
 import {countsText, endedOf, progressOf, savedOf, secondsLeft, trialsOf} from '../src/pages/job_words';
 
 const kNone: TrialCounts = {pending: 0, running: 0, paused: 0, completed: 0, pruned: 0, failed: 0, cancelled: 0};
-const kSpend: JobSpend = {resource: 0, fullResource: 0, elapsedSeconds: 0, trainingSeconds: 0, billableNodeSeconds: 0, savedResource: 0, startupSeconds: 0};
+const kSpend: JobSpend = {resource: 0, fullResource: 0, elapsedSeconds: 0, trainingSeconds: 0, billableNodeSeconds: 0, savedResource: 0, startupSeconds: 0, cost: 0};
 interface Said {
   counts?: Partial<TrialCounts>;
   spend?: Partial<JobSpend>;

@@ -227,6 +227,7 @@ struct Limits {
   int64_t max_total_resource = 0;  // units; planned parts are counted when they start
   int64_t max_wall_time_us = 0;
   int64_t max_node_time_us = 0;  // over all ranks of all attempts
+  double max_cost = 0;           // likewise, in money
   int64_t max_parallel_trials = 0;
   int64_t max_trial_resource = 0;  // pruners without rungs: each trial is trained to at most this level
   int64_t max_attempts = 1;        // of the trainer's own failures

@@ -32,6 +32,9 @@ struct Checker {
   std::string operator()(const AttemptStarted& f) const {
     if (std::string why = NotIn(f.trial, {TrialPhase::kPending}, "pending"); !why.empty()) return why;
     if (f.attempt != state.trial(f.trial).attempts + 1) return "the attempt is not the trial's next";
+    if (f.pools.size() != f.prices.size()) return "the ranks have not one price each";
+    if (std::any_of(f.prices.begin(), f.prices.end(), [](double price) { return !(price >= 0); }))
+      return "a rank's price is no amount of money";
     return f.from >= 0 && (f.to == 0 || f.to >= f.from) ? "" : "the resource levels are upside down";
   }
   std::string operator()(const AttemptEnded& f) const {

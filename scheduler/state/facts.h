@@ -48,11 +48,16 @@ struct Reported {
 // A gang was placed. `from`..`to` are resource levels; to = 0: to the trainer's own end.
 struct AttemptStarted {
   static constexpr const char* kKind = "attempt_started";
-  static constexpr Field kFields[] = {"trial", "attempt", "from", "to"};
+  static constexpr Field kFields[] = {
+      "trial", "attempt", "from", "to", {"pools", Kept::kUnlessDefault}, {"prices", Kept::kUnlessDefault}};
   TrialNumber trial = 0;
   int64_t attempt = 0;  // 1, 2, 3… within the trial
   int64_t from = 0;
   int64_t to = 0;
+  // For each rank the pool of its worker ("": none) and what an hour of the rank costs. Both empty: no rank
+  // is in a pool, and none costs anything.
+  std::vector<std::string> pools = {};
+  std::vector<double> prices = {};
 };
 
 struct AttemptEnded {
@@ -92,9 +97,9 @@ struct StopRequested {
   bool failed = false;
 };
 
-enum class TimeLimit { kWall, kNode };
+enum class TimeLimit { kWall, kNode, kCost };
 struct TimeLimitReached {
-  static constexpr const char* kKind = "wall_time_reached";  // or node_time_reached
+  static constexpr const char* kKind = "wall_time_reached";  // or node_time_reached, cost_reached
   static constexpr Field kFields[] = {{"limit", Kept::kInKind}};
   static constexpr bool kObserved = true;
   TimeLimit limit = TimeLimit::kWall;

@@ -325,6 +325,7 @@ void JobState::On(const AttemptStarted& fact, int64_t time_us) {
   ++totals_.live_attempts;
   totals_.live_nodes += trial.nodes;
   if (fact.to > 0) totals_.reserved_resource += fact.to - fact.from;
+  if (!fact.prices.empty()) priced_places_[fact.trial] = {fact.pools, fact.prices};
 }
 
 template <>
@@ -339,6 +340,7 @@ void JobState::On(const AttemptEnded& fact, int64_t) {
   trial.training_us += took;
   totals_.training_us += took;
   totals_.node_us += took * trial.nodes;
+  if (const auto places = priced_places_.extract(fact.trial)) Pay(places.mapped(), took);
   NoteStartup(trial, fact.started_us, took);
   if (fact.outcome == AttemptOutcome::kFailed) ++trial.failures;
   if (fact.outcome == AttemptOutcome::kLost) ++trial.losses;
@@ -354,6 +356,18 @@ void JobState::On(const AttemptEnded& fact, int64_t) {
       identical_curves_.OnPart(spec(), trial.number, trial.configuration, trial.curve);
   } else if (fact.outcome == AttemptOutcome::kHandedBack && spec().resumes) {
     trial.checkpoint = std::max(trial.checkpoint, trial.attempt_reached);
+  }
+}
+
+void JobState::Pay(const PricedPlaces& places, int64_t took_us) {
+  const double hours = static_cast<double>(took_us) / kMicrosOfHour;
+  for (size_t rank = 0; rank < places.prices.size(); ++rank) {
+    const double cost = places.prices[rank] * hours;
+    totals_.cost += cost;
+    if (places.pools[rank].empty()) continue;
+    PoolSpending& spending = pool_spending_[places.pools[rank]];
+    spending.node_us += took_us;
+    spending.cost += cost;
   }
 }
 

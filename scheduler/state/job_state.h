@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -154,10 +155,30 @@ struct JobTotals {
   int64_t live_nodes = 0;         // their ranks
   int64_t training_us = 0;        // of ended attempts
   int64_t node_us = 0;            // the same, times each attempt's ranks
+  double cost = 0;                // of that
   int64_t resource = 0;           // units reported, over all attempts
   int64_t reserved_resource = 0;  // of live attempts: planned but not yet reported
 
   bool operator==(const JobTotals&) const = default;
+};
+
+constexpr double kMicrosOfHour = 3.6e9;
+
+// What ended attempts have spent on the workers of a pool.
+struct PoolSpending {
+  int64_t node_us = 0;
+  double cost = 0;
+
+  bool operator==(const PoolSpending&) const = default;
+};
+
+// The places of a live attempt; as in AttemptStarted.
+struct PricedPlaces {
+  std::vector<std::string> pools;
+  std::vector<double> prices;
+
+  double per_hour() const { return std::accumulate(prices.begin(), prices.end(), 0.0); }
+  bool operator==(const PricedPlaces&) const = default;
 };
 
 // The trials that failed for one reason.
@@ -267,7 +288,11 @@ class JobState {
   int64_t suggested_units(SuggestionRule rule) const { return suggested_units_[static_cast<size_t>(rule)]; }
   // How many suggestions of the rule name a level. Each begins a part.
   int64_t suggested_parts(SuggestionRule rule) const { return suggested_parts_[static_cast<size_t>(rule)]; }
-  // The measured cost of an attempt before its first unit.
+  // By the pool's name; without what was in none.
+  const std::map<std::string, PoolSpending>& pool_spending() const { return pool_spending_; }
+  // The places of live attempts that are in a pool or cost something.
+  const std::map<TrialNumber, PricedPlaces>& priced_places() const { return priced_places_; }
+  // The measured time of an attempt before its first unit.
   const Startup& startup() const { return startup_; }
   // What the rules of suggestions have earned; kept where a search model chooses trainings.
   const Earnings& earnings() const { return earnings_; }
@@ -299,6 +324,7 @@ class JobState {
   int64_t CommonLevel(const TrialState& trial) const;
   void Offer(const TrialState& trial);
   TrialPhase PhaseOfStopped(const TrialState& trial) const;
+  void Pay(const PricedPlaces& places, int64_t took_us);
   void NoteStartup(const TrialState& trial, int64_t started_us, int64_t took_us);
   bool IsBestOf(const FirstOf::Entry& entry) const;
   std::pair<int64_t, TrialNumber> PlaceInQueue(const TrialState& trial) const;
@@ -337,6 +363,8 @@ class JobState {
   std::map<std::string, FailureCount> failures_;
   std::string
       without_value_;  // reason of the first trial that its trainer did not fail and that gave no value
+  std::map<std::string, PoolSpending> pool_spending_;
+  std::map<TrialNumber, PricedPlaces> priced_places_;
   Startup startup_;
   Earnings earnings_;
   std::string diverged_;  // reason of the first trial that reported a value that is not finite

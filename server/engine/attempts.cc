@@ -161,6 +161,20 @@ void Attempts::Hold(Rank& rank) {
   workers_.Hold(rank);
 }
 
+void Attempts::AddPrices(const Ranks& ranks, AttemptStarted& started) const {
+  bool worth_telling = false;
+  for (const Rank& rank : ranks) {
+    const WorkerRow& worker = workers_.row(rank.row.worker);
+    const auto pool = worker.labels.find(kPoolLabel);
+    started.pools.push_back(pool == worker.labels.end() ? "" : pool->second);
+    started.prices.push_back(worker.cost_per_hour * rank.row.slots / std::max(1, worker.slots));
+    worth_telling = worth_telling || !started.pools.back().empty() || started.prices.back() > 0;
+  }
+  if (worth_telling) return;
+  started.pools.clear();
+  started.prices.clear();
+}
+
 AttemptStarted Attempts::Place(const OpenJob& job, TrialNumber trial, int64_t from, int64_t to,
                                const std::vector<RankPlace>& places) {
   const int64_t attempt = job.state.trial(trial).attempts + 1;
@@ -195,7 +209,9 @@ AttemptStarted Attempts::Place(const OpenJob& job, TrialNumber trial, int64_t fr
     Hold(ranks[rank]);
   }
   homes_[key] = places[0].worker;
-  return {trial, attempt, from, to};
+  AttemptStarted started{trial, attempt, from, to};
+  AddPrices(ranks, started);
+  return started;
 }
 
 void Attempts::Prepared(Rank& rank, int32_t rendezvous_port) {

@@ -61,6 +61,8 @@ class Attempts {
   using Ranks = std::vector<Rank>;                     // by rank; gone ones included
 
   static AttemptKey KeyOf(const Rank& rank) { return {rank.row.job, rank.row.trial}; }
+  // The pools of the ranks' workers, and what an hour of each costs.
+  void AddPrices(const Ranks& ranks, AttemptStarted& started) const;
   void Hold(Rank& rank);
   void Revoke(Rank& rank, RankState state, const std::string& reason);
   void Remove(Rank& rank, const RankEnd& said);

@@ -34,6 +34,7 @@ class Deadlines {
     kHold,         // a held Sync
     kWallTime,     // of a job
     kNodeTime,     // of a job
+    kCost,         // likewise
     kClientLease,  // of an attempt that a client trains
     kSuggestCall,  // a held SuggestTrials, by ticket
     kQuarantine,   // of a worker's name

@@ -8,6 +8,7 @@
 #include "base/mutant.h"
 #include "scheduler/decide.h"
 #include "scheduler/fair_share.h"
+#include "scheduler/part_time.h"
 #include "scheduler/reservation.h"
 #include "scheduler/suggest.h"
 #include "server/engine/feasible.h"
@@ -201,6 +202,8 @@ class Round {
         *gang = attempts_.Gang(job, admission->trial, from);
         gang->nodes = NodesOf(job.state, *admission);
         gang->shape = job.shape;
+        gang->start_us = workers_.wall_us();
+        gang->takes_us = ExpectedPartUs(job.state, *admission);
         const std::optional<std::vector<std::string>> workers = Place(rooms, *gang);
         if (!workers) return Placed::kNoRoom;
         if (from > 0 && !WINNOW_MUTANT("a trial goes on where its checkpoint is not") &&

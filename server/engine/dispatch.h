@@ -15,6 +15,8 @@ namespace winnow {
 // workers. So small gangs fill what is free and cannot starve a large one. One gang at a time has a
 // reservation.
 //
+// No part starts on a worker that is expected to leave before its end (scheduler/placement.h).
+//
 // A trial whose program is suspended goes on where that is. If that worker has no free slot, other trials go
 // first; if the program is gone, the trial starts from nothing.
 //

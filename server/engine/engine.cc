@@ -108,6 +108,9 @@ std::vector<v1::Worker> Engine::ListWorkers(bool include_gone) const {
     message.set_cpus(worker.row.cpus);
     message.set_memory_gib(worker.row.memory_gib);
     message.set_limits(worker.row.limits);
+    message.set_cost_per_hour(worker.row.cost_per_hour);
+    if (worker.row.ends_us != 0)
+      *message.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(worker.row.ends_us);
     const RankShape used = worker.Used();
     message.set_used_slots(worker.SlotsInUse());
     message.set_used_cpus(used.cpus);
@@ -228,9 +231,21 @@ void Engine::Begin() {
 void Engine::NodeTimeOver(OpenJob& job) {
   if (job.state.closing() || job.state.ended()) return;
   if (job.NodeTimeUs(context_.wall_us()) < job.state.spec().limits.max_node_time_us) {
-    jobs_.WatchNodeTime(job);  // the wall clock was set back
+    jobs_.WatchSpending(job);  // the wall clock was set back
   } else {
     recorder_.Record(job, TimeLimitReached{TimeLimit::kNode});
+  }
+}
+
+void Engine::CostOver(OpenJob& job) {
+  if (job.state.closing() || job.state.ended()) return;
+  // The deadline was rounded to a microsecond, and the sum of many prices has been rounded too.
+  constexpr double kRounding = 1e-9;
+  const double limit = job.state.spec().limits.max_cost;
+  if (job.Cost(context_.wall_us()) < limit * (1 - kRounding)) {
+    jobs_.WatchSpending(job);  // the wall clock was set back
+  } else {
+    recorder_.Record(job, TimeLimitReached{TimeLimit::kCost});
   }
 }
 
@@ -242,8 +257,10 @@ void Engine::Fire(Deadlines::Kind kind, const std::string& subject) {
     case Deadlines::Kind::kLease:
       if (WorkerEntry* worker = workers_.Find(subject)) {
         const std::string name = worker->row.name;
-        const std::string why = fmt::format("worker {} was not heard of for {:.1f} s", name,
-                                            static_cast<double>(context_.options.lease_us) / 1e6);
+        const std::string why =
+            fmt::format("worker {} was not heard of for {:.1f} s{}{}", name,
+                        static_cast<double>(context_.options.lease_us) / 1e6,
+                        worker->end_words.empty() ? "" : "; its engine says: ", worker->end_words);
         recorder_.LoseWorker(*worker, why);
         workers_.marks().NoteTrouble(name, WorkerMarks::Trouble::kLost, why);
       }
@@ -255,6 +272,9 @@ void Engine::Fire(Deadlines::Kind kind, const std::string& subject) {
       break;
     case Deadlines::Kind::kNodeTime:
       if (OpenJob* job = jobs_.Find(subject)) NodeTimeOver(*job);
+      break;
+    case Deadlines::Kind::kCost:
+      if (OpenJob* job = jobs_.Find(subject)) CostOver(*job);
       break;
     case Deadlines::Kind::kClientLease:
       client_attempts_.LeaseExpired(subject);

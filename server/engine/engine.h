@@ -111,6 +111,7 @@ class Engine {
  private:
   void Fire(Deadlines::Kind kind, const std::string& subject);
   void NodeTimeOver(OpenJob& job);
+  void CostOver(OpenJob& job);
   absl::Status AskOpenChoices();
   void AnswerNow(const std::set<std::string>& workers);
 

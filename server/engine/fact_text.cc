@@ -54,8 +54,15 @@ struct Teller {
     return "The job is asked to stop" + Because(f.reason);
   }
   std::string operator()(const TimeLimitReached& f) const {
-    return f.limit == TimeLimit::kWall ? "The job has reached its wall-time limit."
-                                       : "The job has reached its limit of node time.";
+    switch (f.limit) {
+      case TimeLimit::kWall:
+        return "The job has reached its wall-time limit.";
+      case TimeLimit::kNode:
+        return "The job has reached its limit of node time.";
+      case TimeLimit::kCost:
+        return "The job has reached its limit of cost.";
+    }
+    return "";
   }
   std::string operator()(const EarlierResult& f) const {
     return fmt::format("Known from {}: {} = {:.6g}.", f.source, metrics[0], f.objective);

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "base/names.h"
 #include "server/engine/violations.h"
 #include "spec/cluster.h"
 #include "spec/search_spec.h"
@@ -25,6 +27,7 @@ class RanksFit {
 
   std::vector<Violation> Check() const {
     if (known_.empty() && declared_.empty()) return {};
+    if (std::vector<Violation> unknown = UnknownPools(); !unknown.empty()) return unknown;
     const bool tuned = !spec_.cluster().nodes_parameter().empty();
     const int32_t nodes = ToSearchSpec(spec_).MostNodes();
     const int64_t most = Most(shape_);
@@ -48,9 +51,30 @@ class RanksFit {
     return declared_.empty() ? "registered" : known_.empty() ? "declared" : "registered or declared";
   }
 
+  std::vector<Violation> UnknownPools() const {
+    std::set<std::string> names;
+    for (const auto* rooms : {&known_, &declared_}) {
+      for (const WorkerRoom& room : *rooms) {
+        if (const auto pool = room.labels.find(kPoolLabel); pool != room.labels.end())
+          names.insert(pool->second);
+      }
+    }
+    const std::string expected =
+        names.empty() ? "the server has none" : fmt::format("expected {}", fmt::join(names, " or "));
+    std::vector<Violation> unknown;
+    for (int i = 0; i < spec_.cluster().pools_size(); ++i) {
+      const std::string& name = spec_.cluster().pools(i);
+      if (names.contains(name)) continue;
+      unknown.push_back({fmt::format("cluster.pools[{}]", i),
+                         fmt::format("is {}, which is not a pool; {}", Quoted(name), expected)});
+    }
+    return unknown;
+  }
+
   // Says which of the things asked for is too much for every worker, the first that is.
   Violation NoRank() const {
     RankShape so_far;
+    so_far.pools = shape_.pools;
     so_far.labels = shape_.labels;
     if (Most(so_far) == 0) {
       return {"cluster.labels", fmt::format("no {} worker is one{}", Whose(), LabelsText(shape_))};
@@ -140,8 +164,11 @@ std::string ShareText(const RankShape& shape) {
 std::string LabelsText(const RankShape& shape) {
   std::vector<std::string> labels;
   for (const auto& [name, value] : shape.labels) labels.push_back(value.empty() ? name : name + "=" + value);
-  if (labels.empty()) return "";
-  return fmt::format(" with label{} {}", labels.size() == 1 ? "" : "s", fmt::join(labels, ", "));
+  std::string text;
+  if (!shape.pools.empty()) text = fmt::format(" in pool {}", fmt::join(shape.pools, " or "));
+  if (!labels.empty())
+    text += fmt::format(" with label{} {}", labels.size() == 1 ? "" : "s", fmt::join(labels, ", "));
+  return text;
 }
 
 std::string WaitsFor(int32_t nodes, const RankShape& shape, const std::vector<WorkerRoom>& whole) {

@@ -27,7 +27,7 @@ absl::Status Fits(const v1::TuningJobSpec& spec, const Workers& workers,
 
 // "4 slots, 2 processors, 8 GiB and 1 GPU"
 std::string ShareText(const RankShape& shape);
-// " with labels gpu, zone=a"; "" if there are none
+// " in pool cpu or big with labels gpu, zone=a"; "" if none are asked for
 std::string LabelsText(const RankShape& shape);
 
 // What a job that runs no trial waits for, in a sentence: any worker, larger workers, or free room. `whole`:

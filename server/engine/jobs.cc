@@ -80,6 +80,15 @@ int64_t OpenJob::NodeTimeUs(int64_t now_us) const {
   return totals.node_us + std::max<int64_t>(0, live_us);
 }
 
+double OpenJob::Cost(int64_t now_us) const {
+  double cost = state.totals().cost;
+  for (const auto& [trial, places] : state.priced_places()) {
+    const int64_t took_us = std::max<int64_t>(0, now_us - state.trial(trial).attempt_started_us);
+    cost += places.per_hour() * static_cast<double>(took_us) / kMicrosOfHour;
+  }
+  return cost;
+}
+
 absl::Status Jobs::Load() {
   jobs_.clear();
   to_ask_.clear();
@@ -100,7 +109,7 @@ absl::Status Jobs::Load() {
       if (trial.live) job->Count(trial, 1);
     }
     WatchWallTime(*job);
-    WatchNodeTime(*job);
+    WatchSpending(*job);
     jobs_[job->row.key] = std::move(job);
   }
   return absl::OkStatus();
@@ -124,6 +133,27 @@ void Jobs::WatchNodeTime(const OpenJob& job) {
   }
   const int64_t wait = left > 0 ? (left + rate - 1) / rate : 0;
   context_.deadlines.Set(Deadlines::Kind::kNodeTime, job.row.id, context_.steady_us() + wait);
+}
+
+void Jobs::WatchCost(const OpenJob& job) {
+  const double limit = job.state.spec().limits.max_cost;
+  if (limit <= 0) return;
+  double per_hour = 0;
+  for (const auto& [trial, places] : job.state.priced_places()) per_hour += places.per_hour();
+  const double left = limit - job.Cost(context_.wall_us());
+  if (job.state.closing() || job.state.ended() || (left > 0 && per_hour == 0)) {
+    context_.deadlines.Clear(Deadlines::Kind::kCost, job.row.id);
+    return;
+  }
+  constexpr double kLongestUs = 1e15;
+  const double wait_us = left > 0 ? std::ceil(std::min(kLongestUs, left / per_hour * kMicrosOfHour)) : 0;
+  context_.deadlines.Set(Deadlines::Kind::kCost, job.row.id,
+                         context_.steady_us() + static_cast<int64_t>(wait_us));
+}
+
+void Jobs::WatchSpending(const OpenJob& job) {
+  WatchNodeTime(job);
+  WatchCost(job);
 }
 
 void Jobs::AskSearchModel(OpenJob& job) {
@@ -199,15 +229,16 @@ void Jobs::NoteFact(OpenJob& job, const Fact& fact) {
   if (std::holds_alternative<JobEnded>(fact.body)) {
     context_.deadlines.Clear(Deadlines::Kind::kWallTime, job.row.id);
     context_.deadlines.Clear(Deadlines::Kind::kNodeTime, job.row.id);
+    context_.deadlines.Clear(Deadlines::Kind::kCost, job.row.id);
   }
   if (std::holds_alternative<AttemptStarted>(fact.body)) {
     job.Count(job.state.trial(trial), 1);
-    WatchNodeTime(job);
+    WatchSpending(job);
   }
   if (std::holds_alternative<AttemptEnded>(fact.body)) {
     job.Count(job.state.trial(trial), -1);
     job.newest_end = fact.sequence;
-    WatchNodeTime(job);
+    WatchSpending(job);
   }
 }
 

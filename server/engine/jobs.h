@@ -54,6 +54,8 @@ struct OpenJob {
   Claim claim() const;
   // Time that all ranks of all attempts have taken, in microseconds; live ones count up to `now_us`.
   int64_t NodeTimeUs(int64_t now_us) const;
+  // What that costs.
+  double Cost(int64_t now_us) const;
 };
 
 // The open jobs. Recording a fact appends it, applies it, decides, and records each decision the same way.
@@ -93,8 +95,8 @@ class Jobs {
   std::vector<int64_t> TakeToAsk() { return std::exchange(to_ask_, {}); }
   // Whether the search model's answer still fits the job, which may have moved on since it was asked.
   bool IsWanted(const OpenJob& job, const Suggested& answer) const;
-  // Sets the deadline anew at which max_node_seconds will be used up.
-  void WatchNodeTime(const OpenJob& job);
+  // Sets the deadlines anew at which max_node_seconds and max_cost will be used up.
+  void WatchSpending(const OpenJob& job);
 
   OpenJob* Find(const std::string& id);
   OpenJob* FindKey(int64_t key);
@@ -110,6 +112,8 @@ class Jobs {
   std::vector<TrialNumber> Record(OpenJob& job, FactBody body, int64_t time_us);
   void NoteFact(OpenJob& job, const Fact& fact);
   void WatchWallTime(const OpenJob& job);
+  void WatchNodeTime(const OpenJob& job);
+  void WatchCost(const OpenJob& job);
   Context& context_;
   std::map<int64_t, std::unique_ptr<OpenJob>> jobs_;  // by key
   std::vector<int64_t> to_ask_;

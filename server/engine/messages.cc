@@ -82,6 +82,13 @@ void FillSpend(const JobRow& row, const JobState& state, int64_t now_us, v1::Job
   spend.set_full_resource(full);
   spend.set_training_seconds(Seconds(training_us));
   spend.set_billable_node_seconds(Seconds(state.totals().node_us));
+  spend.set_cost(state.totals().cost);
+  for (const auto& [pool, spending] : state.pool_spending()) {
+    v1::PoolSpend& part = *spend.add_pools();
+    part.set_pool(pool);
+    part.set_node_seconds(Seconds(spending.node_us));
+    part.set_cost(spending.cost);
+  }
   spend.set_startup_seconds(std::min(state.startup().total_seconds(), Seconds(training_us)));
   spend.set_new_process_parts(row.new_process_parts);
   spend.set_forked_parts(row.forked_parts);

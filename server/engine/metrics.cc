@@ -140,6 +140,9 @@ std::vector<MetricFamily> Metrics::Standing() {
   AddByName(
       families.emplace_back(Family("winnow_trials", "Trials of jobs that have not ended", MetricType::Gauge)),
       "state", counts.trials);
+  MetricFamily& costs = families.emplace_back(
+      Family("winnow_job_cost", "What the ranks of a job that has not ended have cost", MetricType::Gauge));
+  for (const auto& [job, cost] : counts.job_costs) Add(costs, {{"job", job}}, cost);
   AddByName(families.emplace_back(Family("winnow_jobs_ended_total",
                                          "Jobs that ended since the server's start", MetricType::Counter)),
             "state", counts.ended_jobs);
@@ -159,6 +162,9 @@ std::string Metrics::Text() {
   for (const auto& [gauge, read] : gauges_) gauge->Set(read());
   std::vector<MetricFamily> families = registry_.Collect();
   for (MetricFamily& family : Standing()) families.push_back(std::move(family));
+  for (const auto& read : families_) {
+    for (MetricFamily& family : read()) families.push_back(std::move(family));
+  }
   return prometheus::TextSerializer().Serialize(families);
 }
 

@@ -27,6 +27,10 @@ class Metrics {
 
   // A value that each Text reads, on its thread. REQUIRES Text was not called yet.
   void AddGauge(const std::string& name, const std::string& help, std::function<double()> read);
+  // Metrics that each Text reads, on its thread. REQUIRES Text was not called yet.
+  void AddFamilies(std::function<std::vector<prometheus::MetricFamily>()> read) {
+    families_.push_back(std::move(read));
+  }
   // Durations of the calls of one method that ended with one status code. Lives as long as the metrics.
   prometheus::Histogram& Calls(const std::string& service, const std::string& method,
                                const std::string& code);
@@ -42,16 +46,17 @@ class Metrics {
   prometheus::Registry registry_;
   prometheus::Family<prometheus::Histogram>& calls_;
   std::vector<std::pair<prometheus::Gauge*, std::function<double()>>> gauges_;
+  std::vector<std::function<std::vector<prometheus::MetricFamily>()>> families_;
   Mutex mutex_;
   StateCounts counts_ ABSL_GUARDED_BY(mutex_);
 
  public:
   // Durations in seconds.
-  prometheus::Histogram& sync;     // from a Sync's arrival until what it says is committed
-  prometheus::Histogram& batch;    // a batch of use cases, commit included
-  prometheus::Histogram& commit;   // the commit of a batch
+  prometheus::Histogram& sync;      // from a Sync's arrival until what it says is committed
+  prometheus::Histogram& batch;     // a batch of use cases, commit included
+  prometheus::Histogram& commit;    // the commit of a batch
   prometheus::Histogram& dispatch;  // from placing a trial until all its workers have said that they run it
-  prometheus::Histogram& suggest;  // one question to a search model
+  prometheus::Histogram& suggest;   // one question to a search model
 
   Preparations preparations;  // not for Prometheus, but measured and not recorded like them
 };

@@ -20,6 +20,8 @@ StateCounts CountState(Engine& engine) {
   JobTotals sum;
   for (const auto& [key, job] : engine.jobs().all()) {
     ++counts.jobs[job->row.state];
+    if (const double cost = job->Cost(engine.context().wall_us()); cost > 0)
+      counts.job_costs[job->row.id] = cost;
     const JobTotals& totals = job->state.totals();
     sum.pending += totals.pending;
     sum.running += totals.running;
@@ -29,8 +31,8 @@ StateCounts CountState(Engine& engine) {
     sum.cancelled += totals.cancelled;
     sum.failed += totals.failed;
   }
-  counts.trials = {{"pending", sum.pending}, {"running", sum.running}, {"paused", sum.paused},
-                   {"completed", sum.completed}, {"pruned", sum.pruned}, {"failed", sum.failed},
+  counts.trials = {{"pending", sum.pending},     {"running", sum.running}, {"paused", sum.paused},
+                   {"completed", sum.completed}, {"pruned", sum.pruned},   {"failed", sum.failed},
                    {"cancelled", sum.cancelled}};
   for (const auto& [state, number] : engine.ended_jobs()) counts.ended_jobs[state] = number;
   const ReportCounts& reports = engine.reports();

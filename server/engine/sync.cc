@@ -79,7 +79,8 @@ absl::Status CheckRequest(const v1::SyncRequest& request) {
     }
   }
   for (const auto& [field, value] :
-       {std::pair{"cpus", request.cpus()}, std::pair{"memory_gib", request.memory_gib()}}) {
+       {std::pair{"cpus", request.cpus()}, std::pair{"memory_gib", request.memory_gib()},
+        std::pair{"cost_per_hour", request.cost_per_hour()}}) {
     if (!(value >= 0 && value < 1e9))
       return invalid(field, fmt::format("{}", value), "a number of at least 0");
   }
@@ -111,6 +112,16 @@ std::vector<TrialNumber> BestFirst(const SearchSpec& spec, std::vector<Standing>
 // Microseconds since the epoch; 0 if it was not given.
 int64_t Micros(bool given, const google::protobuf::Timestamp& time) {
   return given ? TimeUtil::TimestampToMicroseconds(time) : 0;
+}
+
+// When the worker leaves by itself; 0: not known. What was known stays unless it is wrong by more than
+// messages take, so that its row is not written with each call.
+int64_t EndOf(const v1::SyncRequest& request, int64_t known_us, int64_t now_us) {
+  constexpr int64_t kNearUs = 2'000'000, kLongestUs = int64_t{1} << 55;
+  if (!request.has_remaining_life()) return 0;
+  const int64_t left_us = TimeUtil::DurationToMicroseconds(request.remaining_life());
+  const int64_t ends_us = now_us + std::clamp<int64_t>(left_us, 0, kLongestUs);
+  return known_us != 0 && std::abs(ends_us - known_us) <= kNearUs ? known_us : ends_us;
 }
 
 // The text's beginning, cut between characters.
@@ -239,6 +250,8 @@ absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, co
   for (const v1::Gpu& gpu : request.gpus())
     row.gpus.push_back({gpu.id(), Beginning(gpu.model()), Beginning(gpu.fault())});
   row.limits = request.limits();
+  row.cost_per_hour = request.cost_per_hour();
+  row.ends_us = EndOf(request, row.ends_us, context_.wall_us());
   row.last_sync_us = context_.wall_us();
   bool leaves = request.leaving() && row.state == WorkerState::kLive;
   if (leaves) row.state = WorkerState::kLeaving;

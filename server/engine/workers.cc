@@ -20,6 +20,8 @@ WorkerRoom WholeRoom(const WorkerRow& worker) {
   if (worker.cpus > 0) room.free_cpus = worker.cpus;
   if (worker.memory_gib > 0) room.free_memory_gib = worker.memory_gib;
   for (const WorkerGpu& gpu : worker.gpus) room.gpus.push_back({gpu.id});
+  room.ends_us = worker.ends_us;
+  if (worker.ends_us != 0) room.life_us = worker.ends_us - worker.register_us;
   return room;
 }
 

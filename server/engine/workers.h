@@ -37,6 +37,7 @@ struct WorkerEntry {
   int32_t used_slots = 0;             // by what it holds
   std::map<std::string, Rank*> held;  // ranks that are not gone, by assignment id
   std::string leaving_reason;         // its own words; "": none
+  std::string end_words;              // what its engine has said of its end; "": nothing
   // The token (its id; "": none) that its first call since the server's start came with.
   std::optional<std::string> caller;
   HeldSlots held_slots;  // those of its slots that are in use, over time
@@ -90,6 +91,8 @@ class Workers {
   std::vector<WorkerRoom> WholeRooms() const;
   // Whether all of them have that storage. REQUIRES known ids.
   bool Share(const std::vector<std::string>& ids, const std::string& storage_id) const;
+  // The clock by which WorkerRow::ends_us is told.
+  int64_t wall_us() const { return context_.wall_us(); }
   // Ids of those present that have that storage.
   std::set<std::string> PresentWith(const std::string& storage_id) const;
 

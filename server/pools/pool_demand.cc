@@ -4,6 +4,7 @@
 #include <set>
 
 #include "scheduler/decide.h"
+#include "scheduler/part_time.h"
 #include "scheduler/suggest.h"
 
 namespace winnow {
@@ -11,26 +12,46 @@ namespace {
 
 constexpr int64_t kMostGangsOfJob = 10'000;
 
-// Adds gangs of so many ranks; neighbours that are alike become one entry.
-void AddGangs(std::vector<GangDemand>& demand, const RankShape& shape, int32_t nodes, int64_t count) {
-  if (count <= 0) return;
-  if (!demand.empty() && demand.back().gang.nodes == nodes) {
-    demand.back().count += count;
-    return;
+// What one job waits for.
+class JobDemand {
+ public:
+  JobDemand(const OpenJob& job, int64_t now_us) : shape_(job.shape), now_us_(now_us) {
+    const double limit = job.state.spec().limits.max_cost;
+    if (limit > 0) money_ = std::max(0.0, limit - job.Cost(now_us));
   }
-  GangDemand& gangs = demand.emplace_back();
-  gangs.gang.nodes = nodes;
-  gangs.gang.shape = shape;
-  gangs.count = count;
-}
 
-std::vector<GangDemand> DemandOfJob(const OpenJob& job) {
+  // Adds gangs of so many ranks; neighbours that are alike become one entry.
+  void Add(int32_t nodes, int64_t takes_us, int64_t count) {
+    if (count <= 0) return;
+    if (!gangs_.empty() && gangs_.back().gang.nodes == nodes && gangs_.back().gang.takes_us == takes_us) {
+      gangs_.back().count += count;
+      return;
+    }
+    GangDemand& demand = gangs_.emplace_back();
+    demand.gang.nodes = nodes;
+    demand.gang.shape = shape_;
+    demand.gang.start_us = now_us_;
+    demand.gang.takes_us = takes_us;
+    demand.count = count;
+    demand.money = money_;
+  }
+
+  std::vector<GangDemand> Take() { return std::move(gangs_); }
+
+ private:
+  const RankShape& shape_;
+  const int64_t now_us_;
+  double money_ = -1;
+  std::vector<GangDemand> gangs_;
+};
+
+std::vector<GangDemand> DemandOfJob(const OpenJob& job, int64_t now_us) {
   const JobState& state = job.state;
   const Limits& limits = state.spec().limits;
   int64_t left = kMostGangsOfJob;
   if (limits.max_parallel_trials > 0)
     left = std::min(left, limits.max_parallel_trials - state.totals().live_attempts);
-  std::vector<GangDemand> demand;
+  JobDemand demand(job, now_us);
   int64_t fresh = kMostGangsOfJob;  // trials that may still be made
   if (state.most_trials() > 0) fresh = std::max<int64_t>(0, state.most_trials() - state.next_trial() + 1);
   std::set<TrialNumber> passed;
@@ -39,23 +60,24 @@ std::vector<GangDemand> DemandOfJob(const OpenJob& job) {
     if (!admission) {
       if (passed.empty() && WantsSuggestion(state)) {
         // It may also say that a paused trial goes on.
-        AddGangs(demand, job.shape, state.spec().MostNodes(), std::min(left, fresh + state.totals().paused));
+        demand.Add(state.spec().MostNodes(), 0, std::min(left, fresh + state.totals().paused));
       }
       break;
     }
     if (admission->trial == 0) break;  // it ends a trial, which happens without room
     const int32_t nodes = NodesOf(state, *admission);
+    const int64_t takes_us = ExpectedPartUs(state, *admission);
     if (!admission->decision) {
-      AddGangs(demand, job.shape, nodes, 1);
+      demand.Add(nodes, takes_us, 1);
       passed.insert(admission->trial);
       --left;
       continue;
     }
     const bool creates = std::holds_alternative<TrialCreated>(*admission->decision);
-    AddGangs(demand, job.shape, nodes, creates ? std::min(left, fresh) : std::min(left, fresh + 1));
+    demand.Add(nodes, takes_us, creates ? std::min(left, fresh) : std::min(left, fresh + 1));
     break;
   }
-  return demand;
+  return demand.Take();
 }
 
 }  // namespace
@@ -67,7 +89,7 @@ std::vector<GangDemand> DemandOf(Engine& engine) {
   }
   std::vector<GangDemand> demand;
   for (const Claim& claim : order) {
-    for (GangDemand& gangs : DemandOfJob(*engine.jobs().FindKey(claim.job)))
+    for (GangDemand& gangs : DemandOfJob(*engine.jobs().FindKey(claim.job), engine.context().wall_us()))
       demand.push_back(std::move(gangs));
   }
   return demand;

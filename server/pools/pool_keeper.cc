@@ -50,7 +50,8 @@ bool Changes(const AllocationRow& row) {
 PoolKeeper::PoolKeeper(Coordinator& coordinator, PoolKeeperOptions options)
     : coordinator_(coordinator),
       options_(std::move(options)),
-      book_(std::make_shared<PoolBook>(options_.pools, options_.prefix, options_.make_token)) {
+      book_(std::make_shared<PoolBook>(options_.pools, options_.prefix, options_.make_token,
+                                       options_.standings)) {
   for (const DeclaredPool& pool : options_.pools) engines_.push_back({&pool, {}});
 }
 
@@ -240,6 +241,7 @@ AllocationRequest PoolKeeper::RequestFor(const DeclaredPool& pool, const std::st
   if (settings.worker.cpus > 0) add("--cpus", fmt::format("{}", settings.worker.cpus));
   if (settings.worker.memory_gib > 0) add("--memory-gib", fmt::format("{}", settings.worker.memory_gib));
   if (settings.worker.gpus == 0) add("--gpus", "none");
+  if (settings.cost_per_node_hour > 0) add("--cost-per-hour", fmt::format("{}", settings.cost_per_node_hour));
   add("--work-dir", "{scratch}");
   add("--offline-timeout", std::to_string(kOfflineSeconds));
   if (settings.time_limit.count() > 0) {

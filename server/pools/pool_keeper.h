@@ -23,6 +23,8 @@ struct PoolKeeperOptions {
   std::string prefix;  // of the names of all allocations of this server
   // Makes a token for the workers of an allocation; null: they need none.
   std::function<absl::StatusOr<PoolToken>(const std::string& allocation)> make_token;
+  // Gets what is known of the pools after each round; null: nobody asks.
+  std::shared_ptr<PoolStandings> standings;
   // The token, or its new state, holds from now on.
   std::function<void(const TokenRow&)> put_token;
   std::string server;  // the address at which workers reach this server, unless a pool has its own

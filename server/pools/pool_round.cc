@@ -24,7 +24,6 @@ constexpr int64_t kFirstRefusalUs = 5'000'000;
 constexpr int64_t kLongestRefusalUs = 60'000'000;
 constexpr int64_t kFailuresLookedAt = 20;
 constexpr int64_t kEndedShown = 20;
-constexpr double kMicrosPerHour = 3.6e9;
 
 // The names of the workers that ever came, by allocation.
 std::map<std::string, std::set<std::string>> NamesByAllocation(Engine& engine) {
@@ -103,6 +102,12 @@ std::set<std::string> PoolBook::NamesOf(const AllocationRow& row) const {
   return names;
 }
 
+int32_t PoolBook::JoinedOf(const AllocationRow& row) const {
+  const auto came = names_.find(row.name);
+  // A pod that came in the place of another has a name of its own.
+  return came == names_.end() ? 0 : std::min(row.nodes, static_cast<int32_t>(came->second.size()));
+}
+
 // Pods whose names could not be known may join an allocation that was cancelled meanwhile.
 void PoolBook::DrainNewcomers(Engine& engine, const AllocationRow& row, const std::set<std::string>& names) {
   for (const std::string& name : names) {
@@ -140,9 +145,7 @@ absl::StatusOr<PoolOrders> PoolBook::Round(Engine& engine, const std::vector<Poo
   names_ = NamesByAllocation(engine);
   for (AllocationRow& row : open_) {
     const auto found = names_.find(row.name);
-    // A pod that came in the place of another has a name of its own.
-    const int32_t joined =
-        found == names_.end() ? 0 : std::min(row.nodes, static_cast<int32_t>(found->second.size()));
+    const int32_t joined = JoinedOf(row);
     if (!row.cancel.empty() && found != names_.end()) DrainNewcomers(engine, row, found->second);
     if (joined <= row.workers) continue;
     row.workers = joined;
@@ -154,7 +157,9 @@ absl::StatusOr<PoolOrders> PoolBook::Round(Engine& engine, const std::vector<Poo
   absl::StatusOr<PoolsInput> input = InputOf(engine);
   if (!input.ok()) return input.status();
   const PoolsPlan plan = PlanPools(*input, engine.context().steady_us());
-  if (absl::Status status = Record(engine, plan, orders); !status.ok()) return status;
+  absl::Status recorded = Record(engine, plan, orders);
+  if (recorded.ok()) recorded = Tell(engine);
+  if (!recorded.ok()) return recorded;
   return orders;
 }
 
@@ -254,6 +259,13 @@ absl::Status PoolBook::TakeListed(Engine& engine, const PoolNews& news, PoolOrde
   return absl::OkStatus();
 }
 
+// Losses of the workers that are still taken to be there will be told with what the engine said.
+void PoolBook::ExplainLosses(Engine& engine, const AllocationRow& row) const {
+  for (const std::string& name : NamesOf(row)) {
+    if (WorkerEntry* worker = engine.workers().FindPresentByName(name)) worker->end_words = row.reason;
+  }
+}
+
 absl::Status PoolBook::End(Engine& engine, AllocationRow& row, const std::string& reason, bool failed,
                            PoolOrders& orders) {
   Context& context = engine.context();
@@ -271,6 +283,8 @@ absl::Status PoolBook::End(Engine& engine, AllocationRow& row, const std::string
     if (mark != nullptr) engine.workers().marks().Clear(name);
   }
   watches_.erase(row.number);
+  sums_.reset();
+  ExplainLosses(engine, row);
   orders.forget.push_back(row);
   return TableOf(engine).Update(row);
 }
@@ -351,6 +365,8 @@ PoolAllocation PoolBook::Observe(Engine& engine, const AllocationRow& row) {
     if (!busy) allocation.idle_since_us = std::max(allocation.idle_since_us, idle->second);
   }
   if (busy) allocation.idle_since_us = 0;
+  // The engine has requeued it: its workers will come anew.
+  if (allocation.state == PoolAllocationState::kQueued && allocation.workers == 0) allocation.joined = 0;
   const bool is_short =
       allocation.state == PoolAllocationState::kRunning && allocation.workers < allocation.nodes;
   watch.short_us = !is_short ? 0 : watch.short_us == 0 ? now_us : watch.short_us;
@@ -437,57 +453,86 @@ absl::Status PoolBook::Record(Engine& engine, const PoolsPlan& plan, PoolOrders&
   return absl::OkStatus();
 }
 
+absl::StatusOr<AllocationSum> PoolBook::SumOf(Engine& engine, const std::string& pool) {
+  if (!sums_) {
+    absl::StatusOr<std::vector<AllocationSum>> sums = TableOf(engine).Sums();
+    if (!sums.ok()) return sums.status();
+    sums_ = *std::move(sums);
+  }
+  for (const AllocationSum& sum : *sums_) {
+    if (sum.pool == pool) return sum;
+  }
+  return AllocationSum{pool};
+}
+
+absl::StatusOr<v1::Pool> PoolBook::Message(Engine& engine, const DeclaredPool& pool,
+                                           const std::vector<AllocationRow>& open) {
+  const PoolSettings& settings = pool.settings;
+  const Standing& standing = standings_[settings.name];
+  v1::Pool message;
+  message.set_name(settings.name);
+  message.set_kind(settings.kind);
+  message.set_slots(settings.worker.slots);
+  message.set_cpus(settings.worker.cpus);
+  message.set_memory_gib(settings.worker.memory_gib);
+  message.set_gpus(settings.worker.gpus);
+  message.set_min_nodes(settings.min_nodes);
+  message.set_max_nodes(settings.max_nodes);
+  message.set_cost_per_node_hour(settings.cost_per_node_hour);
+  message.set_state_reason(standing.engine_error.empty()
+                               ? standing.waits
+                               : Sentence("Its engine could not be asked: " + standing.engine_error));
+  const absl::StatusOr<AllocationSum> ended_sum = SumOf(engine, settings.name);
+  if (!ended_sum.ok()) return ended_sum.status();
+  double node_us = ended_sum->node_us, cost = ended_sum->cost;
+  int32_t workers = 0;
+  for (const AllocationRow& row : open) {
+    if (row.pool != settings.name || row.ended()) continue;
+    v1::Allocation& allocation = *message.add_allocations();
+    ToMessage(row, allocation);
+    allocation.set_workers(std::max(row.workers, JoinedOf(row)));
+    const bool runs = row.state == AllocationState::kRunning;
+    (runs ? message.set_running_nodes(message.running_nodes() + row.nodes)
+          : message.set_queued_nodes(message.queued_nodes() + row.nodes));
+    if (row.start_us > 0) {
+      const double took_us = static_cast<double>(engine.context().wall_us() - row.start_us) * row.nodes;
+      node_us += took_us;
+      cost += took_us / kMicrosOfHour * row.cost_per_node_hour;
+    }
+    for (const std::string& name : NamesOf(row))
+      workers += engine.workers().FindPresentByName(name) != nullptr ? 1 : 0;
+  }
+  message.set_workers(workers);
+  message.set_node_seconds(node_us / 1e6);
+  message.set_cost(cost);
+  const absl::StatusOr<std::vector<AllocationRow>> ended =
+      TableOf(engine).NewestEnded(settings.name, kEndedShown);
+  if (!ended.ok()) return ended.status();
+  for (const AllocationRow& row : *ended) ToMessage(row, *message.add_allocations());
+  return message;
+}
+
+absl::Status PoolBook::Tell(Engine& engine) {
+  if (told_ == nullptr) return absl::OkStatus();
+  std::vector<PoolStandings::Entry> entries;
+  for (const DeclaredPool& pool : pools_) {
+    absl::StatusOr<v1::Pool> message = Message(engine, pool, open_);
+    if (!message.ok()) return message.status();
+    entries.push_back({DeclaredRoom(pool.settings), *std::move(message)});
+  }
+  told_->Put(std::move(entries));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<v1::ListPoolsResponse> PoolBook::List(Engine& engine) {
   names_ = NamesByAllocation(engine);
   const absl::StatusOr<std::vector<AllocationRow>> open = TableOf(engine).Open();
   if (!open.ok()) return open.status();
-  const absl::StatusOr<std::vector<AllocationSum>> sums = TableOf(engine).Sums();
-  if (!sums.ok()) return sums.status();
   v1::ListPoolsResponse response;
   for (const DeclaredPool& pool : pools_) {
-    const PoolSettings& settings = pool.settings;
-    const Standing& standing = standings_[settings.name];
-    v1::Pool& message = *response.add_pools();
-    message.set_name(settings.name);
-    message.set_kind(settings.kind);
-    message.set_slots(settings.worker.slots);
-    message.set_cpus(settings.worker.cpus);
-    message.set_memory_gib(settings.worker.memory_gib);
-    message.set_gpus(settings.worker.gpus);
-    message.set_min_nodes(settings.min_nodes);
-    message.set_max_nodes(settings.max_nodes);
-    message.set_cost_per_node_hour(settings.cost_per_node_hour);
-    message.set_state_reason(standing.engine_error.empty()
-                                 ? standing.waits
-                                 : Sentence("Its engine could not be asked: " + standing.engine_error));
-    double node_us = 0, cost = 0;
-    for (const AllocationSum& sum : *sums) {
-      if (sum.pool != settings.name) continue;
-      node_us += sum.node_us;
-      cost += sum.cost;
-    }
-    int32_t workers = 0;
-    for (const AllocationRow& row : *open) {
-      if (row.pool != settings.name) continue;
-      ToMessage(row, *message.add_allocations());
-      const bool runs = row.state == AllocationState::kRunning;
-      (runs ? message.set_running_nodes(message.running_nodes() + row.nodes)
-            : message.set_queued_nodes(message.queued_nodes() + row.nodes));
-      if (row.start_us > 0) {
-        const double took_us = static_cast<double>(engine.context().wall_us() - row.start_us) * row.nodes;
-        node_us += took_us;
-        cost += took_us / kMicrosPerHour * row.cost_per_node_hour;
-      }
-      for (const std::string& name : NamesOf(row))
-        workers += engine.workers().FindPresentByName(name) != nullptr ? 1 : 0;
-    }
-    message.set_workers(workers);
-    message.set_node_seconds(node_us / 1e6);
-    message.set_cost(cost);
-    const absl::StatusOr<std::vector<AllocationRow>> ended =
-        TableOf(engine).NewestEnded(settings.name, kEndedShown);
-    if (!ended.ok()) return ended.status();
-    for (const AllocationRow& row : *ended) ToMessage(row, *message.add_allocations());
+    absl::StatusOr<v1::Pool> message = Message(engine, pool, *open);
+    if (!message.ok()) return message.status();
+    *response.add_pools() = *std::move(message);
   }
   return response;
 }

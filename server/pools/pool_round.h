@@ -14,6 +14,7 @@
 #include "server/engine/engine.h"
 #include "server/host/pools/pool.h"
 #include "server/host/pools/pools_file.h"
+#include "server/pools/pool_standings.h"
 #include "store/allocations.h"
 #include "store/tokens.h"
 #include "winnow/v1/pools.pb.h"
@@ -56,8 +57,12 @@ struct PoolOrders {
 class PoolBook {
  public:
   using MakeToken = std::function<absl::StatusOr<PoolToken>(const std::string&)>;
-  PoolBook(std::vector<DeclaredPool> pools, std::string prefix, MakeToken make_token)
-      : pools_(std::move(pools)), prefix_(std::move(prefix)), make_token_(std::move(make_token)) {}
+  PoolBook(std::vector<DeclaredPool> pools, std::string prefix, MakeToken make_token,
+           std::shared_ptr<PoolStandings> standings)
+      : pools_(std::move(pools)),
+        prefix_(std::move(prefix)),
+        make_token_(std::move(make_token)),
+        told_(std::move(standings)) {}
 
   // Records the news, decides, and records what was decided. An error: the batch is not to be committed.
   absl::StatusOr<PoolOrders> Round(winnow::Engine& engine, const std::vector<PoolNews>& news);
@@ -85,24 +90,33 @@ class PoolBook {
   void DrainNewcomers(winnow::Engine& engine, const AllocationRow& row, const std::set<std::string>& names);
   // The names that its workers have or may have.
   std::set<std::string> NamesOf(const AllocationRow& row) const;
+  // Its nodes of which a worker has come.
+  int32_t JoinedOf(const AllocationRow& row) const;
   absl::Status TakeNews(winnow::Engine& engine, const PoolNews& news, PoolOrders& orders);
   absl::Status TakeSubmitted(winnow::Engine& engine, const PoolNews& news, PoolOrders& orders);
   absl::Status TakeListed(winnow::Engine& engine, const PoolNews& news, PoolOrders& orders);
   absl::Status End(winnow::Engine& engine, AllocationRow& row, const std::string& reason, bool failed,
                    PoolOrders& orders);
+  void ExplainLosses(winnow::Engine& engine, const AllocationRow& row) const;
   absl::Status Cancel(winnow::Engine& engine, AllocationRow& row, const PoolsPlan::Cancellation& why);
   absl::StatusOr<PoolsInput> InputOf(winnow::Engine& engine);
   absl::StatusOr<PoolLimits> LimitsOf(winnow::Engine& engine, const DeclaredPool& pool);
   PoolAllocation Observe(winnow::Engine& engine, const AllocationRow& row);
   absl::Status Record(winnow::Engine& engine, const PoolsPlan& plan, PoolOrders& orders);
+  absl::Status Tell(winnow::Engine& engine);
+  absl::StatusOr<v1::Pool> Message(winnow::Engine& engine, const DeclaredPool& pool,
+                                   const std::vector<AllocationRow>& open);
+  absl::StatusOr<AllocationSum> SumOf(winnow::Engine& engine, const std::string& pool);
 
   const std::vector<DeclaredPool> pools_;
   const std::string prefix_;
   const MakeToken make_token_;
-  bool begun_ = false;                         // a round was held
-  std::unique_ptr<AllocationTable> table_;     // made at first use
-  std::map<std::string, Standing> standings_;  // by pool
-  std::map<int64_t, Watch> watches_;           // by number
+  const std::shared_ptr<PoolStandings> told_;       // may be null
+  bool begun_ = false;                              // a round was held
+  std::unique_ptr<AllocationTable> table_;          // made at first use
+  std::map<std::string, Standing> standings_;       // by pool
+  std::optional<std::vector<AllocationSum>> sums_;  // absent: an allocation has ended since they were read
+  std::map<int64_t, Watch> watches_;                // by number
   std::map<int64_t, AllocationRow>
       doubtful_;  // ended without the engine having known them: they may still turn up
   std::map<int64_t, int64_t> doubtful_since_us_;

@@ -205,7 +205,9 @@ absl::Status Reads::Message(const JobRow& row, v1::TuningJob& message) {
   if (message.state() != v1::TuningJob::RUNNING || job.state.totals().running > 0) return absl::OkStatus();
   absl::StatusOr<std::string> reason = WaitReason(store_, job);
   if (!reason.ok()) return reason.status();
-  message.set_state_reason(*std::move(reason));
+  const std::string words =
+      pool_words_ == nullptr || job.spec.trainer().external() ? "" : pool_words_(ShapeOf(job.spec));
+  message.set_state_reason(*reason + (reason->empty() || words.empty() ? "" : " ") + words);
   return absl::OkStatus();
 }
 

@@ -47,6 +47,10 @@ class Reads {
  public:
   Reads(Store& store, Clock clock) : store_(store), clock_(std::move(clock)), views_(store) {}
 
+  // What there is to say to jobs that wait for ranks of a shape; "": nothing. None is asked by default.
+  using PoolWords = std::function<std::string(const RankShape&)>;
+  void SetPoolWords(PoolWords words) { pool_words_ = std::move(words); }
+
   absl::StatusOr<v1::TuningJob> DescribeTuningJob(const std::string& id);
   absl::StatusOr<v1::ListTuningJobsResponse> ListTuningJobs(const v1::ListTuningJobsRequest& request);
   absl::StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request);
@@ -81,6 +85,7 @@ class Reads {
   absl::Status Message(const JobRow& row, v1::TuningJob& message);
   Store& store_;
   Clock clock_;
+  PoolWords pool_words_;
   JobViews views_;
 };
 

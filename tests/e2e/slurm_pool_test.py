@@ -6,8 +6,9 @@ import unittest
 
 import processes
 import slurm_server
+from pool_server import job, result_of
 from processes import wait_until
-from slurm_server import Site, job, result_of
+from slurm_server import Site
 
 
 class SlurmPool(unittest.TestCase):

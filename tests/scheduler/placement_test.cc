@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "scheduler/reservation.h"
 #include "scheduler/space/random.h"
 #include "tests/catch.h"
 
@@ -198,6 +199,51 @@ TEST_CASE("Placement: whatever asks for GPUs, none is given beyond what it has",
     }
   }
   CHECK(given > 1000);
+}
+
+// A worker of one slot that leaves at `ends_us` after a life of 100 s.
+WorkerRoom LeavesAt(const std::string& id, int64_t ends_us) {
+  WorkerRoom room{id, 1, ""};
+  room.ends_us = ends_us;
+  room.life_us = 100'000'000;
+  return room;
+}
+
+TEST_CASE("Placement: a part that is not expected to end in time starts elsewhere, or not yet",
+          "[scheduler]") {
+  GangRequest gang;
+  gang.start_us = 1'000'000'000;
+  gang.takes_us = 30'000'000;
+  const WorkerRoom early = LeavesAt("a", 1'029'999'999), just = LeavesAt("b", 1'030'000'000);
+  CHECK_FALSE(Place({early}, gang));
+  CHECK(Place({early, just}, gang) == Workers{"b"});
+  CHECK(Place({early, {"c", 1, ""}}, gang) == Workers{"c"});  // of which no end is known
+  gang.nodes = 2;
+  CHECK_FALSE(Place({early, just}, gang));
+  CHECK(Reserve({early, just}, {early, just, {"c", 1, ""}}, gang, {}) == Reservation{"b", "c"});
+}
+
+TEST_CASE("Placement: how long a part takes is no obstacle if it is not known, or more than a whole life",
+          "[scheduler]") {
+  GangRequest gang;
+  gang.start_us = 1'000'000'000;
+  CHECK(Place({LeavesAt("a", 1'000'000'001)}, gang) == Workers{"a"});
+  gang.takes_us = 100'000'001;
+  CHECK(Place({LeavesAt("a", 1'000'000'001)}, gang) == Workers{"a"});
+}
+
+TEST_CASE("Placement: a gang that names pools runs on workers of these alone", "[scheduler]") {
+  const std::vector<WorkerRoom> workers = {
+      {"a", 1, "", {}}, {"b", 1, "", {{"pool", "big"}}}, {"c", 1, "", {{"pool", "cpu"}}}};
+  GangRequest gang;
+  CHECK(Place(workers, gang) == Workers{"a"});
+  gang.shape.pools = {"cpu", "gpu"};
+  CHECK(Place(workers, gang) == Workers{"c"});
+  gang.shape.pools = {"cpu", "big"};
+  gang.nodes = 2;
+  CHECK(Place(workers, gang) == Workers{"b", "c"});
+  gang.nodes = 3;
+  CHECK_FALSE(Place(workers, gang));
 }
 
 }  // namespace

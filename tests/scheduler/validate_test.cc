@@ -35,7 +35,7 @@ TEST_CASE("Validate: everything wrong is listed at once", "[scheduler]") {
   SearchSpec spec = HyperbandJob(0, 1);
   spec.parameters = {{"a", IntegerRange{2, 1, Scaling::kReverseLog}}, {"a", CategoricalRange{{"x", "x"}}}};
   spec.objective_metric = "";
-  spec.limits = {-1, -1, -1, -1, -1, -1, 0};
+  spec.limits = {-1, -1, -1, -1, -1, -1, -1, 0};
   spec.nodes = 0;
   spec.seed = UINT64_MAX;
   CHECK(Fields(spec) ==
@@ -43,7 +43,8 @@ TEST_CASE("Validate: everything wrong is listed at once", "[scheduler]") {
         "parameters[1].categorical.values[1] objective.metric pruner.max_resource "
         "pruner.reduction_factor "
         "limits.max_trial_resource limits.max_trials limits.max_total_resource limits.max_parallel_trials "
-        "limits.max_trial_resource limits.max_wall_time limits.max_node_seconds limits.max_attempts "
+        "limits.max_trial_resource limits.max_wall_time limits.max_node_seconds limits.max_cost "
+        "limits.max_attempts "
         "cluster.nodes seed ");
 }
 

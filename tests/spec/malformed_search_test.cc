@@ -184,7 +184,9 @@ TEST_CASE("Malformed job files: initial configurations", "[spec]") {
   const std::string at = "initial_configurations[0].hyperparameters.";
   CheckCases({
       {first(R"("kind": "adam", "layers": 2)"), at + "width", {"missing", "one of 16, 32"}},
-      {first(R"("kind": "adam", "layers": 2, "width": 32, "depth": 1)"), at + "depth", {"not a tuned hyperparameter"}},
+      {first(R"("kind": "adam", "layers": 2, "width": 32, "depth": 1)"),
+       at + "depth",
+       {"not a tuned hyperparameter"}},
       {first(R"("kind": "adam", "layers": 2.5, "width": 32)"),
        at + "layers",
        {"\"2.5\"", "whole number from 1 to 4"}},
@@ -224,6 +226,9 @@ TEST_CASE("Malformed job files: limits, completion and warm start", "[spec]") {
   CheckCases({
       {CommandJob("\"max_trials\": 10", R"("max_trials": 10, "max_node_seconds": -1)"),
        "limits.max_node_seconds",
+       {"-1", "expected 0"}},
+      {CommandJob("\"max_trials\": 10", R"("max_trials": 10, "max_cost": -1)"),
+       "limits.max_cost",
        {"-1", "expected 0"}},
       {CommandJob("\"max_trials\": 10", R"("max_trials": 10, "max_node_seconds": "NaN")"),
        "limits.max_node_seconds",

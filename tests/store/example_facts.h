@@ -51,7 +51,9 @@ inline std::vector<Fact> ExampleFacts() {
   facts.push_back({0, 0, RungCut{2, 0, 1, {}, 0, std::numeric_limits<double>::quiet_NaN()}});
   facts.push_back({0, 0, RungCut{0, 0, 1, {2, 1}, 1, std::numeric_limits<double>::quiet_NaN(), {0.5, -2}}});
   facts.push_back({0, 0, AttemptStarted{1, 1, 0, 0}});
+  facts.push_back({0, 0, AttemptStarted{1, 1, 0, 9, {"cpu", ""}, {0.25, 0}}});
   facts.push_back({0, 0, TimeLimitReached{TimeLimit::kNode}});
+  facts.push_back({0, 0, TimeLimitReached{TimeLimit::kCost}});
   facts.push_back({0, 0, TrialCreated{1, {std::string("svm"), Inactive{}, 1.0}, -1, 0, 0}});
   facts.push_back({0, 0, EarlierResult{{Inactive{}}, std::numeric_limits<double>::infinity(), 0, ""}});
   facts.push_back({0, 0, Suggested{3, {}, 0, "resume it"}});

@@ -78,7 +78,9 @@ TEST_CASE("Fact codec: rows are written as every release has written them", "[st
       R"(rung_cut 0 {"bracket":0,"cutoff":{"bits":"7ff8000000000000"},"promoted":1,"ranking":[2,1],)"
       R"("reference":[0.5,-2.0],"resource":1,"rung":0})",
       R"(attempt_started 1 {"attempt":1,"from":0,"to":0})",
+      R"(attempt_started 1 {"attempt":1,"from":0,"pools":["cpu",""],"prices":[0.25,0.0],"to":9})",
       R"(node_time_reached 0 {})",
+      R"(cost_reached 0 {})",
       R"(trial_created 1 {"bracket":-1,"configuration":["svm",null,1.0],"rung":0,"to":0,"why":""})",
       R"(prior_observed 0 {"configuration":[null],"objective":{"bits":"7ff0000000000000"},"resource":0,)"
       R"("source":""})",

@@ -120,4 +120,33 @@ TEST_CASE("Agent: many short trials, lost answers and a lost worker, all in thre
   CHECK(server.known("last").outcome.kind() == v1::Outcome::HANDED_BACK);
 }
 
+TEST_CASE("Agent: a trainer that a foreign SIGTERM kills is handed back if the worker is told to leave too",
+          "[worker]") {
+  TempFolder folder;
+  FakeServer server(FakeServer::kNoNetwork);
+  EventLoop loop;
+  auto client = std::make_unique<ThreadClient>(&server);
+  AgentOptions options;
+  options.identity.name = "w";
+  options.identity.host = "127.0.0.1";
+  options.identity.slots = 2;
+  options.identity.storage_id = "storage";
+  const TrainerPlace place{folder / "work", folder / "shared", "", "127.0.0.1", OwnEnvironment()};
+  ProcessTrainers trainers(&loop, place, {29500, 100});
+  Agent agent(&loop, client.get(), &trainers, options);
+  absl::Status status;
+  std::thread thread([&] { status = agent.Run(&loop); });
+
+  server.Assign(MakeAssignment("alone", {"/bin/sh", "-c", "kill -TERM $$"}));
+  REQUIRE(server.AwaitEnd("alone"));
+  CHECK(server.known("alone").outcome.kind() == v1::Outcome::FAILED);
+  server.Assign(MakeAssignment("preempted", {"/bin/sh", "-c", "kill -TERM $$"}));
+  REQUIRE(server.Await([](const FakeServer::Told& told) { return told.assignments.contains("preempted"); }));
+  agent.Leave();
+  thread.join();
+  client.reset();
+  CHECK(status.ok());
+  CHECK(server.known("preempted").outcome.kind() == v1::Outcome::HANDED_BACK);
+}
+
 }  // namespace winnow

@@ -95,6 +95,20 @@ TEST_CASE("AgentState: registers first, then leaves a poll with the server", "[w
   CHECK(f.Quiet());
 }
 
+TEST_CASE("AgentState: each call says how long the worker will stay, if it knows", "[worker]") {
+  Fixture f;
+  CHECK_FALSE(f.Next().request.has_remaining_life());
+  WorkerIdentity identity{"worker-a", "host", 2, "storage", "1", 29500};
+  identity.cost_per_hour = 2.5;
+  identity.end = f.now + std::chrono::seconds(90);
+  AgentState state(identity, "id-1");
+  const auto first = state.Next(f.now);
+  CHECK(first->request.remaining_life().seconds() == 90);
+  CHECK(first->request.cost_per_hour() == 2.5);
+  state.Answered(first->number, {}, f.now);
+  CHECK(state.Next(f.now + std::chrono::seconds(30))->request.remaining_life().seconds() == 60);
+}
+
 TEST_CASE("AgentState: what is prepared starts when it comes without the word to wait", "[worker]") {
   Fixture f;
   v1::SyncResponse response;

@@ -3,7 +3,7 @@
 // or is a message where it is not a number.
 const kNumbers = new Set(
   ('afterSequence arrived at atResource attempt attempts best bestObjective bestResource billableNodeSeconds bins ' +
-    'bracket busyFraction cancelled completed continuous count cpu cpus cutoff decisions deviation distance ' +
+    'bracket busyFraction cancelled completed continuous cost count cpu cpus cutoff decisions deviation distance ' +
     'elapsedSeconds entered evaluations facts failed firstTrial from fullResource hostCpu hostMemory importance ' +
     'index integer lastSequence levels levelTrials lower marginalDeviation marginalMean marginalX max mean median memory ' +
     'memoryGib min mismatch nextOffset nodes nodeSeconds number objective offset parents passed paused pending ' +
@@ -16,7 +16,7 @@ const kNumbers = new Set(
 
 // Numbers of a spec: they are read as numbers too, but the spec as it came is kept beside.
 const kSpecNumbers = new Set(
-  ('brackets coefficients convergenceTolerance cpus gridPoints integer max maxAttempts maxLostAttempts maxNodeSeconds ' +
+  ('brackets coefficients convergenceTolerance cpus gridPoints integer max maxAttempts maxCost maxLostAttempts maxNodeSeconds ' +
     'maxParallelTrials maxResource maxTotalResource maxTrialResource maxTrials memoryGib min minResource nodes reductionFactor slots ' +
     'startupTrials trials').split(' '),
 );

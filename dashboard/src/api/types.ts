@@ -27,6 +27,7 @@ export interface TuningJobSpec {
     maxParallelTrials?: number;
     maxTrialResource?: number;
     maxNodeSeconds?: number;
+    maxCost?: number;
     maxWallTime?: string;
   };
   cluster?: {nodes?: number; slots?: number; nodesParameter?: string};
@@ -67,6 +68,7 @@ export interface JobSpend {
   billableNodeSeconds: number;
   savedResource: number;
   startupSeconds: number;
+  cost: number; // 0: none of its workers costs anything
 }
 export interface JobNotice {
   kind: string;
@@ -231,6 +233,25 @@ export interface Worker {
   hostCpu?: number;
   hostMemory?: number;
   gpus?: Gpu[];
+}
+export interface Allocation {
+  name: string;
+  nodes: number;
+  state: 'STATE_UNSPECIFIED' | 'PLANNED' | 'QUEUED' | 'RUNNING' | 'ENDED';
+  reason: string;
+  endTime?: string;
+}
+export interface Pool {
+  name: string;
+  kind: string;
+  maxNodes: number;
+  queuedNodes: number;
+  runningNodes: number;
+  workers: number;
+  stateReason: string;
+  nodeSeconds: number;
+  cost: number;
+  allocations: Allocation[];
 }
 export interface Caller {
   role: 'ROLE_UNSPECIFIED' | 'VIEWER' | 'SUBMITTER' | 'WORKER' | 'ADMIN';

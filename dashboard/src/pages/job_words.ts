@@ -40,6 +40,7 @@ export function progressOf(job: TuningJob): JobProgress {
   if (limits?.maxTotalResource) measures.push({part: spend.resource / limits.maxTotalResource, text: ratioText(spend.resource, limits.maxTotalResource, 'units')});
   if (measures.length === 0 && job.plannedTrials > 0) measures.push(byTrials);
   if (limits?.maxNodeSeconds) measures.push({part: spend.billableNodeSeconds / limits.maxNodeSeconds, text: ratioText(Math.round(spend.billableNodeSeconds), limits.maxNodeSeconds, 'node seconds')});
+  if (limits?.maxCost) measures.push({part: spend.cost / limits.maxCost, text: ratioText(Number(spend.cost.toFixed(2)), limits.maxCost, 'of cost')});
   const wall = secondsOf(limits?.maxWallTime);
   if (wall > 0) measures.push({part: spend.elapsedSeconds / wall, text: ratioText(Math.round(spend.elapsedSeconds), wall, 'seconds')});
   const nearest = measures.reduce<JobProgress | undefined>((most, each) => (!most || each.part > most.part ? each : most), undefined);

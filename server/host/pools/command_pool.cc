@@ -14,7 +14,6 @@ namespace {
 
 constexpr int kTryLater = 75;  // EX_TEMPFAIL: it is not known whether it was done
 constexpr int kLimitReached = 76;
-constexpr char kScriptName[] = "run.sh";
 
 absl::Status CommandError(const ProgramResult& result) {
   const std::string words = result.Words();
@@ -74,30 +73,13 @@ std::vector<std::string> CommandPool::Variables(const AllocationRequest& request
           fmt::format("ALLOCATION_MEMORY_MIB={}", std::ceil(request.shape.memory_gib * 1024)),
           fmt::format("ALLOCATION_GPUS={}", request.shape.gpus),
           fmt::format("ALLOCATION_SECONDS={}", request.time_limit.count()),
-          "ALLOCATION_SCRIPT=" + (files_.Of(request.name) / kScriptName).string(),
+          "ALLOCATION_SCRIPT=" + (files_.Of(request.name) / kNodeScript).string(),
           "ALLOCATION_OUTPUT=" + files_.OutputOf(request.name).string()};
-}
-
-std::string CommandPool::Script(const AllocationRequest& request) const {
-  std::string worker;
-  for (const std::string& argument : request.command)
-    worker += " " + ShellArgument(argument, request.name, "$1");
-  return fmt::format(
-      "#!/bin/sh\n"
-      "# The worker of one node of the allocation; its argument is the node's number, from 0.\n"
-      "set -- \"${{1:-0}}\"\n"
-      "winnow_name={}\n"
-      "winnow_files={}\n"
-      "winnow_scratch={}\n"
-      "exec >> \"$winnow_files/output\" 2>&1\n"
-      "{}\n",
-      ShellQuoted(request.name), ShellQuoted(files_.Of(request.name).string()),
-      scratch_.starts_with('$') ? "\"" + scratch_ + "\"" : ShellQuoted(scratch_), PilotScript(worker, "$1"));
 }
 
 absl::StatusOr<std::vector<std::string>> CommandPool::Submit(const std::vector<AllocationRequest>& batch) {
   AllocationRequest request = batch.front();
-  request.files[kScriptName] = Script(request);
+  request.files[kNodeScript] = NodeScript(files_, request, scratch_);
   if (absl::Status status = files_.Write(request); !status.ok()) return status;
   const absl::StatusOr<ProgramResult> result = RunProgram(submit_, "", patience_, Variables(request));
   if (!result.ok()) return result.status();
@@ -146,7 +128,7 @@ absl::Status CommandPool::Cancel(const std::vector<AllocationKey>& allocations) 
 std::string CommandPool::Render(const std::vector<AllocationRequest>& batch) const {
   const AllocationRequest& request = batch.front();
   return fmt::format("# {}, with these variables:\n{}\n\n# ALLOCATION_SCRIPT:\n{}", fmt::join(submit_, " "),
-                     fmt::join(Variables(request), "\n"), Script(request));
+                     fmt::join(Variables(request), "\n"), NodeScript(files_, request, scratch_));
 }
 
 }  // namespace winnow

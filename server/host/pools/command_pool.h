@@ -30,7 +30,6 @@ class CommandPool final : public Pool {
  private:
   explicit CommandPool(PilotFiles files) : files_(std::move(files)) {}
   std::vector<std::string> Variables(const AllocationRequest& request) const;
-  std::string Script(const AllocationRequest& request) const;
 
   PilotFiles files_;
   std::vector<std::string> submit_, list_, cancel_;

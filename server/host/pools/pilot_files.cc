@@ -114,4 +114,22 @@ std::string PilotScript(const std::string& command, const std::string& node) {
       node, command);
 }
 
+std::string NodeScript(const PilotFiles& files, const AllocationRequest& request,
+                       const std::string& scratch) {
+  std::string worker;
+  for (const std::string& argument : request.command)
+    worker += " " + ShellArgument(argument, request.name, "$1");
+  return fmt::format(
+      "#!/bin/sh\n"
+      "# The worker of one node of the allocation; its argument is the node's number, from 0.\n"
+      "set -- \"${{1:-0}}\"\n"
+      "winnow_name={}\n"
+      "winnow_files={}\n"
+      "winnow_scratch={}\n"
+      "exec >> \"$winnow_files/output\" 2>&1\n"
+      "{}\n",
+      ShellQuoted(request.name), ShellQuoted(files.Of(request.name).string()),
+      scratch.starts_with('$') ? "\"" + scratch + "\"" : ShellQuoted(scratch), PilotScript(worker, "$1"));
+}
+
 }  // namespace winnow

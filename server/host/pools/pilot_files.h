@@ -38,4 +38,10 @@ std::string ShellArgument(const std::string& argument, const std::string& name, 
 // that to it.
 std::string PilotScript(const std::string& command, const std::string& node);
 
+// The name of a script that runs the worker of one node of an allocation, in the allocation's folder. Its
+// argument is the node's number, from 0; what the worker prints goes to the allocation's output.
+inline constexpr char kNodeScript[] = "run.sh";
+// `scratch`: a directory on the nodes, or a variable that names it ("$TMPDIR").
+std::string NodeScript(const PilotFiles& files, const AllocationRequest& request, const std::string& scratch);
+
 }  // namespace winnow

@@ -1,117 +1,15 @@
 """Jobs on a Kubernetes pool of winnow-server. The control plane is real; nodes are stand-ins for kubelets, which run the
 pods' workers as processes of this machine."""
 
-import json
-import os
-import sqlite3
 import sys
 import unittest
 
 import control_plane
 import processes
+from pod_server import Site, job
+from pool_server import result_of
 from processes import wait_until
 from proxy import Proxy
-
-SOON_GIVEN_UP = [{"key": f"node.kubernetes.io/{taint}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 1}
-                 for taint in ("unreachable", "not-ready")]
-# Prints the same values for a configuration wherever it runs, and saves what it has.
-TRAINER = ('i=$(cat "$WINNOW_CHECKPOINT_DIR/i" 2>/dev/null || echo 1); while [ $i -le {levels} ]; do '
-           'echo "epoch $i: loss=$(( ({{{{x}}}} * 37 + i) % 101 ))"; i=$((i+1)); sleep {pause}; done')
-
-
-def job(name, trials, levels=3, pause=0.1):
-    """Trials of one node and of three."""
-    return {"name": name, "seed": 5, "strategy": "RANDOM",
-            "trainer": {"command": ["sh", "-c", TRAINER.format(levels=levels, pause=pause)], "resumes": False,
-                        "grace_period": "1s", "metrics": [{"name": "loss", "regex": "loss=([0-9]+)"}],
-                        "resource_regex": "epoch ([0-9]+)"},
-            "parameters": [{"name": "x", "integer": {"min": 1, "max": 100000}},
-                           {"name": "nodes", "discrete": {"values": [1, 3]}}],
-            "objective": {"metric": "loss", "goal": "MINIMIZE"}, "limits": {"max_trials": trials},
-            "cluster": {"nodes_parameter": "nodes"}}
-
-
-class Site:
-    """A server with one pool, "pods", of a control plane. Use it in `with`."""
-
-    def __init__(self, plane, kubeconfig=None, **kubernetes):
-        self.plane = plane
-        self.cluster = processes.Cluster(workers=0, server_flags=["--require-tokens", "--lease", "2"])
-        self.pool = {"name": "pods", "kind": "KUBERNETES", "max_nodes": 4, "idle_timeout_seconds": 1, "poll_seconds": 0.1,
-                     "grace_seconds": 3, "start_timeout_seconds": 60, "cost_per_node_hour": 3.6,
-                     "worker": {"slots": 1, "cpus": 1, "command": [f"{processes.BIN}/winnow-worker"]},
-                     "kubernetes": {"kubeconfig": kubeconfig or plane.kubeconfig, "image": "winnow/worker",
-                                    "tolerations": SOON_GIVEN_UP, "lost_pod_seconds": 1, **kubernetes}}
-
-    def __enter__(self):
-        file = f"{self.cluster.folder}/pools.json"
-        with open(file, "w", encoding="utf-8") as out:
-            json.dump({"pools": [self.pool]}, out)
-        self.cluster.server.flags += ["--pools", file]
-        # Tokens are asked for, but not at the server's own socket.
-        self.client.address = f"unix:{self.cluster.folder}/winnow.db.d/server.sock"
-        self.cluster.__enter__()
-        return self
-
-    def __exit__(self, kind, *_):
-        if kind is not None and self.server.alive():
-            print(self.client.run("pools", ok=(0, 1)), file=sys.stderr)
-        self.cluster.__exit__(kind)
-
-    @property
-    def client(self):
-        return self.cluster.client
-
-    @property
-    def server(self):
-        return self.cluster.server
-
-    def submit(self, *arguments, **more):
-        return self.client.submit(job(*arguments, **more), self.cluster.folder)
-
-    def allocations(self):
-        return self.client.json("pools")["pools"][0].get("allocations", [])
-
-    def open(self):
-        return [each for each in self.allocations() if each["state"] != "ENDED"]
-
-    def end(self, name):
-        """Waits for the job's end; its best, and its configurations by trial."""
-        watch = self.cluster.watch(name)
-        if watch.to_end() != 0:
-            raise AssertionError(f"{name}: {self.client.run('describe', name)}\n{self.client.run('pools')}")
-        return result(self.client, name)
-
-    def wait_for_nothing(self):
-        """Nothing is left in the tables and in the cluster."""
-        wait_until(lambda: not self.open(), "all is given back", 60)
-        left = lambda: [*self.plane.jobs(), *self.plane.secrets(), *self.plane.pods()]  # noqa: E731
-        try:
-            wait_until(lambda: not left(), "nothing is left", 30)
-        except AssertionError as error:
-            raise AssertionError(f"{error}: {left()}") from None
-
-    def expect_exact(self, test, name):
-        """No level of a trial is counted twice."""
-        points = self.client.json("metrics", name)
-        points = points["points"] if isinstance(points, dict) else points
-        keys = [(point["trial"], point["metric"], point["resource"]) for point in points]
-        test.assertEqual(len(keys), len(set(keys)))
-
-    def rows(self, sql):
-        connection = sqlite3.connect(self.server.database)
-        try:
-            return connection.execute(sql).fetchall()
-        finally:
-            connection.close()
-
-
-def result(client, name):
-    best = client.json("describe", name)["best"]
-    trials = client.json("trials", name)
-    trials = trials["trials"] if isinstance(trials, dict) else trials
-    return (best["trial"], best["objective"]), {each["number"]: json.dumps(each["hyperparameters"], sort_keys=True)
-                                                for each in trials}
 
 
 class KubernetesJobs(unittest.TestCase):
@@ -122,14 +20,15 @@ class KubernetesJobs(unittest.TestCase):
             name = local.client.submit(job("calm", 6), local.folder)
             if local.watch(name).to_end() != 0:
                 raise AssertionError(local.client.run("describe", name))
-            cls.calm = result(local.client, name)
+            cls.calm = result_of(local.client, name)
 
     def test_it_grows_trains_single_nodes_and_gangs_and_shrinks_to_nothing(self):
         with Site(self.plane) as site:
             self.assertEqual(site.allocations(), [])
             self.assertIn('"kind": "Job"', site.client.run("pools", "render", "pods"))
             name = site.submit("calm", 6)
-            self.assertEqual(site.end(name), self.calm)
+            site.wait_for_end(name)
+            self.assertEqual(result_of(site.client, name), self.calm)
             seen = site.allocations()
             # A gang takes single nodes that are free; otherwise it gets an allocation of three.
             self.assertLessEqual({int(each["nodes"]) for each in seen}, {1, 3})
@@ -157,7 +56,8 @@ class KubernetesJobs(unittest.TestCase):
             made = wait_until(self.plane.jobs, "its Job is there")
             self.assertEqual(len(made), 1)
             site.server.start()
-            self.assertEqual(site.end(name), self.calm)
+            site.wait_for_end(name)
+            self.assertEqual(result_of(site.client, name), self.calm)
             names = [each["name"] for each in site.allocations()]
             self.assertIn(next(iter(made)), names)
             self.assertEqual(len(names), len(set(names)))

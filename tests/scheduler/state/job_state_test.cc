@@ -88,6 +88,22 @@ TEST_CASE("Job state: what each kind of fact does", "[scheduler]") {
        [](const JobState& s) { return s.closing() && s.stop_requested() && s.stop_reason() == "enough"; }},
       {"so does a time limit", TwoCreated(), TimeLimitReached{TimeLimit::kNode},
        [](const JobState& s) { return s.closing() && s.time_limit() == TimeLimit::kNode; }},
+      {"a part is paid by the time that it took, with its pool",
+       [] {
+         std::vector<FactBody> bodies = TwoCreated();
+         bodies.push_back(AttemptStarted{1, 1, 0, 1, {"cpu", ""}, {7200, 3600}});
+         return bodies;
+       }(),
+       AttemptEnded{1, 1, AttemptOutcome::kFinished, "", 1'000'000, 4'000'000},
+       [](const JobState& s) {
+         const std::map<std::string, PoolSpending> spent = {{"cpu", {3'000'000, 6}}};
+         return s.totals().cost == 9 && s.pool_spending() == spent && s.priced_places().empty();
+       }},
+      {"a part that runs has its price", TwoCreated(), AttemptStarted{1, 1, 0, 1, {"cpu", ""}, {7200, 3600}},
+       [](const JobState& s) {
+         return s.totals().cost == 0 && s.priced_places().size() == 1 &&
+                s.priced_places().begin()->second.per_hour() == 10'800;
+       }},
       {"an earlier result is kept",
        {},
        EarlierResult{{0.5}, 0.75, 3, "old"},

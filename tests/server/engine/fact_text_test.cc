@@ -48,6 +48,8 @@ TEST_CASE("Fact text: what does not apply is left out", "[store]") {
         "The search model proposes no further training.");
   CHECK(FactText({1, 1, TimeLimitReached{TimeLimit::kNode}}, {"auc"}) ==
         "The job has reached its limit of node time.");
+  CHECK(FactText({1, 1, TimeLimitReached{TimeLimit::kCost}}, {"auc"}) ==
+        "The job has reached its limit of cost.");
   CHECK(FactText({1, 1, TrialEnded{1, TrialEnd::kCompleted, ""}}, {"auc"}) == "Trial 1 is complete.");
   CHECK(FactText({1, 1, TrialEnded{1, TrialEnd::kStopped, "too late"}}, {"auc"}, TrialPhase::kCancelled) ==
         "Trial 1 was cancelled: too late");

@@ -31,6 +31,27 @@ std::vector<WorkerRoom> Declared(const std::string& text) {
   return *workers;
 }
 
+TEST_CASE("Feasible: a pool that there is not is named, with those that there are", "[server]") {
+  const std::vector<WorkerRoom> known = {{"a", 8, "", {{"pool", "cpu"}}}, {"b", 4, ""}};
+  const std::vector<WorkerRoom> declared = {{"", 64, "", {{"pool", "big"}}}};
+  v1::TuningJobSpec spec = Asking(2, 6);
+  spec.mutable_cluster()->add_pools("cpu");
+  CHECK(Refusal(spec, known, declared) ==
+        "cluster.nodes is 2, but no set of registered or declared workers could hold 2 ranks of 6 slots in "
+        "pool "
+        "cpu: the largest is 1");
+  spec.mutable_cluster()->add_pools("big");
+  CHECK(Refusal(spec, known, declared) == "");
+  spec.mutable_cluster()->add_pools("gpu");
+  CHECK(Refusal(spec, known, declared) ==
+        "cluster.pools[2] is \"gpu\", which is not a pool; expected big or cpu");
+  CHECK(Refusal(spec, {{"b", 4, ""}}) ==
+        "cluster.pools[0] is \"cpu\", which is not a pool; the server has none"
+        "cluster.pools[1] is \"big\", which is not a pool; the server has none"
+        "cluster.pools[2] is \"gpu\", which is not a pool; the server has none");
+  CHECK(Refusal(spec, {}) == "");  // workers may come
+}
+
 TEST_CASE("Feasible: what no machine could hold is refused, and the reason says what could be", "[server]") {
   const std::vector<WorkerRoom> known = {
       {"a", 8, "", {{"gpu", ""}}, 16, 32}, {"b", 4, "", {{"gpu", ""}}, 4, 64}, {"c", 64, "", {}, 8, 8}};

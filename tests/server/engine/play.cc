@@ -103,9 +103,10 @@ absl::Status Play::Delete(const std::string& id) {
 }
 
 std::future<absl::StatusOr<v1::SyncResponse>> Play::StartSync(const v1::SyncRequest& request,
-                                                               const std::string& caller) {
+                                                              const std::string& caller) {
   auto promise = std::make_shared<std::promise<absl::StatusOr<v1::SyncResponse>>>();
-  coordinator_->Sync(request, [promise](auto answer) { promise->set_value(std::move(answer)); }, caller);
+  coordinator_->Sync(
+      request, [promise](auto answer) { promise->set_value(std::move(answer)); }, caller);
   return promise->get_future();
 }
 
@@ -234,6 +235,8 @@ v1::SyncRequest FakeWorker::Request() const {
   request.set_ahead(ahead);
   request.set_leaving(leaving);
   request.mutable_labels()->insert(labels.begin(), labels.end());
+  request.set_cost_per_hour(cost_per_hour);
+  if (remaining_us) *request.mutable_remaining_life() = TimeUtil::MicrosecondsToDuration(*remaining_us);
   for (const std::string& id : gpus) {
     v1::Gpu& gpu = *request.add_gpus();
     gpu.set_id(id);
@@ -260,6 +263,10 @@ void FakeWorker::Train() {
       *outcome.mutable_start_time() =
           TimeUtil::MicrosecondsToTimestamp(now / 1'000'000 * 1'000'000 - part_us);
       *outcome.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(now / 1'000'000 * 1'000'000);
+      if (tells_true_times) {
+        *outcome.mutable_start_time() = TimeUtil::MicrosecondsToTimestamp(run.start_us);
+        *outcome.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(now);
+      }
     };
     if (leaving) {
       end(v1::Outcome::HANDED_BACK, "the worker leaves");
@@ -309,6 +316,7 @@ void FakeWorker::Act(const v1::SyncResponse& response) {
     }
     if (!fresh) continue;
     entry->second.assignment = *assignment;
+    entry->second.start_us = play_.time.now_us;
     entry->second.reached = assignment->resumes() ? assignment->resource_from() : 0;
     entry->second.state.set_assignment_id(id);
     entry->second.state.set_state(assignment->await_start() ? v1::RunningAssignment::PREPARED

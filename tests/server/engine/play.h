@@ -5,6 +5,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -98,10 +99,15 @@ class FakeWorker {
   std::map<std::string, std::string> faults;  // of its GPUs
   int32_t ahead = 0;                          // ranks that it takes beyond its slots; it trains them too
   int64_t part_us = 1'000'000;                // that each part takes, as it says
+  double cost_per_hour = 0;
+  std::optional<int64_t> remaining_us;  // until it leaves by itself
+  // Whether processes start when the assignment comes; otherwise each has taken a second when it ends.
+  bool tells_true_times = false;
 
   struct Running {
     v1::Assignment assignment;
     int64_t reached = 0;
+    int64_t start_us = 0;
     v1::RunningAssignment state;
     std::vector<v1::Report> unsent;
   };

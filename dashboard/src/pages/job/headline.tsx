@@ -86,7 +86,7 @@ export function Headline({job}: {job: TuningJob}) {
             </>
           }
         />
-        <Stat label="Node time" value={duration(spend.billableNodeSeconds)} note={job.strategyText} />
+        <Stat label="Node time" value={duration(spend.billableNodeSeconds)} note={spend.cost > 0 ? `cost ${spend.cost.toFixed(2)} · ${job.strategyText}` : job.strategyText} />
       </Stats>
     </div>
   );

@@ -1,11 +1,12 @@
 import {useGet} from '../../api/query';
-import type {GetWorkerUsageResponse, Worker} from '../../api/types';
+import type {GetWorkerUsageResponse, Pool, Worker} from '../../api/types';
 import {param, setParams} from '../../app/router';
 import {Card, EmptyState, ErrorState, PageHead, Segmented, Skeleton, Stat, Stats, useTitle} from '../../design';
 import {count, number, percent} from '../../format';
 import {Download} from '../download';
 import type {Measure} from './heat';
 import {HeatMap, kMeasures} from './heat_map';
+import {PoolList} from './pool_list';
 import {usageTable, workersTable} from './tables';
 import {WorkerTable} from './worker_table';
 import './workers.css';
@@ -40,6 +41,7 @@ export default function WorkersPage() {
         ) : (
           <>
             <Usage />
+            <Pools />
             <Card
               title="Workers and their trials"
               hint={data && `${count(data.workers.length)} ${data.workers.length === 1 ? 'worker' : 'workers'}`}
@@ -59,6 +61,18 @@ export default function WorkersPage() {
         )}
       </div>
     </>
+  );
+}
+
+// Nothing where the server has no pools.
+function Pools() {
+  const {data, error, reload} = useGet<{pools: Pool[]}>('/v1/pools', {}, {every: kEveryMs});
+  if (error && !data) return <ErrorState error={error} retry={reload} height={120} />;
+  if (!data || data.pools.length === 0) return null;
+  return (
+    <Card title="Pools" hint="Nodes from Slurm, Kubernetes and other engines">
+      <PoolList pools={data.pools} />
+    </Card>
   );
 }
 

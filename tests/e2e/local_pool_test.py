@@ -1,0 +1,73 @@
+"""A pool of this machine's own processes: it grows, trains, and shrinks; a killed server finds what it had started."""
+
+import os
+import sys
+import unittest
+
+import pool_server
+import processes
+from pool_server import job, result_of
+from processes import wait_until
+
+
+class Site(pool_server.PoolServer):
+    def __init__(self):
+        super().__init__({"name": "here", "kind": "LOCAL", "idle_timeout_seconds": 1, "poll_seconds": 0.2})
+        self.pool["local"] = {"scratch_dir": self.cluster.folder}
+
+    def workers(self):
+        """The process ids of the pool's workers."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as line:
+                    text = line.read()
+            except OSError:
+                continue
+            if b"winnow-worker" in text and self.cluster.folder.encode() in text:
+                found.append(int(pid))
+        return found
+
+    def wait_for_nothing(self):
+        self.wait_until_given_back()
+        wait_until(lambda: not self.workers(), "no worker is left")
+        folder = f"{self.cluster.folder}/winnow.db.d/pools/here"
+        wait_until(lambda: not os.listdir(folder), "no files are left")
+
+
+class LocalPool(unittest.TestCase):
+    def test_it_grows_trains_gangs_and_shrinks_like_workers_that_are_always_there(self):
+        with processes.Cluster(workers=3, slots=1) as local:
+            name = local.client.submit(job("gangs", 3, 3), local.folder)
+            self.assertEqual(local.watch(name).to_end(), 0)
+            calm = result_of(local.client, name)
+        with Site() as site:
+            name = site.submit(job("gangs", 3, cluster={"nodes": 3, "pools": ["here"]}))
+            described = site.wait_for_end(name)
+            self.assertEqual(result_of(site.client, name), calm)
+            site.expect_exact(self, name)
+            [spent] = described["spend"]["pools"]
+            self.assertEqual(spent["pool"], "here")
+            self.assertAlmostEqual(spent["cost"], described["spend"]["cost"])
+            self.assertAlmostEqual(spent["node_seconds"] * 3.6 / 3600, spent["cost"])  # one slot a node
+            site.wait_for_nothing()
+            self.assertGreaterEqual(site.state()["cost"], spent["cost"])
+            with self.assertRaisesRegex(AssertionError, r'cluster.pools\[0\].* is "there", which is not a pool; expected here'):
+                site.submit(job("other", 1, cluster={"pools": ["there"]}))
+
+    def test_a_killed_server_goes_on_with_what_it_had_started(self):
+        with Site() as site:
+            name = site.submit(job("killed", 3, levels=8, pause=0.2))
+            wait_until(lambda: site.client.json("metrics", name).get("points"), "it trains")
+            site.server.kill()
+            before = site.workers()
+            self.assertTrue(before)
+            site.server.start()
+            site.wait_for_end(name)
+            site.expect_exact(self, name)
+            self.assertLessEqual(len(site.allocations()), 3)
+            site.wait_for_nothing()
+
+
+if __name__ == "__main__":
+    sys.exit(processes.main())
