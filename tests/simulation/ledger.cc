@@ -249,8 +249,33 @@ void Ledger::Acknowledged(Ticket ticket) {
   taken_.erase(taken);
 }
 
+// Checks that what was placed in this batch is expected to end before its worker leaves, or would not end in
+// the whole life of such a worker. A trial whose program is suspended can go on in one place alone.
+void Ledger::CheckEnds(Engine& engine) {
+  const int64_t now_us = engine.context().wall_us();
+  for (const auto& [id, worker] : engine.workers().all()) {
+    if (worker.row.ends_us == 0) continue;
+    for (const auto& [assignment, rank] : worker.held) {
+      if (rank->row.place_us != now_us || !looked_at_.insert(assignment).second) continue;
+      const OpenJob* job = engine.jobs().FindKey(rank->row.job);
+      const Startup& startup = job->state.startup();
+      const int64_t units = rank->row.resource_to - rank->row.resource_from;
+      if (job->state.spec().suspends || !startup.seconds() || !startup.unit_seconds() || units <= 0) continue;
+      const double takes_us =
+          1e6 * (*startup.seconds() + *startup.unit_seconds() * static_cast<double>(units));
+      const auto left_us = static_cast<double>(worker.row.ends_us - now_us);
+      const auto life_us = static_cast<double>(worker.row.ends_us - worker.row.register_us);
+      if (takes_us > left_us + 1 && takes_us < life_us - 1) {
+        Fail(fmt::format("{} takes {:.3f} s on {}, which leaves in {:.3f} s", assignment, takes_us / 1e6,
+                         worker.row.name, left_us / 1e6));
+      }
+    }
+  }
+}
+
 void Ledger::CheckEngine(Engine& engine, bool thorough) {
   if (thorough) CheckReload(engine);
+  CheckEnds(engine);
   for (const auto& [key, job] : engine.jobs().all()) {
     const Limits& limits = job->state.spec().limits;
     const JobTotals& totals = job->state.totals();

@@ -83,6 +83,7 @@ class Ledger {
   void CheckGpus(const std::string& host, const HostRoom& room, const v1::Assignment& assignment);
   void CheckOutcome(const std::string& assignment);
   void CheckReload(Engine& engine);
+  void CheckEnds(Engine& engine);
   // Fails if the batch is committed.
   void FailOnCommit(const std::string& what) {
     if (pending_violation_.empty()) pending_violation_ = what;
@@ -99,6 +100,7 @@ class Ledger {
   std::map<std::string, Process> processes_;  // by assignment
   std::map<std::string, int> ahead_;          // by host
   std::set<std::string> ever_started_;
+  std::set<std::string> looked_at_;  // by CheckEnds
   std::map<AttemptKey, std::set<int>> prepared_;
   std::map<std::string, std::map<int64_t, double>> emitted_;  // by assignment
   std::map<AttemptKey, int64_t> reached_;

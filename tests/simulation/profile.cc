@@ -189,6 +189,24 @@ void DrawPopulation(Dice& dice, Scale scale, JobProfile& job) {
   if (spec.trainer().warm() == v1::TrainerSpec::SUSPEND) spec.mutable_trainer()->clear_warm();
 }
 
+// Some workers leave by themselves, as under the time limit of an engine.
+void DrawLives(Dice& dice, Profile& profile) {
+  if (!dice.Chance(0.3)) return;
+  for (HostProfile& host : profile.hosts) {
+    if (dice.Chance(0.7)) host.life_us = dice.Between(5, 120) * kSecond;
+  }
+}
+
+// Some workers cost money, about one a second, and some jobs may not spend much.
+void DrawPrices(Dice& dice, Profile& profile) {
+  if (!dice.Chance(0.3)) return;
+  for (HostProfile& host : profile.hosts) host.cost_per_hour = static_cast<double>(dice.Between(0, 3)) * 1800;
+  for (JobProfile& job : profile.jobs) {
+    if (!job.comparable && dice.Chance(0.3))
+      job.spec.mutable_limits()->set_max_cost(static_cast<double>(dice.Between(2, 40)));
+  }
+}
+
 }  // namespace
 
 const char* NameOf(Fault fault) {
@@ -267,6 +285,8 @@ Profile DrawProfile(uint64_t seed, Scale scale) {
     profile.short_part_us = 100 * kSecond;
     for (HostProfile& host : profile.hosts) host.ahead = static_cast<int>(dice.Between(0, 3));
   }
+  DrawLives(dice, profile);
+  DrawPrices(dice, profile);
   return profile;
 }
 

@@ -21,6 +21,8 @@ struct HostProfile {
   double cpus = 0;  // 0: not reported
   int gpus = 0;     // named 0, 1, 2, …
   std::string storage;
+  int64_t life_us = 0;  // after which its worker leaves by itself, and another is started; 0: never
+  double cost_per_hour = 0;
 };
 
 struct JobProfile {

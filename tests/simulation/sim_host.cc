@@ -1,6 +1,8 @@
 #include "tests/simulation/sim_host.h"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <utility>
 
 namespace winnow {
@@ -120,12 +122,18 @@ void SimHost::Start(bool new_folder) {
   setting_->ledger.TakesAhead(profile_->name, profile_->ahead);
   for (int gpu = 0; gpu < profile_->gpus; ++gpu)
     options.identity.gpus.emplace_back().set_id(std::to_string(gpu));
+  options.identity.cost_per_hour = profile_->cost_per_hour;
+  process_ = std::make_unique<Process>(this);
+  const bool leaves = profile_->life_us > 0 && !setting_->healed;
+  if (leaves) options.identity.end = process_->timers.Now() + std::chrono::microseconds(profile_->life_us);
   options.limits.max_reports = setting_->profile.max_reports;
   options.worker_id_prefix = folder_;
   options.random_id = [this] { return RandomDigits(kIdDigits); };
-  process_ = std::make_unique<Process>(this);
+  const std::optional<Timers::TimePoint> end = options.identity.end;
   process_->agent =
       std::make_unique<Agent>(&process_->timers, &process_->line, &process_->trainers, std::move(options));
+  if (end)
+    process_->timers.At(*end, [agent = process_->agent.get()] { agent->Leave("its lifetime is over"); });
   process_->agent->Begin([this](absl::Status status) { Left(status); });
 }
 
