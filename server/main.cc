@@ -70,7 +70,8 @@ struct Flags {
   std::string http_port_file;
   std::string sagemaker = "off";
   std::string sagemaker_port_file;
-  std::string sagemaker_url;  // "": of the address
+  std::string sagemaker_keys;  // "": in the state directory
+  std::string sagemaker_url;   // "": of the address
   double artifact_quota_gib = 20;
   std::vector<std::string> read_dirs;
   std::string secrets_dir;
@@ -107,6 +108,11 @@ void Declare(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option("--sagemaker-port-file", flags.sagemaker_port_file,
                  "File to which the port of --sagemaker is written once the server listens")
+      ->option_text("FILE");
+  app.add_option(
+         "--sagemaker-keys", flags.sagemaker_keys,
+         "JSON file of the access keys of --sagemaker (default: STATE_DIR/sagemaker/keys.json, which is "
+         "created with one key)")
       ->option_text("FILE");
   app.add_option("--sagemaker-url", flags.sagemaker_url,
                  "URL by which workers reach --sagemaker (default: its address)")
@@ -418,6 +424,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartSagemaker(const Flags& flags, G
   options.folder = fs::absolute(flags.state_dir) / "sagemaker";
   options.tokens_required = TokensRequired(flags);
   options.relay_key = grpc.relay_key();
+  options.keys_file = flags.sagemaker_keys;
   options.url = flags.sagemaker_url;
   absl::StatusOr<std::unique_ptr<SagemakerApp>> app =
       SagemakerApp::Open(std::move(options), grpc.InProcessChannel());

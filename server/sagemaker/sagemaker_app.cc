@@ -31,7 +31,7 @@ using nlohmann::json;
 
 constexpr int kAnswerThreads = 8;
 constexpr int kConnectionThreads = 2;
-// Of an object that is sent at once, or of a part; larger objects come in parts.
+// The largest object that is sent at once, or part of one; larger objects come in parts.
 constexpr size_t kMostBody = 64 << 20;
 constexpr size_t kMostWaiting = 1'000;
 // Requests of all services but S3 are read before their signature is checked, which needs the body.
@@ -268,7 +268,12 @@ absl::StatusOr<std::unique_ptr<SagemakerApp>> SagemakerApp::Open(
   std::filesystem::permissions(options.folder, std::filesystem::perms::owner_all, error);
   if (error)
     return absl::FailedPreconditionError("cannot create " + options.folder.string() + ": " + error.message());
-  absl::StatusOr<AccessKeys> keys = AccessKeys::Open(options.folder / "keys.json", options.tokens_required);
+  const std::filesystem::path own_keys = options.folder / "keys.json";
+  if (options.keys_file.empty() && !options.tokens_required) {
+    if (absl::Status status = CreateFirstKey(own_keys); !status.ok()) return status;
+  }
+  absl::StatusOr<AccessKeys> keys =
+      AccessKeys::Open(options.keys_file.empty() ? own_keys : options.keys_file, options.tokens_required);
   if (!keys.ok()) return keys.status();
   absl::StatusOr<std::unique_ptr<SagemakerJobs>> table = SagemakerJobs::Open(options.folder / "jobs.db");
   if (!table.ok()) return table.status();

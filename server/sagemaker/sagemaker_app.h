@@ -13,7 +13,8 @@
 namespace winnow {
 
 struct SagemakerOptions {
-  std::filesystem::path folder;  // of keys, jobs and objects
+  std::filesystem::path folder;     // of jobs and objects
+  std::filesystem::path keys_file;  // "": keys.json in `folder`, created if it is missing
   bool tokens_required = false;
   std::string relay_key;  // of the gRPC server
   std::string url;        // by which workers reach this endpoint; "": http(s)://ADDRESS:PORT

@@ -45,7 +45,8 @@ class Endpoint(processes.Cluster):
 
     def begin(self):
         if self.given:
-            os.makedirs(os.path.dirname(self.keys_file))
+            self.keys_file = os.path.join(self.folder, "keys.json")
+            self.server.flags += ["--sagemaker-keys", self.keys_file]
             with open(self.keys_file, "w", encoding="ascii") as file:
                 json.dump(self.given, file)
         self.flags = list(self.server.flags)

@@ -16,10 +16,8 @@ JUDGE = """
 import sys, numpy, xgboost
 table = numpy.loadtxt(sys.argv[2], delimiter=",")
 scores = xgboost.Booster(model_file=sys.argv[1]).predict(xgboost.DMatrix(table[:, 1:]))
-order = numpy.argsort(scores)
-ranks = numpy.empty(len(scores)); ranks[order] = numpy.arange(1, len(scores) + 1)
-ones = table[:, 0] == 1
-print((ranks[ones].sum() - ones.sum() * (ones.sum() + 1) / 2) / (ones.sum() * (~ones).sum()))
+ones, zeros = scores[table[:, 0] == 1][:, None], scores[table[:, 0] == 0][None, :]
+print((ones > zeros).mean() + (ones == zeros).mean() / 2)
 """
 
 
@@ -73,8 +71,10 @@ class Notebook(unittest.TestCase):
         self.assertEqual(self.cluster.client.json("describe", "bank-3-instances")["spec"]["cluster"]["nodes"], 3)
 
     def test_the_newest_boto3_of_the_machine(self):
-        self.check(self.run_notebook(shutil.which("python3") if sagemaker_clients.version_of_boto3(shutil.which("python3"))
-                                     else sys.executable))
+        python = max(shutil.which("python3"), sys.executable, key=sagemaker_clients.version_of_boto3)
+        if not sagemaker_clients.version_of_boto3(python):
+            self.skipTest("no Python here has boto3")
+        self.check(self.run_notebook(python))
 
     def test_the_boto3_of_debian_12(self):
         if not sagemaker_clients.version_of_boto3("/usr/bin/python3"):

@@ -116,7 +116,7 @@ class Requests(unittest.TestCase):
         described = self.wait(call.describe_hyper_parameter_tuning_job, "HyperParameterTuningJobStatus",
                               HyperParameterTuningJobName="tuned")
         self.assertEqual(described["HyperParameterTuningJobStatus"], "Completed", described.get("FailureReason"))
-        self.assertEqual(described["TrainingJobStatusCounters"]["Completed"], 4)
+        self.assertEqual(described["TrainingJobStatusCounters"]["Completed"], 4, described)
         definition = described["TrainingJobDefinition"]
         self.assertEqual(definition["ResourceConfig"]["InstanceType"], "ml.m5.xlarge")
         self.assertTrue(definition["AlgorithmSpecification"]["MetricDefinitions"])

@@ -221,9 +221,12 @@ absl::Status Follower::FollowTuning(const CallerOf& caller, const v1::TuningJob&
   if (!trials.ok()) return trials.status();
   Seen& seen = seen_[job.id()];
   std::vector<SagemakerJob> changed;
+  std::map<int64_t, std::string> states;  // are seen once they are written
   for (const v1::Trial& trial : *trials) {
     std::string state = trial.SerializeAsString();
-    if (seen.trials[trial.number()] == state) continue;
+    if (const auto known = seen.trials.find(trial.number());
+        known != seen.trials.end() && known->second == state)
+      continue;
     SagemakerJob child;
     child.account = row.account;
     child.name = TrainingJobName(row.name, trial.number());
@@ -236,7 +239,7 @@ absl::Status Follower::FollowTuning(const CallerOf& caller, const v1::TuningJob&
     child.created_us = UsOf(trial.create_time());
     if (absl::Status status = Fill(caller, trial, child); !status.ok()) return status;
     changed.push_back(std::move(child));
-    seen.trials[trial.number()] = std::move(state);
+    states[trial.number()] = std::move(state);
   }
   json result = json::object();
   if (job.has_best()) {
@@ -260,7 +263,9 @@ absl::Status Follower::FollowTuning(const CallerOf& caller, const v1::TuningJob&
   row.modified_us = HasEnded(job.state()) ? row.ended_us : NowMicros();
   row.result = result.dump();
   changed.push_back(std::move(row));
-  return table_.Write(changed);
+  if (absl::Status status = table_.Write(changed); !status.ok()) return status;
+  for (auto& [number, state] : states) seen.trials[number] = std::move(state);
+  return absl::OkStatus();
 }
 
 absl::Status Follower::PutModel(const CallerOf& caller, const SagemakerJob& row,

@@ -31,7 +31,7 @@ const nlohmann::json& DefinitionOf(const nlohmann::json& tuning_request);
 // "bucket" and "prefix/a" of "s3://bucket/prefix/a"; false for another URL.
 bool SplitS3Uri(const std::string& uri, std::string& bucket, std::string& key);
 
-// Of a member of an object, or a default.
+// The text of a member of an object, or a default.
 std::string TextIn(const nlohmann::json& object, const char* member, const std::string& otherwise = "");
 // The member, or an empty object.
 const nlohmann::json& ObjectIn(const nlohmann::json& object, const char* member);

@@ -16,7 +16,20 @@ namespace {
 constexpr int64_t kMostKeyFileBytes = 4 << 20;
 constexpr char kFirstAccount[] = "123456789012";
 
-absl::Status WriteFirstKey(const std::filesystem::path& file) {
+bool IsAccount(const std::string& text) {
+  return text.size() == 12 && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
+}
+
+bool IsKeyId(const std::string& text) {
+  return text.size() >= 16 && text.size() <= 128 &&
+         std::all_of(text.begin(), text.end(), absl::ascii_isalnum);
+}
+
+}  // namespace
+
+absl::Status CreateFirstKey(const std::filesystem::path& file) {
+  std::error_code missing;
+  if (std::filesystem::exists(file, missing)) return absl::OkStatus();
   nlohmann::ordered_json key;
   key["access_key_id"] = "WNW" + absl::AsciiStrToUpper(RandomHex(8));
   key["secret_access_key"] = RandomHex(20);
@@ -33,22 +46,7 @@ absl::Status WriteFirstKey(const std::filesystem::path& file) {
   return error ? FileError(file, "write", error.value()) : SyncFolder(file.parent_path());
 }
 
-bool IsAccount(const std::string& text) {
-  return text.size() == 12 && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
-}
-
-bool IsKeyId(const std::string& text) {
-  return text.size() >= 16 && text.size() <= 128 &&
-         std::all_of(text.begin(), text.end(), absl::ascii_isalnum);
-}
-
-}  // namespace
-
 absl::StatusOr<AccessKeys> AccessKeys::Open(const std::filesystem::path& file, bool tokens_required) {
-  std::error_code missing;
-  if (!tokens_required && !std::filesystem::exists(file, missing)) {
-    if (absl::Status status = WriteFirstKey(file); !status.ok()) return status;
-  }
   const absl::StatusOr<OpenFile> open = OpenFile::Open(file, O_RDONLY);
   if (!open.ok()) {
     return absl::InvalidArgumentError(fmt::format(

@@ -19,11 +19,14 @@ struct AccessKey {
   std::string token;    // of Winnow, on whose behalf jobs are created; "": none
 };
 
+// Creates the file with one random key if it is missing.
+absl::Status CreateFirstKey(const std::filesystem::path& file);
+
 // The access keys of a file, a JSON list of objects with access_key_id, secret_access_key, account, and
 // perhaps name and token.
 class AccessKeys {
  public:
-  // Creates the file with one random key if it is missing. `tokens_required`: every key then needs a token.
+  // `tokens_required`: every key then needs a token.
   // INVALID_ARGUMENT names the entry that is wrong and what was expected.
   static absl::StatusOr<AccessKeys> Open(const std::filesystem::path& file, bool tokens_required);
 
