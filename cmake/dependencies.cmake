@@ -15,6 +15,8 @@ find_package(CLI11 2.1 REQUIRED CONFIG)
 find_package(ZLIB 1.2.13 REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(CURL 7.88 REQUIRED)  # SigV4 with headers of its own
+find_package(LibXml2 2.9 REQUIRED)
+find_package(LibArchive 3.6 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)  # its config package asks for more

@@ -10,6 +10,7 @@ build_packages=(
   libgrpc++-dev libgrpc-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev libssl-dev libboost-dev
   libsqlite3-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libre2-dev zlib1g-dev
   libeigen3-dev libnlopt-dev libcsv-dev prometheus-cpp-dev libcurl4-openssl-dev libyaml-cpp-dev
+  libxml2-dev libarchive-dev
 )
 # They build the page. Debian's must not replace a newer Node.
 command -v node >/dev/null || build_packages+=(nodejs npm)
@@ -17,7 +18,7 @@ headline_packages=(python3-numpy python3-xgboost python3-sklearn python3-optuna 
 test_packages=("${headline_packages[@]}" catch2 sqlite3 clang-16 libclang-rt-16-dev python3-pandas python3-torch python3-onnx)
 test_packages+=(iproute2 nftables openssl python3-yaml)  # hosts as network namespaces; compose files
 test_packages+=(openmpi-bin libopenmpi-dev)             # MPI programs on several nodes
-test_packages+=(python3-botocore)                        # checks the signatures of requests to S3
+test_packages+=(python3-botocore python3-boto3)          # checks the signatures of requests to S3; the endpoint of SageMaker
 test_packages+=(mypy python3-pip python3-setuptools python3-venv python3-wheel python3-tqdm)  # the Python client
 test_packages+=(etcd-server xz-utils)                    # a Kubernetes control plane, see WINNOW_KUBERNETES_DIR
 test_packages+=(dpkg-dev file patchelf zstd)            # the packages

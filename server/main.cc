@@ -34,6 +34,7 @@
 #include "server/pools/pool_keeper.h"
 #include "server/pools/pool_kinds.h"
 #include "server/reads/reads.h"
+#include "server/sagemaker/sagemaker_app.h"
 #include "store/wal_check.h"
 
 namespace winnow {
@@ -48,7 +49,7 @@ constexpr std::chrono::seconds kAnswersEnd{2};
 // After local workers have left: time for pending calls, reads and models.
 constexpr std::chrono::seconds kAllEnds{15};
 constexpr char kHttpDefault[] = "127.0.0.1:8080";
-constexpr char kNoHttp[] = "off";
+constexpr char kOff[] = "off";
 
 struct Flags {
   std::string db = "winnow.db";
@@ -67,6 +68,10 @@ struct Flags {
   std::string port_file;
   std::string http;  // "": the default address, if it is free
   std::string http_port_file;
+  std::string sagemaker = "off";
+  std::string sagemaker_port_file;
+  std::string sagemaker_keys;  // "": in the state directory
+  std::string sagemaker_url;   // "": of the address
   double artifact_quota_gib = 20;
   std::vector<std::string> read_dirs;
   std::string secrets_dir;
@@ -95,6 +100,23 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--http-port-file", flags.http_port_file,
                  "File to which the port of --http is written once the server listens")
       ->option_text("FILE");
+  app.add_option(
+         "--sagemaker", flags.sagemaker,
+         "Address for clients of SageMaker and S3, such as boto3 (docs/sagemaker.md); \"off\": none. Beyond "
+         "loopback TLS is required")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  app.add_option("--sagemaker-port-file", flags.sagemaker_port_file,
+                 "File to which the port of --sagemaker is written once the server listens")
+      ->option_text("FILE");
+  app.add_option(
+         "--sagemaker-keys", flags.sagemaker_keys,
+         "JSON file of the access keys of --sagemaker (default: STATE_DIR/sagemaker/keys.json, which is "
+         "created with one key)")
+      ->option_text("FILE");
+  app.add_option("--sagemaker-url", flags.sagemaker_url,
+                 "URL by which workers reach --sagemaker (default: its address)")
+      ->option_text("URL");
   app.add_option("--tls-cert", flags.tls.cert,
                  "Certificate of this server (PEM); turns on TLS and requires tokens")
       ->option_text("FILE");
@@ -256,9 +278,13 @@ std::string Check(const Flags& flags) {
     return "--declare-workers: " + MessageOf(declared.status());
   if (const auto pools = ReadPools(flags, std::string(8, '0')); !pools.ok())
     return "--pools: " + MessageOf(pools.status());
-  if (!flags.http.empty() && flags.http != kNoHttp) {
+  if (!flags.http.empty() && flags.http != kOff) {
     const bool guarded = flags.tls.used() && TokensRequired(flags);
     const absl::Status status = CheckListenAddress("--http", flags.http, guarded);
+    if (!status.ok()) return MessageOf(status);
+  }
+  if (flags.sagemaker != kOff) {
+    const absl::Status status = CheckListenAddress("--sagemaker", flags.sagemaker, flags.tls.used());
     if (!status.ok()) return MessageOf(status);
   }
   if (const auto files = FilesOfJobs(flags); !files.ok()) return "--read-dir: " + MessageOf(files.status());
@@ -372,7 +398,7 @@ void AddGauges(Metrics& metrics, Coordinator& coordinator, ArtifactStore* artifa
 // Null if disabled, or if the default address is not free.
 absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const Flags& flags, GrpcServer& grpc, HealthProbe probe,
                                                       Metrics& metrics) {
-  if (flags.http == kNoHttp) return nullptr;
+  if (flags.http == kOff) return nullptr;
   HttpServerOptions options;
   options.address = flags.http.empty() ? kHttpDefault : flags.http;
   options.tls = flags.tls;
@@ -389,6 +415,32 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const Flags& flags, GrpcSe
   if (absl::Status status = WritePort(flags.http_port_file, (*server)->port()); !status.ok()) return status;
   const std::string host = options.address.substr(0, options.address.rfind(':'));
   spdlog::info("the web page is at {}://{}:{}", flags.tls.used() ? "https" : "http", host, (*server)->port());
+  return server;
+}
+
+// Null if it is off.
+absl::StatusOr<std::unique_ptr<HttpServer>> StartSagemaker(const Flags& flags, GrpcServer& grpc) {
+  if (flags.sagemaker == kOff) return nullptr;
+  SagemakerOptions options;
+  options.folder = fs::absolute(flags.state_dir) / "sagemaker";
+  options.tokens_required = TokensRequired(flags);
+  options.relay_key = grpc.relay_key();
+  options.keys_file = flags.sagemaker_keys;
+  options.url = flags.sagemaker_url;
+  absl::StatusOr<std::unique_ptr<SagemakerApp>> app =
+      SagemakerApp::Open(std::move(options), grpc.InProcessChannel());
+  if (!app.ok()) return app.status();
+  SagemakerApp& running = **app;
+  HttpListenOptions listen = SagemakerApp::ListenOptions();
+  listen.address = flags.sagemaker;
+  listen.tls = flags.tls;
+  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(std::move(listen), *std::move(app));
+  if (!server.ok()) return server.status();
+  const std::string host = flags.sagemaker.substr(0, flags.sagemaker.rfind(':'));
+  running.SetUrl(fmt::format("{}://{}:{}", flags.tls.used() ? "https" : "http", host, (*server)->port()));
+  if (absl::Status status = WritePort(flags.sagemaker_port_file, (*server)->port()); !status.ok())
+    return status;
+  spdlog::info("clients of SageMaker are answered at {}:{}", host, (*server)->port());
   return server;
 }
 
@@ -466,6 +518,8 @@ absl::Status Serve(Flags flags, Signals& signals) {
   absl::StatusOr<std::unique_ptr<HttpServer>> http =
       StartHttp(flags, **server, MakeHealthProbe(**coordinator, **reader), metrics);
   if (!http.ok()) return http.status();
+  absl::StatusOr<std::unique_ptr<HttpServer>> sagemaker = StartSagemaker(flags, **server);
+  if (!sagemaker.ok()) return sagemaker.status();
   std::string address =
       fmt::format("{}:{}", flags.listen.substr(0, flags.listen.rfind(':')), (*server)->port());
   status = WritePort(flags.port_file, (*server)->port());
@@ -503,11 +557,13 @@ absl::Status Serve(Flags flags, Signals& signals) {
   spdlog::info("stopping: local workers hand back their trials");
   (*server)->AnnounceStop();
   if (*http != nullptr) (*http)->AnnounceStop();
+  if (*sagemaker != nullptr) (*sagemaker)->AnnounceStop();
   if (workers != nullptr) workers->Stop(kWorkersLeave);
   signals.OnSecond(nullptr);
   last_resort.emplace(kAllEnds, LeaveAtOnce);
   (*server)->Stop(kCallsEnd);
   if (*http != nullptr) (*http)->Stop(kAnswersEnd);
+  if (*sagemaker != nullptr) (*sagemaker)->Stop(kAnswersEnd);
   // Declared in the order of use, destroyed in the reverse: http, server, reader, coordinator with the store.
   spdlog::info("stopped");
   return absl::OkStatus();

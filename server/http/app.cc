@@ -155,10 +155,15 @@ HttpApp::Way HttpApp::Handle(const HttpRequest& request) const {
   return AnswerPage(PageFiles(), path, request);
 }
 
-size_t HttpApp::FreeBody(std::string_view target) {
+RequestHandler::FreeBody HttpApp::FreeBodyOf(std::string_view target) const {
   const std::optional<HttpTarget> parsed = ParseTarget(target);
   const bool login = parsed && parsed->segments.size() == 1 && parsed->segments[0] == "login";
-  return login ? kLoginBody : kUnknownBody;
+  return {login ? kLoginBody : kUnknownBody, login};
+}
+
+HttpAnswer HttpApp::Refusal(int status, const std::string& why) const {
+  return ErrorAnswer(
+      status, {status == 503 ? grpc::StatusCode::UNAVAILABLE : grpc::StatusCode::INVALID_ARGUMENT, why});
 }
 
 std::shared_ptr<Exchange> HttpApp::Admit(const HttpRequest& request) const {

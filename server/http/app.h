@@ -4,11 +4,11 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <variant>
 
 #include "absl/status/status.h"
 #include "server/http/calls.h"
 #include "server/http/message.h"
+#include "server/http/request_handler.h"
 #include "server/http/target.h"
 
 namespace winnow {
@@ -27,23 +27,22 @@ struct HttpAppOptions {
 
 // Routes a request to a page's file, a method of the services, or one of the few paths of HTTP's own.
 // Authorization is left to the services' own guard, which every call passes. Thread-safe.
-class HttpApp {
+class HttpApp final : public RequestHandler {
  public:
   explicit HttpApp(HttpAppOptions options) : options_(std::move(options)) {}
 
-  using Way = std::variant<HttpAnswer, std::shared_ptr<Exchange>>;
-  // `request` need not outlive the call.
-  Way Handle(const HttpRequest& request) const;
+  Way Handle(const HttpRequest& request) const override;
 
   // The largest body accepted before the sender is known: enough for /login; others come after Admit.
   static constexpr size_t kLoginBody = 1 << 10;
   static constexpr size_t kUnknownBody = 16 << 10;
-  static size_t FreeBody(std::string_view target);
-  // 200 if the caller may call anything; otherwise the reason. Ignores the request's body.
-  std::shared_ptr<Exchange> Admit(const HttpRequest& request) const;
+  FreeBody FreeBodyOf(std::string_view target) const override;
+  // 200 if the caller may call anything.
+  std::shared_ptr<Exchange> Admit(const HttpRequest& request) const override;
+  HttpAnswer Refusal(int status, const std::string& why) const override;
 
   // /healthz answers 503 from now on.
-  void AnnounceStop() { stopping_ = true; }
+  void AnnounceStop() override { stopping_ = true; }
 
  private:
   Way Call(const HttpRequest& request, const HttpTarget& target) const;

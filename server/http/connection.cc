@@ -22,7 +22,6 @@
 #include <string>
 
 #include "server/http/encoding.h"
-#include "server/http/errors.h"
 #include "server/http/message.h"
 
 namespace winnow {
@@ -75,6 +74,7 @@ using Parser = http::request_parser<http::string_body>;
 constexpr size_t kMostBodyBytes = 256u << 20;
 constexpr size_t kReadBytes = 16 << 10;
 constexpr size_t kWriteBytes = 256 << 10;
+constexpr size_t kSourceBytes = 1 << 20;
 // Interval of checks, during a call, whether the client is still connected.
 constexpr std::chrono::seconds kLookEvery{1};
 // A refused client may still be sending: unless some of it is read, the client's system discards the answer.
@@ -170,11 +170,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     const BodyRoom room(shared_.body_bytes, body);
     if (!room.fits()) co_return co_await Refuse(503, "too many large requests at a time; try again");
     // Limits what is read for callers without permission.
-    const size_t free = HttpApp::FreeBody({parser.get().target().data(), parser.get().target().size()});
-    if (body > free && free == HttpApp::kLoginBody) {
+    const auto free = shared_.app.FreeBodyOf({parser.get().target().data(), parser.get().target().size()});
+    if (body > free.bytes && free.only) {
       if (!parser.chunked()) co_return co_await Refuse(error_code(http::error::body_limit));
-      parser.body_limit(free);
-    } else if (body > free) {
+      parser.body_limit(free.bytes);
+    } else if (body > free.bytes) {
       const std::shared_ptr<Exchange> admission = shared_.app.Admit(TakeRequest(parser));
       std::optional<HttpAnswer> answer = co_await AnswerOf(*admission);
       if (!answer) co_return false;
@@ -240,7 +240,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Returns whether another request may follow.
   net::awaitable<bool> Answer(HttpRequest request, unsigned version, bool keep_alive) {
-    HttpApp::Way way = shared_.app.Handle(request);
+    RequestHandler::Way way = shared_.app.Handle(request);
     const Form form = {.head_only = request.method == "HEAD",
                        .keep_alive = keep_alive,
                        .gzip = request.method == "GET" && AcceptsGzip(request.header("accept-encoding"))};
@@ -314,12 +314,26 @@ class Connection : public std::enable_shared_from_this<Connection> {
     bool gzip = false;  // where that reduces the size
   };
   net::awaitable<bool> Send(HttpAnswer answer, Form form) {
-    if (form.gzip) Compress(answer);
+    if (form.gzip && answer.source == nullptr) Compress(answer);
     error_code error;
+    const bool no_content = form.head_only || answer.source != nullptr;
     co_await Write(AnswerHead(answer, form.keep_alive, stream_.has_tls()),
-                   form.head_only ? std::string_view() : answer.content(), error);
+                   no_content ? std::string_view() : answer.content(), error);
+    if (answer.source != nullptr && !form.head_only && !co_await SendSource(*answer.source, error))
+      co_return false;
     if (!error && !form.keep_alive) co_await Part();
     co_return !error && form.keep_alive;
+  }
+
+  // Returns whether all was sent; otherwise the length that was announced is wrong, and the connection ends.
+  net::awaitable<bool> SendSource(BodySource& source, error_code& error) {
+    for (int64_t left = source.size(); left > 0 && !error;) {
+      const std::string piece = source.Next(static_cast<size_t>(std::min<int64_t>(left, kSourceBytes)));
+      if (piece.empty()) co_return false;
+      left -= static_cast<int64_t>(piece.size());
+      co_await Write({}, piece, error);
+    }
+    co_return !error;
   }
 
   // Each piece has its own timeout: a slow reader of a large answer is not stalled.
@@ -352,9 +366,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   net::awaitable<bool> Refuse(int status, const char* why) {
-    HttpAnswer answer = ErrorAnswer(
-        status, {status == 503 ? grpc::StatusCode::UNAVAILABLE : grpc::StatusCode::INVALID_ARGUMENT, why});
-    co_return co_await Send(std::move(answer), {});
+    co_return co_await Send(shared_.app.Refusal(status, why), {});
   }
 
   // Answers a malformed request with an error if the client is still connected.

@@ -7,15 +7,15 @@
 #include <memory>
 #include <utility>
 
-#include "server/http/app.h"
 #include "server/http/connections.h"
 #include "server/http/http_server.h"
+#include "server/http/request_handler.h"
 
 namespace winnow {
 
 // State shared by the connections of one server.
 struct Shared {
-  const HttpApp& app;
+  const RequestHandler& app;
   const HttpLimits& limits;
   Connections& connections;
   std::atomic<size_t> body_bytes = 0;  // of bodies being read or answered

@@ -18,6 +18,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <filesystem>
 #include <list>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -141,18 +142,18 @@ size_t MostConnections(size_t wanted) {
 
 class HttpServer::Impl {
  public:
-  Impl(HttpServerOptions options, std::shared_ptr<grpc::Channel> channel)
-      : limits_(options.limits),
-        thread_count_(options.threads),
-        app_({.path = {std::move(channel), std::move(options.relay_key), limits_.call, &calls_},
-              .tokens_required = options.tokens_required,
-              .tls = options.tls.used(),
-              .probe = std::move(options.probe),
-              .metrics = std::move(options.metrics)}),
-        connections_(MostConnections(limits_.connections)),
-        shared_{app_, limits_, connections_} {}
+  explicit Impl(HttpListenOptions options) : options_(std::move(options)) {}
 
-  absl::Status Listen(const std::string& address, const TlsFiles& tls) {
+  CallCount& calls() { return calls_; }
+  // Before Listen.
+  void SetHandler(std::unique_ptr<RequestHandler> handler) {
+    app_ = std::move(handler);
+    shared_.emplace(*app_, options_.limits, connections_);
+  }
+
+  absl::Status Listen() {
+    const std::string& address = options_.address;
+    const TlsFiles& tls = options_.tls;
     if (tls.used()) {
       absl::StatusOr<std::unique_ptr<TlsContexts>> contexts = TlsContexts::Open(tls);
       if (!contexts.ok()) return contexts.status();
@@ -179,12 +180,12 @@ class HttpServer::Impl {
       net::co_spawn(
           acceptor.get_executor(), [this, &acceptor] { return Accept(acceptor); }, net::detached);
     }
-    for (int i = 0; i < thread_count_; ++i) threads_.emplace_back([this] { io_.run(); });
+    for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { io_.run(); });
   }
 
   void Stop(std::chrono::milliseconds grace) {
     if (threads_.empty()) return;
-    app_.AnnounceStop();
+    app_->AnnounceStop();
     stopping_ = true;
     for (tcp::acceptor& acceptor : acceptors_) {
       net::post(acceptor.get_executor(), [&acceptor] { acceptor.close(); });
@@ -201,12 +202,12 @@ class HttpServer::Impl {
   }
 
   int port() const { return port_; }
-  HttpApp& app() { return app_; }
+  RequestHandler& app() { return *app_; }
 
  private:
-  static absl::Status Taken(const std::string& address, const std::string& why) {
-    return absl::UnavailableError(
-        fmt::format("cannot listen on {}: {}; name another address with --http, or \"off\"", address, why));
+  absl::Status Taken(const std::string& address, const std::string& why) const {
+    return absl::UnavailableError(fmt::format(
+        "cannot listen on {}: {}; name another address with {}, or \"off\"", address, why, options_.flag));
   }
 
   error_code Open(const tcp::endpoint& endpoint) {
@@ -237,18 +238,17 @@ class HttpServer::Impl {
       }
       CloseOnExec(socket.native_handle());
       socket.set_option(tcp::no_delay(true), error);
-      ServeConnection(std::move(socket), contexts_ == nullptr ? nullptr : contexts_->Current(), shared_);
+      ServeConnection(std::move(socket), contexts_ == nullptr ? nullptr : contexts_->Current(), *shared_);
     }
   }
 
-  const HttpLimits limits_;
-  const int thread_count_;
+  const HttpListenOptions options_;
   CallCount calls_;
-  HttpApp app_;
-  Connections connections_;
-  Shared shared_;
+  std::unique_ptr<RequestHandler> app_;
+  Connections connections_{MostConnections(options_.limits.connections)};
+  std::optional<Shared> shared_;
   std::unique_ptr<TlsContexts> contexts_;
-  net::io_context io_{thread_count_};
+  net::io_context io_{options_.threads};
   net::executor_work_guard<net::io_context::executor_type> work_ = net::make_work_guard(io_);
   std::list<tcp::acceptor> acceptors_;
   int port_ = 0;
@@ -261,10 +261,27 @@ HttpServer::~HttpServer() { Stop(std::chrono::milliseconds(0)); }
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpServerOptions options,
                                                               std::shared_ptr<grpc::Channel> channel) {
-  const std::string address = options.address;
-  const TlsFiles tls = options.tls;
-  auto impl = std::make_unique<Impl>(std::move(options), std::move(channel));
-  if (absl::Status status = impl->Listen(address, tls); !status.ok()) return status;
+  auto impl = std::make_unique<Impl>(HttpListenOptions{
+      .address = options.address, .tls = options.tls, .limits = options.limits, .threads = options.threads});
+  HttpAppOptions app;
+  app.path = {std::move(channel), std::move(options.relay_key), options.limits.call, &impl->calls()};
+  app.tokens_required = options.tokens_required;
+  app.tls = options.tls.used();
+  app.probe = std::move(options.probe);
+  app.metrics = std::move(options.metrics);
+  impl->SetHandler(std::make_unique<HttpApp>(std::move(app)));
+  return Start(std::move(impl));
+}
+
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpListenOptions options,
+                                                              std::unique_ptr<RequestHandler> handler) {
+  auto impl = std::make_unique<Impl>(std::move(options));
+  impl->SetHandler(std::move(handler));
+  return Start(std::move(impl));
+}
+
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(std::unique_ptr<Impl> impl) {
+  if (absl::Status status = impl->Listen(); !status.ok()) return status;
   impl->Run();
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "server/grpc/tls.h"
 #include "server/http/app.h"
+#include "server/http/request_handler.h"
 
 namespace winnow {
 
@@ -20,13 +21,21 @@ struct HttpLimits {
   std::chrono::milliseconds idle{75'000};         // before a request's first byte
   std::chrono::milliseconds write{60'000};        // for 256 KiB of an answer, or one part of a stream
   std::chrono::milliseconds heartbeat{15'000};    // on a silent stream
-  std::chrono::milliseconds call{120'000};  // of a unary method: GetLogs waits up to 60 s
-  size_t connections = 12'000;              // also limited by the process's file limit
-  size_t streams = 2'000;                   // of events at a time
+  std::chrono::milliseconds call{120'000};        // of a unary method: GetLogs waits up to 60 s
+  size_t connections = 12'000;                    // also limited by the process's file limit
+  size_t streams = 2'000;                         // of events at a time
+};
+
+struct HttpListenOptions {
+  std::string address = "127.0.0.1:8080";  // HOST:PORT; port 0: chosen by the system
+  std::string flag = "--http";             // that names the address, for messages
+  TlsFiles tls = {};
+  HttpLimits limits = {};
+  int threads = 2;  // 1 or more
 };
 
 struct HttpServerOptions {
-  std::string address = "127.0.0.1:8080";  // HOST:PORT; port 0: chosen by the system
+  std::string address = "127.0.0.1:8080";  // as of HttpListenOptions
   TlsFiles tls = {};
   bool tokens_required = false;
   std::string relay_key = {};  // of the gRPC server
@@ -45,6 +54,9 @@ class HttpServer {
   // INVALID_ARGUMENT: the TLS files are unusable.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(HttpServerOptions options,
                                                            std::shared_ptr<grpc::Channel> channel);
+  // The same connections for requests that `handler` answers.
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(HttpListenOptions options,
+                                                           std::unique_ptr<RequestHandler> handler);
   ~HttpServer();
 
   int port() const;
@@ -56,6 +68,7 @@ class HttpServer {
 
  private:
   class Impl;
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(std::unique_ptr<Impl> impl);
   explicit HttpServer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

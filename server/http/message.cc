@@ -24,7 +24,8 @@ std::string ForBrowsers(bool tls) { return std::string(kForBrowsers) + (tls ? kO
 std::string AnswerHead(const HttpAnswer& answer, bool keep_alive, bool tls) {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\n", answer.status, ReasonPhrase(answer.status));
   for (const auto& [name, value] : answer.headers) head += fmt::format("{}: {}\r\n", name, value);
-  if (answer.status != 304) head += fmt::format("Content-Length: {}\r\n", answer.content().size());
+  if (answer.status != 304 && answer.status != 204)
+    head += fmt::format("Content-Length: {}\r\n", answer.size());
   head += keep_alive ? "Connection: keep-alive\r\n" : "Connection: close\r\n";
   return head + ForBrowsers(tls) + "\r\n";
 }
@@ -50,6 +51,10 @@ std::string_view ReasonPhrase(int status) {
   switch (status) {
     case 200:
       return "OK";
+    case 204:
+      return "No Content";
+    case 206:
+      return "Partial Content";
     case 304:
       return "Not Modified";
     case 400:
@@ -66,10 +71,14 @@ std::string_view ReasonPhrase(int status) {
       return "Request Timeout";
     case 409:
       return "Conflict";
+    case 412:
+      return "Precondition Failed";
     case 413:
       return "Payload Too Large";
     case 415:
       return "Unsupported Media Type";
+    case 416:
+      return "Range Not Satisfiable";
     case 421:
       return "Misdirected Request";
     case 429:

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,6 +28,15 @@ struct HttpRequest {
   }
 };
 
+// The bytes of an answer that is too long for memory.
+class BodySource {
+ public:
+  virtual ~BodySource() = default;
+  virtual int64_t size() const = 0;
+  // Returns the next bytes, at most `most`; "" if they cannot be read. REQUIRES: not all have been read.
+  virtual std::string Next(size_t most) = 0;
+};
+
 // An answer. The headers of every answer (length, security) are added when it is written.
 struct HttpAnswer {
   int status = 200;
@@ -33,8 +44,11 @@ struct HttpAnswer {
   std::string body;
   // Instead of `body`: bytes that live as long as the program.
   std::string_view fixed;
+  // Instead of both: bytes that are read as they are sent.
+  std::shared_ptr<BodySource> source = nullptr;
 
   std::string_view content() const { return fixed.empty() ? std::string_view(body) : fixed; }
+  int64_t size() const { return source ? source->size() : static_cast<int64_t>(content().size()); }
 };
 
 HttpAnswer JsonAnswer(int status, std::string json);

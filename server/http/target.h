@@ -10,8 +10,7 @@ namespace winnow {
 
 // A request's target: path and parameters, percent-decoded.
 struct HttpTarget {
-  std::vector<std::string>
-      segments;  // of the path: "/a/b" gives a, b; "/" none; a trailing slash is ignored
+  std::vector<std::string> segments;  // of the path: "/a/b" gives a, b; "/" none; a trailing slash is ignored
   std::vector<std::pair<std::string, std::string>> parameters;  // in order; "+" is a blank
 };
 

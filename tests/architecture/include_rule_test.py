@@ -50,7 +50,10 @@ RULE = {  # base is everybody's
                     SERVER | {"grpc", "grpcpp", "openssl", "prometheus"}),
     "server/http": ({"server/http", "server/grpc", "server/host", "server/reads", "server/engine", "rpc", "json", "proto"},
                     SERVER | {"boost", "grpc", "grpcpp", "nlohmann", "openssl", "zlib.h"}),
-    "server": ({"server", "server/pools", "server/host/pools", "server/http", "server/grpc", "server/host", "server/reads", "server/engine", "store", "flags"},
+    "server/sagemaker": ({"server/sagemaker", "server/http", "server/grpc", "store", "artifact",
+                          "trainers/gbdt/hyperparameters", "proto"},
+                         SERVER | {"archive.h", "archive_entry.h", "grpcpp", "libxml", "nlohmann", "openssl", "re2", "zlib.h"}),
+    "server": ({"server", "server/pools", "server/host/pools", "server/sagemaker", "server/http", "server/grpc", "server/host", "server/reads", "server/engine", "store", "flags"},
                SERVER | {"CLI", "grpcpp"}),
     "worker/host": ({"worker/host", "artifact", "rpc", "proto"}, SERVER | {"nlohmann"}),
     "worker/checkpoints": ({"worker/checkpoints", "worker/host", "artifact", "proto"}, SERVER | {"grpc", "grpcpp"}),
@@ -98,7 +101,7 @@ LINK = {
     "winnow_scheduler": "scheduler", "winnow_models": "scheduler/models", "winnow_spec": "spec", "winnow_insight": "insight",
     "winnow_store": "store", "winnow_engine": "server/engine", "winnow_reads": "server/reads", "winnow_imports": "server/reads/imports", "winnow_insights": "server/insights",
     "winnow_host": "server/host", "winnow_pools": "server/host/pools",
-    "winnow_pool_keeper": "server/pools", "winnow_kubernetes": "server/host/pools/kubernetes", "winnow_grpc": "server/grpc", "winnow_http": "server/http", "winnow_dashboard": "server/http",
+    "winnow_pool_keeper": "server/pools", "winnow_kubernetes": "server/host/pools/kubernetes", "winnow_grpc": "server/grpc", "winnow_http": "server/http", "winnow_sagemaker": "server/sagemaker", "winnow_dashboard": "server/http",
     "winnow_agent": "worker", "winnow_data": "trainers/data", "winnow_collective": "trainers/collective",
     "winnow_hyperparameters": "trainers/hyperparameters",
     "winnow_gbdt_hyperparameters": "trainers/gbdt/hyperparameters",
@@ -110,7 +113,7 @@ LINK = {
     "gRPC::grpc++": "grpcpp", "gRPC::grpc++_reflection": "grpcpp", "protobuf::libprotobuf": "google",
     "Threads::Threads": None, "Eigen3::Eigen": "Eigen", "Boost::headers": "boost",
     "PkgConfig::NLOPT": "nlopt.h", "PkgConfig::PROMETHEUS": "prometheus", "CSV::CSV": "csv.h", "TOML::TOML": "toml++",
-    "CURL::libcurl": "curl", "YAML::YAML": "yaml-cpp",
+    "CURL::libcurl": "curl", "LibXml2::LibXml2": "libxml", "LibArchive::LibArchive": "archive.h", "YAML::YAML": "yaml-cpp",
 }
 
 
@@ -129,7 +132,7 @@ def outside_name(header):
     if "/" not in header and header in STANDARD:
         return None
     if re.fullmatch(r"(sys|netinet|arpa|linux|net)", first) or (
-            "/" not in header and header.endswith(".h") and header not in ("sqlite3.h", "csv.h", "zlib.h", "nlopt.h")):
+            "/" not in header and header.endswith(".h") and header not in ("sqlite3.h", "csv.h", "zlib.h", "nlopt.h", "archive.h", "archive_entry.h")):
         return "posix"
     return first
 

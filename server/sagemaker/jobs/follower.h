@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "base/mutex.h"
+#include "server/sagemaker/jobs/job_table.h"
+#include "server/sagemaker/jobs/winnow_calls.h"
+#include "server/sagemaker/s3/object_store.h"
+
+namespace winnow {
+
+// SagemakerJob::result is a JSON object of
+//   reason    why it failed, or was stopped
+//   tuned     of a tuning job's training job: its tuned hyperparameters as strings
+//   metrics   final values: [{"MetricName", "Value", "Timestamp"}]
+//   seconds   that it trained
+//   best      of a tuning job: the name of its best training job
+
+// The name of the training job of a trial: "JOB-007-0a1b2c3d".
+std::string TrainingJobName(const std::string& tuning_job, int64_t trial);
+
+// The bucket and key of a training job's model.tar.gz.
+std::string ModelUri(const std::string& output_path, const std::string& training_job);
+
+// Brings what Winnow did into the table, as SageMaker's clients see it, and puts the models of jobs that have
+// ended into their buckets before it says that they are completed. A thread of its own looks at unfinished
+// jobs.
+class Follower {
+ public:
+  // `caller_of`: on whose behalf a row's job is looked at. The arguments outlive it.
+  Follower(SagemakerJobs& table, ObjectStore& objects, WinnowCalls& calls,
+           std::function<CallerOf(const SagemakerJob&)> caller_of);
+  ~Follower();
+
+  // Looks at once.
+  void Wake();
+  // Waits for the thread to end.
+  void Stop();
+
+ private:
+  // What was written of a job, so that only changes are.
+  struct Seen {
+    int64_t sequence = -1;
+    std::map<int64_t, std::string> trials;
+  };
+
+  void Run();
+  bool LookOnce();  // false: nothing is unfinished
+  absl::Status Follow(SagemakerJob row);
+  absl::Status FollowTraining(const CallerOf& caller, const v1::TuningJob& job, SagemakerJob row);
+  absl::Status FollowTuning(const CallerOf& caller, const v1::TuningJob& job, SagemakerJob row);
+  // Fills in what a trial says.
+  absl::Status Fill(const CallerOf& caller, const v1::Trial& trial, SagemakerJob& row);
+  // OK too if there is no model.
+  absl::Status PutModel(const CallerOf& caller, const SagemakerJob& row, const std::string& output_path);
+
+  SagemakerJobs& table_;
+  ObjectStore& objects_;
+  WinnowCalls& calls_;
+  const std::function<CallerOf(const SagemakerJob&)> caller_of_;
+  std::map<std::string, Seen> seen_;  // of the thread
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool woken_ ABSL_GUARDED_BY(mutex_) = true;
+  std::thread thread_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,390 @@
+#include "server/sagemaker/jobs/job_service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "base/status_text.h"
+#include "server/sagemaker/jobs/job_answers.h"
+#include "server/sagemaker/jobs/job_spec.h"
+#include "server/sagemaker/jobs/request_shape.h"
+#include "server/sagemaker/wire/aws_error.h"
+#include "server/sagemaker/wire/digests.h"
+
+namespace winnow {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kPageDefault = 10;
+constexpr size_t kMostTags = 50;
+
+absl::Status Refused(const std::string& message) { return AwsError("ValidationException", message); }
+
+int64_t CurrentUs() { return absl::ToUnixMicros(absl::Now()); }
+
+std::map<std::string, std::string> TagsIn(const json& request) {
+  std::map<std::string, std::string> tags;
+  if (request.contains("Tags") && request["Tags"].is_array()) {
+    for (const json& tag : request["Tags"]) tags[tag["Key"]] = tag["Value"];
+  }
+  return tags;
+}
+
+// A member that is null is absent.
+json WithoutNulls(const json& value) {
+  if (!value.is_object()) return value;
+  json kept = json::object();
+  for (const auto& [name, member] : value.items()) {
+    if (!member.is_null()) kept[name] = WithoutNulls(member);
+  }
+  return kept;
+}
+
+int64_t TimeIn(const json& request, const char* member, int64_t otherwise) {
+  const auto found = request.find(member);
+  if (found == request.end() || !found->is_number()) return otherwise;
+  const double seconds = std::min(std::max(found->get<double>(), 0.0), 9e12);
+  return static_cast<int64_t>(seconds * 1e6);
+}
+
+// The error of Winnow about a request that was translated.
+absl::Status OfWinnow(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kAlreadyExists:
+      return Refused(MessageOf(status));
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kPermissionDenied:
+      return AwsError("AccessDeniedException", MessageOf(status));
+    case absl::StatusCode::kResourceExhausted:
+      return AwsError("ThrottlingException", MessageOf(status));
+    default:
+      return status;
+  }
+}
+
+// Pages are offsets, so that they are the same whatever the order.
+absl::Status ReadPage(const json& request, JobQuery& query) {
+  query.most = request.contains("MaxResults") && request["MaxResults"].is_number()
+                   ? request["MaxResults"].get<int64_t>()
+                   : kPageDefault;
+  const std::string token = TextIn(request, "NextToken");
+  if (!token.empty() && (!absl::SimpleAtoi(token, &query.offset) || query.offset < 0))
+    return Refused("The NextToken is not one that this operation has given out.");
+  query.descending = TextIn(request, "SortOrder", "Ascending") == "Descending";
+  return absl::OkStatus();
+}
+
+JobQuery::Sort SortOf(const std::string& name) {
+  if (name == "Name") return JobQuery::kName;
+  if (name == "Status") return JobQuery::kStatus;
+  return name == "FinalObjectiveMetricValue" ? JobQuery::kObjective : JobQuery::kCreated;
+}
+
+// Takes the row beyond the page off; returns the token of the next page, or "".
+std::string NextToken(const JobQuery& query, std::vector<SagemakerJob>& rows) {
+  if (static_cast<int64_t>(rows.size()) < query.most) return "";
+  rows.pop_back();
+  return std::to_string(query.offset + query.most - 1);
+}
+
+const char* NameMember(SagemakerJob::Kind kind) {
+  return kind == SagemakerJob::kTuning ? "HyperParameterTuningJobName" : "TrainingJobName";
+}
+
+std::string RequestIdOf(const SagemakerJob& row) {
+  return "sagemaker-" + absl::BytesToHexString(
+                            Sha256Bytes(fmt::format("{}/{}/{}/{}", row.account, static_cast<int>(row.kind),
+                                                    row.name, row.created_us)))
+                            .substr(0, 40);
+}
+
+}  // namespace
+
+absl::StatusOr<json> JobService::Call(const std::string& operation, const json& sent,
+                                      const JobCaller& caller) {
+  const json request = WithoutNulls(sent);
+  if (!HasRequestShape(operation)) {
+    return AwsError("ValidationException",
+                    fmt::format("The operation {} is not offered by Winnow.", operation));
+  }
+  if (absl::Status status = CheckRequestShape(operation, request); !status.ok()) return status;
+  if (operation == "CreateHyperParameterTuningJob") return CreateTuning(request, caller);
+  if (operation == "CreateTrainingJob") return CreateTraining(request, caller);
+  if (operation == "ListHyperParameterTuningJobs") return List(SagemakerJob::kTuning, request, caller);
+  if (operation == "ListTrainingJobs") return List(SagemakerJob::kTraining, request, caller);
+  if (operation == "ListTrainingJobsForHyperParameterTuningJob") return ListChildren(request, caller);
+  if (absl::EndsWith(operation, "Tags")) return Tags(operation, request, caller);
+  const bool tuning = operation.find("HyperParameterTuningJob") != std::string::npos;
+  const SagemakerJob::Kind kind = tuning ? SagemakerJob::kTuning : SagemakerJob::kTraining;
+  const std::string name = request[NameMember(kind)];
+  if (operation.starts_with("Describe")) return Describe(kind, name, caller);
+  if (operation.starts_with("Stop")) return Stop(kind, name, caller);
+  return Delete(kind, name, caller);
+}
+
+absl::StatusOr<SagemakerJob> JobService::Find(SagemakerJob::Kind kind, const std::string& name,
+                                              const JobCaller& caller) {
+  absl::StatusOr<std::optional<SagemakerJob>> row = table_.Find(caller.account, kind, name);
+  if (!row.ok()) return row.status();
+  if (row->has_value()) return **std::move(row);
+  if (kind == SagemakerJob::kTraining) return Refused("Requested resource not found.");
+  return AwsError(
+      "ResourceNotFound",
+      fmt::format("Amazon SageMaker can't find a tuning job called {}. Check the name of the job, and its "
+                  "region, and try again.",
+                  name));
+}
+
+absl::StatusOr<v1::TuningJobSpec> JobService::SpecOf(const SagemakerJob& row, const json& request,
+                                                     const JobCaller& caller) {
+  SpecContext context{row.account, objects_, {}, s3_endpoint_(), {}};
+  if (row.kind == SagemakerJob::kTuning) {
+    const json& warm = ObjectIn(request, "WarmStartConfig");
+    for (const json& parent : warm.contains("ParentHyperParameterTuningJobs")
+                                  ? warm["ParentHyperParameterTuningJobs"]
+                                  : json::array()) {
+      const std::string name = TextIn(parent, "HyperParameterTuningJobName");
+      const absl::StatusOr<SagemakerJob> found = Find(SagemakerJob::kTuning, name, caller);
+      if (!found.ok()) return found.status();
+      if (!found->ended())
+        return Refused(
+            fmt::format("The parent tuning job {} is {}; expected one that has ended.", name, found->status));
+      context.parents[name] = found->winnow_job;
+    }
+  }
+  const std::string id = "WNWJ" + absl::AsciiStrToUpper(RandomHex(8));
+  const std::string secret = RandomHex(20);
+  context.environment = {{"AWS_ACCESS_KEY_ID", id},
+                         {"AWS_SECRET_ACCESS_KEY", secret},
+                         {"AWS_REGION", row.region},
+                         {"AWS_DEFAULT_REGION", row.region},
+                         {"AWS_ENDPOINT_URL_S3", context.endpoint}};
+  absl::StatusOr<v1::TuningJobSpec> spec = row.kind == SagemakerJob::kTuning
+                                               ? SpecOfTuningJob(request, context)
+                                               : SpecOfTrainingJob(request, context);
+  if (!spec.ok()) return spec;
+  if (absl::Status status = table_.AddJobKey(id, secret, row.account); !status.ok()) return status;
+  return spec;
+}
+
+JobService::Answer JobService::CreateTuning(const json& request, const JobCaller& caller) {
+  SagemakerJob row;
+  row.kind = SagemakerJob::kTuning;
+  return Create(std::move(row), request, caller);
+}
+
+JobService::Answer JobService::CreateTraining(const json& request, const JobCaller& caller) {
+  SagemakerJob row;
+  row.kind = SagemakerJob::kTraining;
+  row.secondary = "Starting";
+  return Create(std::move(row), request, caller);
+}
+
+JobService::Answer JobService::Create(SagemakerJob row, const json& request, const JobCaller& caller) {
+  row.account = caller.account;
+  row.region = caller.region;
+  row.key_id = caller.key_id;
+  row.name = request[NameMember(row.kind)];
+  row.request = request.dump();
+  row.status = "InProgress";
+  row.created_us = row.modified_us = CurrentUs();
+  const std::string arn = ArnOf(row);
+  // The name is taken before anything starts; what cannot be started gives it back.
+  absl::Status status = table_.Insert(row, TagsIn(request), arn);
+  if (absl::IsAlreadyExists(status)) {
+    return AwsError("ResourceInUse",
+                    fmt::format("A {} with the name, {}, already exists. Choose a different name.",
+                                row.kind == SagemakerJob::kTuning ? "tuning job" : "training job", row.name));
+  }
+  if (!status.ok()) return status;
+  const absl::StatusOr<v1::TuningJobSpec> spec = SpecOf(row, request, caller);
+  absl::StatusOr<v1::TuningJob> job = v1::TuningJob();
+  if (spec.ok()) {
+    job = calls_.Create(caller.winnow, *spec, RequestIdOf(row));
+  }
+  if (!spec.ok() || !job.ok()) {
+    const absl::Status why = spec.ok() ? OfWinnow(job.status()) : spec.status();
+    status = table_.Delete(row, arn);
+    return status.ok() ? why : status;
+  }
+  row.winnow_job = job->id();
+  if (status = table_.Write({row}); !status.ok()) return status;
+  follower_.Wake();
+  return json{
+      {std::string(row.kind == SagemakerJob::kTuning ? "HyperParameterTuningJobArn" : "TrainingJobArn"),
+       arn}};
+}
+
+JobService::Answer JobService::Describe(SagemakerJob::Kind kind, const std::string& name,
+                                        const JobCaller& caller) {
+  const absl::StatusOr<SagemakerJob> row = Find(kind, name, caller);
+  if (!row.ok()) return row.status();
+  if (kind == SagemakerJob::kTraining) {
+    if (row->parent.empty()) return DescribeTraining(*row, json::parse(row->request), nullptr);
+    const auto parent = table_.Find(caller.account, SagemakerJob::kTuning, row->parent);
+    if (!parent.ok()) return parent.status();
+    if (!parent->has_value()) {
+      SagemakerJob deleted = *row;
+      deleted.kind = SagemakerJob::kTuning;
+      deleted.name = row->parent;
+      return DescribeTraining(*row, json::parse(row->request), &deleted);
+    }
+    return DescribeTraining(*row, json::parse((*parent)->request), &**parent);
+  }
+  const auto children = table_.CountChildren(caller.account, row->name);
+  if (!children.ok()) return children.status();
+  std::optional<SagemakerJob> best;
+  const std::string best_name = row->result.empty() ? "" : TextIn(json::parse(row->result), "best");
+  if (!best_name.empty()) {
+    auto found = table_.Find(caller.account, SagemakerJob::kTraining, best_name);
+    if (!found.ok()) return found.status();
+    if (found->has_value() && (*found)->objective) best = **std::move(found);
+  }
+  return DescribeTuning(*row, json::parse(row->request), *children, best);
+}
+
+JobService::Answer JobService::List(SagemakerJob::Kind kind, const json& request, const JobCaller& caller) {
+  JobQuery query;
+  query.account = caller.account;
+  query.kind = kind;
+  query.name_contains = TextIn(request, "NameContains");
+  query.status = TextIn(request, "StatusEquals");
+  query.created_after_us = TimeIn(request, "CreationTimeAfter", 0);
+  query.created_before_us = TimeIn(request, "CreationTimeBefore", INT64_MAX);
+  query.modified_after_us = TimeIn(request, "LastModifiedTimeAfter", 0);
+  query.modified_before_us = TimeIn(request, "LastModifiedTimeBefore", INT64_MAX);
+  query.sort = SortOf(TextIn(request, "SortBy", kind == SagemakerJob::kTuning ? "Name" : "CreationTime"));
+  if (absl::Status status = ReadPage(request, query); !status.ok()) return status;
+  if (request.contains("WarmPoolStatusEquals")) query.status = "(no warm pools)";
+  ++query.most;
+  absl::StatusOr<std::vector<SagemakerJob>> rows = table_.List(query);
+  if (!rows.ok()) return rows.status();
+  const std::string next = NextToken(query, *rows);
+  json summaries = json::array();
+  for (const SagemakerJob& row : *rows) {
+    if (kind == SagemakerJob::kTraining) {
+      summaries.push_back(SummaryOfTraining(row));
+      continue;
+    }
+    const auto children = table_.CountChildren(caller.account, row.name);
+    if (!children.ok()) return children.status();
+    summaries.push_back(SummaryOfTuning(row, json::parse(row.request), *children));
+  }
+  json answer;
+  answer[kind == SagemakerJob::kTuning ? "HyperParameterTuningJobSummaries" : "TrainingJobSummaries"] =
+      std::move(summaries);
+  if (!next.empty()) answer["NextToken"] = next;
+  return answer;
+}
+
+JobService::Answer JobService::ListChildren(const json& request, const JobCaller& caller) {
+  const absl::StatusOr<SagemakerJob> row =
+      Find(SagemakerJob::kTuning, request["HyperParameterTuningJobName"], caller);
+  if (!row.ok()) return row.status();
+  JobQuery query;
+  query.account = caller.account;
+  query.parent = row->name;
+  query.status = TextIn(request, "StatusEquals");
+  query.sort = SortOf(TextIn(request, "SortBy", "Name"));
+  if (absl::Status status = ReadPage(request, query); !status.ok()) return status;
+  ++query.most;
+  absl::StatusOr<std::vector<SagemakerJob>> rows = table_.List(query);
+  if (!rows.ok()) return rows.status();
+  const std::string next = NextToken(query, *rows);
+  const json tuning = json::parse(row->request);
+  json answer = {{"TrainingJobSummaries", json::array()}};
+  for (const SagemakerJob& child : *rows)
+    answer["TrainingJobSummaries"].push_back(SummaryOfChild(child, tuning));
+  if (!next.empty()) answer["NextToken"] = next;
+  return answer;
+}
+
+JobService::Answer JobService::Stop(SagemakerJob::Kind kind, const std::string& name,
+                                    const JobCaller& caller) {
+  absl::StatusOr<SagemakerJob> row = Find(kind, name, caller);
+  if (!row.ok()) return row.status();
+  if (row->ended()) {
+    if (kind == SagemakerJob::kTraining)
+      return Refused(
+          fmt::format("The request was rejected because the training job is in status {}.", row->status));
+    return Refused(fmt::format("The tuning job {} is already in the terminal state {} and cannot be stopped.",
+                               row->name, row->status));
+  }
+  if (!row->parent.empty())
+    return Refused("A training job of a tuning job cannot be stopped alone here; stop the tuning job " +
+                   row->parent + ".");
+  if (absl::Status status = calls_.Stop(caller.winnow, row->winnow_job); !status.ok())
+    return OfWinnow(status);
+  row->status = "Stopping";
+  if (kind == SagemakerJob::kTraining) row->secondary = "Stopping";
+  row->modified_us = CurrentUs();
+  if (absl::Status status = table_.Write({*row}); !status.ok()) return status;
+  follower_.Wake();
+  return json();
+}
+
+JobService::Answer JobService::Delete(SagemakerJob::Kind kind, const std::string& name,
+                                      const JobCaller& caller) {
+  const absl::StatusOr<SagemakerJob> row = Find(kind, name, caller);
+  if (!row.ok()) return row.status();
+  if (!row->ended()) {
+    if (kind == SagemakerJob::kTraining)
+      return AwsError("ResourceInUse", fmt::format("The training job {} is {} and not in a terminal state.",
+                                                   row->name, row->status));
+    return Refused(
+        fmt::format("The tuning job {} is {} and not in a terminal state.", row->name, row->status));
+  }
+  if (kind == SagemakerJob::kTraining && row->parent.empty()) {
+    const absl::Status status = calls_.Delete(caller.winnow, row->winnow_job);
+    if (!status.ok() && !absl::IsNotFound(status)) return OfWinnow(status);
+  }
+  if (absl::Status status = table_.Delete(*row, ArnOf(*row)); !status.ok()) return status;
+  return json();
+}
+
+JobService::Answer JobService::Tags(const std::string& operation, const json& request,
+                                    const JobCaller& caller) {
+  const std::string arn = absl::AsciiStrToLower(request["ResourceArn"].get<std::string>());
+  const std::vector<std::string> parts = absl::StrSplit(arn, absl::MaxSplits(':', 5));
+  const std::vector<std::string> path = absl::StrSplit(parts.back(), absl::MaxSplits('/', 1));
+  const bool tuning = path[0] == "hyper-parameter-tuning-job";
+  if (parts.size() != 6 || path.size() != 2 || (!tuning && path[0] != "training-job") ||
+      parts[4] != caller.account)
+    return Refused("Requested resource not found.");
+  const auto row =
+      table_.Find(caller.account, tuning ? SagemakerJob::kTuning : SagemakerJob::kTraining, path[1]);
+  if (!row.ok()) return row.status();
+  if (!row->has_value()) return Refused("Requested resource not found.");
+  const std::string own = ArnOf(**row);
+  absl::StatusOr<std::map<std::string, std::string>> tags = table_.Tags(caller.account, own);
+  if (!tags.ok()) return tags.status();
+  if (operation == "DeleteTags") {
+    absl::Status status =
+        table_.RemoveTags(caller.account, own, request["TagKeys"].get<std::vector<std::string>>());
+    return status.ok() ? Answer(json::object()) : status;
+  }
+  if (operation == "AddTags") {
+    for (const auto& [key, value] : TagsIn(request)) (*tags)[key] = value;
+    if (tags->size() > kMostTags) return Refused("A resource has at most 50 tags.");
+    if (absl::Status status = table_.SetTags(caller.account, own, *tags); !status.ok()) return status;
+  }
+  json answer = {{"Tags", json::array()}};
+  for (const auto& [key, value] : *tags) answer["Tags"].push_back({{"Key", key}, {"Value", value}});
+  return answer;
+}
+
+}  // namespace winnow

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/sagemaker/jobs/follower.h"
+#include "server/sagemaker/jobs/job_table.h"
+#include "server/sagemaker/jobs/winnow_calls.h"
+#include "server/sagemaker/s3/object_store.h"
+
+namespace winnow {
+
+// Who calls an operation.
+struct JobCaller {
+  std::string account;
+  std::string region;
+  std::string key_id;
+  CallerOf winnow;
+};
+
+// The operations of SageMaker on tuning jobs, training jobs and tags. Thread-safe.
+class JobService {
+ public:
+  // `s3_endpoint`: of this server, as workers reach it. The arguments outlive it.
+  JobService(SagemakerJobs& table, ObjectStore& objects, WinnowCalls& calls, Follower& follower,
+             std::function<std::string()> s3_endpoint)
+      : table_(table),
+        objects_(objects),
+        calls_(calls),
+        follower_(follower),
+        s3_endpoint_(std::move(s3_endpoint)) {}
+
+  // The answer of an operation, such as "CreateTrainingJob"; null for an empty body. The errors are AwsError.
+  absl::StatusOr<nlohmann::json> Call(const std::string& operation, const nlohmann::json& request,
+                                      const JobCaller& caller);
+
+ private:
+  using Answer = absl::StatusOr<nlohmann::json>;
+  Answer CreateTuning(const nlohmann::json& request, const JobCaller& caller);
+  Answer CreateTraining(const nlohmann::json& request, const JobCaller& caller);
+  Answer Create(SagemakerJob row, const nlohmann::json& request, const JobCaller& caller);
+  Answer Describe(SagemakerJob::Kind kind, const std::string& name, const JobCaller& caller);
+  Answer List(SagemakerJob::Kind kind, const nlohmann::json& request, const JobCaller& caller);
+  Answer ListChildren(const nlohmann::json& request, const JobCaller& caller);
+  Answer Stop(SagemakerJob::Kind kind, const std::string& name, const JobCaller& caller);
+  Answer Delete(SagemakerJob::Kind kind, const std::string& name, const JobCaller& caller);
+  Answer Tags(const std::string& operation, const nlohmann::json& request, const JobCaller& caller);
+
+  // The job, or the error of its kind that there is none.
+  absl::StatusOr<SagemakerJob> Find(SagemakerJob::Kind kind, const std::string& name,
+                                    const JobCaller& caller);
+  absl::StatusOr<v1::TuningJobSpec> SpecOf(const SagemakerJob& row, const nlohmann::json& request,
+                                           const JobCaller& caller);
+
+  SagemakerJobs& table_;
+  ObjectStore& objects_;
+  WinnowCalls& calls_;
+  Follower& follower_;
+  const std::function<std::string()> s3_endpoint_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,254 @@
+#include "server/sagemaker/jobs/job_table.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace winnow {
+namespace {
+
+constexpr char kSchema[] = R"(
+CREATE TABLE IF NOT EXISTS jobs (account TEXT, kind INTEGER, name TEXT COLLATE NOCASE, parent TEXT, trial INTEGER, region TEXT,
+  key_id TEXT, request TEXT, winnow_job TEXT, status TEXT, secondary TEXT, created_us INTEGER, started_us INTEGER,
+  ended_us INTEGER, modified_us INTEGER, objective REAL, result TEXT, PRIMARY KEY (account, kind, name));
+CREATE INDEX IF NOT EXISTS jobs_by_time ON jobs (account, kind, created_us);
+CREATE INDEX IF NOT EXISTS jobs_by_parent ON jobs (account, parent) WHERE parent != '';
+CREATE INDEX IF NOT EXISTS jobs_unfinished ON jobs (status) WHERE status IN ('InProgress', 'Stopping');
+CREATE TABLE IF NOT EXISTS tags (account TEXT, arn TEXT, key TEXT, value TEXT, PRIMARY KEY (account, arn, key)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS job_keys (id TEXT PRIMARY KEY, secret TEXT, account TEXT) WITHOUT ROWID;
+)";
+
+constexpr char kColumns[] =
+    "account, kind, name, parent, trial, region, key_id, request, winnow_job, status, secondary, created_us, "
+    "started_us, ended_us, modified_us, objective, result";
+
+SagemakerJob RowOf(const Statement& at) {
+  SagemakerJob row;
+  row.account = at.Text(0);
+  row.kind = static_cast<SagemakerJob::Kind>(at.Int(1));
+  row.name = at.Text(2);
+  row.parent = at.Text(3);
+  row.trial = at.Int(4);
+  row.region = at.Text(5);
+  row.key_id = at.Text(6);
+  row.request = at.Text(7);
+  row.winnow_job = at.Text(8);
+  row.status = at.Text(9);
+  row.secondary = at.Text(10);
+  row.created_us = at.Int(11);
+  row.started_us = at.Int(12);
+  row.ended_us = at.Int(13);
+  row.modified_us = at.Int(14);
+  if (!at.IsNull(15)) row.objective = at.Real(15);
+  row.result = at.Text(16);
+  return row;
+}
+
+absl::Status InsertRow(Database& database, const SagemakerJob& row, std::string_view conflict) {
+  Statement insert(database,
+                   fmt::format("INSERT INTO jobs ({}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, "
+                               "?11, ?12, ?13, ?14, ?15, ?16, ?17) {}",
+                               kColumns, conflict));
+  return insert
+      .Bind(row.account, static_cast<int64_t>(row.kind), row.name, row.parent, row.trial, row.region,
+            row.key_id, row.request, row.winnow_job, row.status, row.secondary, row.created_us,
+            row.started_us, row.ended_us, row.modified_us, row.objective, row.result)
+      .Run();
+}
+
+const char* OrderOf(JobQuery::Sort sort) {
+  switch (sort) {
+    case JobQuery::kName:
+      return "name";
+    case JobQuery::kStatus:
+      return "status";
+    case JobQuery::kObjective:
+      return "objective";
+    default:
+      return "created_us";
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SagemakerJobs>> SagemakerJobs::Open(const std::filesystem::path& file) {
+  absl::StatusOr<std::unique_ptr<Database>> database = Database::Open(file, OpenMode::kReadWrite);
+  if (!database.ok()) return database.status();
+  if (absl::Status status = (*database)->Execute(kSchema); !status.ok()) return status;
+  // The server ended while these were being created, and nobody was told of them.
+  absl::Status status = (*database)->Execute("DELETE FROM jobs WHERE winnow_job = ''");
+  if (!status.ok()) return status;
+  return std::unique_ptr<SagemakerJobs>(new SagemakerJobs(*std::move(database)));
+}
+
+absl::Status SagemakerJobs::Insert(const SagemakerJob& row, const std::map<std::string, std::string>& tags,
+                                   const std::string& arn) {
+  MutexLock lock(mutex_);
+  absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(*database_);
+  if (!transaction.ok()) return transaction.status();
+  absl::Status status = InsertRow(*database_, row, "");
+  if (status.ok()) status = SetTagsLocked(row.account, arn, tags);
+  return status.ok() ? (*transaction)->Commit() : status;
+}
+
+absl::StatusOr<std::optional<SagemakerJob>> SagemakerJobs::Find(const std::string& account,
+                                                                SagemakerJob::Kind kind,
+                                                                const std::string& name) {
+  MutexLock lock(mutex_);
+  Statement find(*database_,
+                 fmt::format("SELECT {} FROM jobs WHERE account = ?1 AND kind = ?2 AND name = ?3", kColumns));
+  const absl::StatusOr<bool> found = find.Bind(account, static_cast<int64_t>(kind), name).Next();
+  if (!found.ok()) return found.status();
+  return *found ? std::optional<SagemakerJob>(RowOf(find)) : std::nullopt;
+}
+
+absl::Status SagemakerJobs::Write(const std::vector<SagemakerJob>& rows) {
+  if (rows.empty()) return absl::OkStatus();
+  MutexLock lock(mutex_);
+  absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(*database_);
+  if (!transaction.ok()) return transaction.status();
+  for (const SagemakerJob& row : rows) {
+    const absl::Status status = InsertRow(
+        *database_, row,
+        "ON CONFLICT (account, kind, name) DO UPDATE SET winnow_job = excluded.winnow_job, status = "
+        "excluded.status, secondary = excluded.secondary, started_us = excluded.started_us, ended_us = "
+        "excluded.ended_us, modified_us = excluded.modified_us, objective = excluded.objective, result = "
+        "excluded.result");
+    if (!status.ok()) return status;
+  }
+  return (*transaction)->Commit();
+}
+
+absl::Status SagemakerJobs::Delete(const SagemakerJob& row, const std::string& arn) {
+  MutexLock lock(mutex_);
+  absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(*database_);
+  if (!transaction.ok()) return transaction.status();
+  Statement job(*database_, "DELETE FROM jobs WHERE account = ?1 AND kind = ?2 AND name = ?3");
+  Statement tags(*database_, "DELETE FROM tags WHERE account = ?1 AND arn = ?2");
+  absl::Status status;
+  if (row.kind == SagemakerJob::kTuning) {
+    // Its training jobs stay, and are described from its request.
+    Statement children(*database_, "UPDATE jobs SET request = ?3 WHERE account = ?1 AND parent = ?2");
+    status = children.Bind(row.account, row.name, row.request).Run();
+    if (!status.ok()) return status;
+  }
+  status = job.Bind(row.account, static_cast<int64_t>(row.kind), row.name).Run();
+  if (status.ok()) status = tags.Bind(row.account, arn).Run();
+  return status.ok() ? (*transaction)->Commit() : status;
+}
+
+absl::StatusOr<std::vector<SagemakerJob>> SagemakerJobs::Unfinished() {
+  MutexLock lock(mutex_);
+  std::vector<SagemakerJob> rows;
+  Statement all(*database_,
+                fmt::format("SELECT {} FROM jobs WHERE status IN ('InProgress', 'Stopping') AND parent = ''",
+                            kColumns));
+  const absl::Status status = all.Bind().ForEach([&] {
+    rows.push_back(RowOf(all));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return rows;
+}
+
+absl::StatusOr<std::vector<SagemakerJob>> SagemakerJobs::List(const JobQuery& query) {
+  MutexLock lock(mutex_);
+  std::vector<SagemakerJob> rows;
+  const char* direction = query.descending ? "DESC" : "ASC";
+  Statement all(
+      *database_,
+      fmt::format(
+          "SELECT {} FROM jobs WHERE account = ?1 AND kind = ?2 AND (?3 IS NULL OR parent = ?3) AND "
+          "(?4 = '' OR instr(lower(name), lower(?4)) > 0) AND (?5 = '' OR status = ?5) AND created_us >= ?6 "
+          "AND created_us <= ?7 AND modified_us >= ?8 AND modified_us <= ?9 {} ORDER BY {} {}, "
+          "name {} LIMIT ?10 OFFSET ?11",
+          kColumns, query.sort == JobQuery::kObjective ? "AND objective IS NOT NULL" : "",
+          OrderOf(query.sort), direction, direction));
+  const absl::Status status =
+      all.Bind(query.account, static_cast<int64_t>(query.kind), query.parent, query.name_contains,
+               query.status, query.created_after_us, query.created_before_us, query.modified_after_us,
+               query.modified_before_us, query.most, query.offset)
+          .ForEach([&] {
+            rows.push_back(RowOf(all));
+            return absl::OkStatus();
+          });
+  if (!status.ok()) return status;
+  return rows;
+}
+
+absl::StatusOr<std::map<std::string, int64_t>> SagemakerJobs::CountChildren(const std::string& account,
+                                                                            const std::string& parent) {
+  MutexLock lock(mutex_);
+  std::map<std::string, int64_t> counts;
+  Statement all(*database_,
+                "SELECT status, COUNT(*), COUNT(objective) FROM jobs WHERE account = ?1 AND parent = ?2 AND "
+                "parent != '' "
+                "GROUP BY status");
+  const absl::Status status = all.Bind(account, parent).ForEach([&] {
+    counts[all.Text(0)] = all.Int(1);
+    counts[all.Text(0) + "+objective"] = all.Int(2);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return counts;
+}
+
+absl::StatusOr<std::map<std::string, std::string>> SagemakerJobs::Tags(const std::string& account,
+                                                                       const std::string& arn) {
+  MutexLock lock(mutex_);
+  std::map<std::string, std::string> tags;
+  Statement all(*database_, "SELECT key, value FROM tags WHERE account = ?1 AND arn = ?2");
+  const absl::Status status = all.Bind(account, arn).ForEach([&] {
+    tags[all.Text(0)] = all.Text(1);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return tags;
+}
+
+absl::Status SagemakerJobs::SetTagsLocked(const std::string& account, const std::string& arn,
+                                          const std::map<std::string, std::string>& tags) {
+  for (const auto& [key, value] : tags) {
+    Statement insert(*database_, "INSERT OR REPLACE INTO tags VALUES (?1, ?2, ?3, ?4)");
+    if (absl::Status status = insert.Bind(account, arn, key, value).Run(); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SagemakerJobs::SetTags(const std::string& account, const std::string& arn,
+                                    const std::map<std::string, std::string>& tags) {
+  MutexLock lock(mutex_);
+  absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(*database_);
+  if (!transaction.ok()) return transaction.status();
+  const absl::Status status = SetTagsLocked(account, arn, tags);
+  return status.ok() ? (*transaction)->Commit() : status;
+}
+
+absl::Status SagemakerJobs::RemoveTags(const std::string& account, const std::string& arn,
+                                       const std::vector<std::string>& keys) {
+  MutexLock lock(mutex_);
+  absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(*database_);
+  if (!transaction.ok()) return transaction.status();
+  for (const std::string& key : keys) {
+    Statement remove(*database_, "DELETE FROM tags WHERE account = ?1 AND arn = ?2 AND key = ?3");
+    if (absl::Status status = remove.Bind(account, arn, key).Run(); !status.ok()) return status;
+  }
+  return (*transaction)->Commit();
+}
+
+absl::Status SagemakerJobs::AddJobKey(const std::string& id, const std::string& secret,
+                                      const std::string& account) {
+  MutexLock lock(mutex_);
+  Statement insert(*database_, "INSERT INTO job_keys VALUES (?1, ?2, ?3)");
+  return insert.Bind(id, secret, account).Run();
+}
+
+absl::StatusOr<std::optional<SagemakerJobs::JobKey>> SagemakerJobs::FindJobKey(const std::string& id) {
+  MutexLock lock(mutex_);
+  Statement find(*database_, "SELECT secret, account FROM job_keys WHERE id = ?1");
+  const absl::StatusOr<bool> found = find.Bind(id).Next();
+  if (!found.ok()) return found.status();
+  return *found ? std::optional<JobKey>({find.Text(0), find.Text(1)}) : std::nullopt;
+}
+
+}  // namespace winnow

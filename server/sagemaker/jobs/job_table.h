@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "store/database.h"
+
+namespace winnow {
+
+// A training job or a tuning job as SageMaker's clients see it. Its job of Winnow is what runs.
+struct SagemakerJob {
+  enum Kind { kTraining = 0, kTuning = 1 };
+
+  std::string account;
+  Kind kind = kTraining;
+  std::string name;
+  std::string parent;  // of a tuning job's training job: the tuning job's name; else ""
+  int64_t trial = 0;   // of such a job; else 0
+  std::string region;
+  std::string key_id;      // that created it
+  std::string request;     // the JSON of its Create; "" with a parent
+  std::string winnow_job;  // its id; "" until Winnow has accepted the job
+  std::string status;      // "InProgress", "Completed" …
+  std::string secondary;   // of a training job: "Training" …
+  int64_t created_us = 0, started_us = 0, ended_us = 0, modified_us = 0;  // 0: not yet
+  std::optional<double> objective;                                        // the final one of a training job
+  std::string result;  // JSON: see JobResult in follower.h; "" until there is something to say
+
+  bool ended() const { return status != "InProgress" && status != "Stopping"; }
+};
+
+// Which jobs to list.
+struct JobQuery {
+  std::string account;
+  SagemakerJob::Kind kind = SagemakerJob::kTraining;
+  std::optional<std::string> parent;  // only its training jobs
+  std::string name_contains, status;  // "": all
+  int64_t created_after_us = 0, created_before_us = INT64_MAX;
+  int64_t modified_after_us = 0, modified_before_us = INT64_MAX;
+  enum Sort { kName, kCreated, kStatus, kObjective } sort = kCreated;
+  bool descending = false;
+  int64_t offset = 0, most = 10;
+};
+
+// The jobs of the endpoint, their original requests and tags, in a database of their own. Thread-safe.
+class SagemakerJobs {
+ public:
+  static absl::StatusOr<std::unique_ptr<SagemakerJobs>> Open(const std::filesystem::path& file);
+
+  // ALREADY_EXISTS: the account has such a job of that name, in any case of its letters.
+  absl::Status Insert(const SagemakerJob& row, const std::map<std::string, std::string>& tags,
+                      const std::string& arn);
+  absl::StatusOr<std::optional<SagemakerJob>> Find(const std::string& account, SagemakerJob::Kind kind,
+                                                   const std::string& name);
+  // Writes what changes over the life of a job; inserts training jobs of tuning jobs.
+  absl::Status Write(const std::vector<SagemakerJob>& rows);
+  absl::Status Delete(const SagemakerJob& row, const std::string& arn);
+  // The jobs without a parent that have not ended.
+  absl::StatusOr<std::vector<SagemakerJob>> Unfinished();
+  absl::StatusOr<std::vector<SagemakerJob>> List(const JobQuery& query);
+  // How many training jobs of a tuning job have each status; and with "+objective" those that have a value.
+  absl::StatusOr<std::map<std::string, int64_t>> CountChildren(const std::string& account,
+                                                               const std::string& parent);
+
+  absl::StatusOr<std::map<std::string, std::string>> Tags(const std::string& account, const std::string& arn);
+  absl::Status SetTags(const std::string& account, const std::string& arn,
+                       const std::map<std::string, std::string>& tags);
+  absl::Status RemoveTags(const std::string& account, const std::string& arn,
+                          const std::vector<std::string>& keys);
+
+  // The credentials that a job's processes have: for its account's objects only.
+  absl::Status AddJobKey(const std::string& id, const std::string& secret, const std::string& account);
+  struct JobKey {
+    std::string secret, account;
+  };
+  absl::StatusOr<std::optional<JobKey>> FindJobKey(const std::string& id);
+
+ private:
+  explicit SagemakerJobs(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+  absl::Status SetTagsLocked(const std::string& account, const std::string& arn,
+                             const std::map<std::string, std::string>& tags)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Mutex mutex_;
+  std::unique_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace winnow

@@ -1,0 +1,154 @@
+#include "server/sagemaker/jobs/winnow_calls.h"
+
+#include <grpcpp/client_context.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "server/grpc/auth.h"
+#include "server/http/errors.h"
+
+namespace winnow {
+namespace {
+
+constexpr std::chrono::seconds kCallPatience{60};
+constexpr int kTrialPage = 10'000;
+
+class CallContext {
+ public:
+  CallContext(const CallerOf& caller, const std::string& relay_key) {
+    context_.AddMetadata(kRelayKey, relay_key);
+    context_.AddMetadata(kRelayPeer, caller.peer);
+    if (!caller.token.empty()) context_.AddMetadata("authorization", "Bearer " + caller.token);
+    context_.set_deadline(std::chrono::system_clock::now() + kCallPatience);
+  }
+  grpc::ClientContext* get() { return &context_; }
+
+ private:
+  grpc::ClientContext context_;
+};
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  std::string message = status.error_message();
+  const auto error = nlohmann::json::parse(ErrorJson(status), nullptr, false);
+  if (error.is_object() && error.contains("violations")) {
+    for (const auto& violation : error["violations"]) {
+      message += (message.empty() ? "" : "; ") + violation.value("field", "") + " " +
+                 violation.value("description", "");
+    }
+  }
+  return {static_cast<absl::StatusCode>(status.error_code()), message};
+}
+
+}  // namespace
+
+WinnowCalls::WinnowCalls(const std::shared_ptr<grpc::Channel>& channel, std::string relay_key)
+    : tuning_(v1::TuningService::NewStub(channel)),
+      artifacts_(v1::ArtifactService::NewStub(channel)),
+      relay_key_(std::move(relay_key)) {}
+
+absl::StatusOr<v1::TuningJob> WinnowCalls::Create(const CallerOf& caller, const v1::TuningJobSpec& spec,
+                                                  const std::string& request_id) {
+  CallContext context(caller, relay_key_);
+  v1::CreateTuningJobRequest request;
+  *request.mutable_spec() = spec;
+  request.set_request_id(request_id);
+  v1::TuningJob job;
+  const grpc::Status status = tuning_->CreateTuningJob(context.get(), request, &job);
+  if (!status.ok()) return FromGrpc(status);
+  return job;
+}
+
+absl::StatusOr<v1::TuningJob> WinnowCalls::Describe(const CallerOf& caller, const std::string& job) {
+  CallContext context(caller, relay_key_);
+  v1::DescribeTuningJobRequest request;
+  request.set_id(job);
+  v1::TuningJob described;
+  const grpc::Status status = tuning_->DescribeTuningJob(context.get(), request, &described);
+  if (!status.ok()) return FromGrpc(status);
+  return described;
+}
+
+absl::Status WinnowCalls::Stop(const CallerOf& caller, const std::string& job) {
+  CallContext context(caller, relay_key_);
+  v1::StopTuningJobRequest request;
+  request.set_id(job);
+  v1::TuningJob described;
+  return FromGrpc(tuning_->StopTuningJob(context.get(), request, &described));
+}
+
+absl::Status WinnowCalls::Delete(const CallerOf& caller, const std::string& job) {
+  CallContext context(caller, relay_key_);
+  v1::DeleteTuningJobRequest request;
+  request.set_id(job);
+  v1::DeleteTuningJobResponse response;
+  return FromGrpc(tuning_->DeleteTuningJob(context.get(), request, &response));
+}
+
+absl::StatusOr<std::vector<v1::Trial>> WinnowCalls::Trials(const CallerOf& caller, const std::string& job) {
+  std::vector<v1::Trial> trials;
+  v1::ListTrialsRequest request;
+  request.set_job_id(job);
+  request.set_page_size(kTrialPage);
+  do {
+    CallContext context(caller, relay_key_);
+    v1::ListTrialsResponse response;
+    const grpc::Status status = tuning_->ListTrials(context.get(), request, &response);
+    if (!status.ok()) return FromGrpc(status);
+    for (v1::Trial& trial : *response.mutable_trials()) {
+      if (trial.has_start_time()) trials.push_back(std::move(trial));
+    }
+    request.set_page_token(response.next_page_token());
+  } while (!request.page_token().empty());
+  return trials;
+}
+
+absl::StatusOr<std::vector<v1::MetricPoint>> WinnowCalls::Metrics(const CallerOf& caller,
+                                                                  const std::string& job, int64_t trial) {
+  std::vector<v1::MetricPoint> points;
+  v1::QueryMetricsRequest request;
+  request.set_job_id(job);
+  request.add_trials(trial);
+  do {
+    CallContext context(caller, relay_key_);
+    v1::QueryMetricsResponse response;
+    const grpc::Status status = tuning_->QueryMetrics(context.get(), request, &response);
+    if (!status.ok()) return FromGrpc(status);
+    points.insert(points.end(), response.points().begin(), response.points().end());
+    request.set_page_token(response.next_page_token());
+  } while (!request.page_token().empty());
+  return points;
+}
+
+absl::StatusOr<v1::Artifact> WinnowCalls::Model(const CallerOf& caller, const std::string& job,
+                                                int64_t trial) {
+  CallContext context(caller, relay_key_);
+  v1::GetArtifactRequest request;
+  request.set_job_id(job);
+  request.set_trial(trial);
+  request.set_kind(v1::Artifact::MODEL);
+  v1::Artifact model;
+  const grpc::Status status = artifacts_->GetArtifact(context.get(), request, &model);
+  if (status.ok()) return model;
+  if (status.error_details().find("winnow.v1.ModelComes") != std::string::npos)
+    return absl::UnavailableError(status.error_message());
+  return FromGrpc(status);
+}
+
+absl::Status WinnowCalls::Blob(const CallerOf& caller, const std::string& digest,
+                               const std::function<absl::Status(const std::string&)>& receive) {
+  CallContext context(caller, relay_key_);
+  v1::GetBlobRequest request;
+  request.set_digest(digest);
+  const auto reader = artifacts_->GetBlob(context.get(), request);
+  v1::BlobPart part;
+  absl::Status received;
+  while (reader->Read(&part)) {
+    if (received.ok()) received = receive(part.data());
+  }
+  const absl::Status status = FromGrpc(reader->Finish());
+  return status.ok() ? received : status;
+}
+
+}  // namespace winnow

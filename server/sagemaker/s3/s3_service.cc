@@ -1,0 +1,493 @@
+#include "server/sagemaker/s3/s3_service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/time/time.h"
+#include "base/status_text.h"
+#include "re2/re2.h"
+#include "server/sagemaker/s3/payload.h"
+#include "server/sagemaker/s3/xml.h"
+#include "server/sagemaker/wire/aws_error.h"
+#include "server/sagemaker/wire/aws_request.h"
+
+namespace winnow {
+namespace {
+
+constexpr char kNameSpace[] = "http://s3.amazonaws.com/doc/2006-03-01/";
+constexpr int64_t kMostKeys = 1000;
+constexpr size_t kMostKeyBytes = 1024;
+constexpr int64_t kMostParts = 10'000;
+
+using Answered = absl::StatusOr<HttpAnswer>;
+
+std::string IsoTime(int64_t us) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixMicros(us), absl::UTCTimeZone());
+}
+
+std::string HttpTime(int64_t us) {
+  return absl::FormatTime("%a, %d %b %Y %H:%M:%S GMT", absl::FromUnixMicros(us), absl::UTCTimeZone());
+}
+
+std::string Quoted(const std::string& etag) { return "\"" + etag + "\""; }
+
+std::string Unquoted(std::string_view etag) {
+  etag = WithoutBlanks(etag);
+  ConsumeFront(etag, "\"");
+  if (etag.ends_with('"')) etag.remove_suffix(1);
+  return std::string(etag);
+}
+
+HttpAnswer XmlAnswer(XmlWriter& xml) {
+  HttpAnswer answer;
+  answer.headers = {{"Content-Type", "application/xml"}};
+  answer.body = xml.Finish();
+  return answer;
+}
+
+HttpAnswer EmptyAnswer(int status) {
+  HttpAnswer answer;
+  answer.status = status;
+  return answer;
+}
+
+absl::Status InvalidArgument(const std::string& message) { return AwsError("InvalidArgument", message); }
+
+bool IsBucketName(const std::string& name) {
+  static const auto* const kPattern = new re2::RE2("[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]");
+  return re2::RE2::FullMatch(name, *kPattern) && name.find("..") == std::string::npos;
+}
+
+// What a request is about: the bucket, the key, the parameters.
+struct Asked {
+  const HttpRequest& request;
+  const std::string& account;
+  AwsTarget target;
+  std::string bucket, key;
+};
+
+Asked ReadAsked(const HttpRequest& request, const std::string& account) {
+  Asked asked{request, account, ParseAwsTarget(request.target), "", ""};
+  const std::string path = PercentDecoded(asked.target.path);
+  const size_t slash = path.find('/', 1);
+  asked.bucket = path.size() < 2 ? "" : path.substr(1, slash == std::string::npos ? slash : slash - 1);
+  asked.key = slash == std::string::npos ? "" : path.substr(slash + 1);
+  return asked;
+}
+
+// The headers of a new object that it gives back.
+std::map<std::string, std::string> KeptHeaders(const HttpRequest& request) {
+  std::map<std::string, std::string> kept;
+  for (const auto& [name, value] : request.headers) {
+    const bool own = name.starts_with("x-amz-meta-") || name == "content-type" || name == "cache-control" ||
+                     name == "content-disposition" || name == "content-language" ||
+                     name == "content-encoding";
+    if (own && !(name == "content-encoding" && value == "aws-chunked")) kept[name] = value;
+  }
+  if (!kept.contains("content-type")) kept["content-type"] = "binary/octet-stream";
+  return kept;
+}
+
+void AddChecksum(HttpAnswer& answer, const std::string& checksum) {
+  const size_t colon = checksum.find(": ");
+  if (colon != std::string::npos)
+    answer.headers.emplace_back(checksum.substr(0, colon), checksum.substr(colon + 2));
+}
+
+// The bytes of an object that are asked for; absent: all. InvalidRange.
+absl::StatusOr<std::optional<std::pair<int64_t, int64_t>>> RangeOf(const Asked& asked,
+                                                                   const ObjectHead& head) {
+  using Range = std::optional<std::pair<int64_t, int64_t>>;
+  std::string_view text = asked.request.header("range");
+  const std::vector<std::string> ends =
+      ConsumeFront(text, "bytes=") ? SplitAt(text, '-') : std::vector<std::string>();
+  int64_t first = 0;
+  int64_t last = head.size - 1;
+  if (ends.size() != 2 || (ends[0].empty() && ends[1].empty())) return Range();
+  const bool suffix = ends[0].empty();
+  if (!suffix && !absl::SimpleAtoi(ends[0], &first)) return Range();
+  if (!ends[1].empty() && !absl::SimpleAtoi(ends[1], &last)) return Range();
+  if (suffix) {
+    first = std::max<int64_t>(0, head.size - last);
+    last = head.size - 1;
+  }
+  last = std::min(last, head.size - 1);
+  if (first < 0 || first > last) return AwsError("InvalidRange", "The requested range is not satisfiable");
+  return Range(std::pair(first, last));
+}
+
+// 0, or the status of an answer without the object.
+int ConditionStatus(const Asked& asked, const ObjectHead& head) {
+  const std::string_view match = asked.request.header("if-match");
+  if (!match.empty() && match != "*" && Unquoted(match) != head.etag) return 412;
+  const std::string_view none = asked.request.header("if-none-match");
+  if (!none.empty() && (none == "*" || Unquoted(none) == head.etag)) return 304;
+  return 0;
+}
+
+Answered GetObject(ObjectStore& store, const Asked& asked) {
+  const absl::StatusOr<ObjectHead> head = store.Get(asked.account, asked.bucket, asked.key);
+  if (!head.ok()) return head.status();
+  const int condition = ConditionStatus(asked, *head);
+  if (condition == 412)
+    return AwsError("PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
+  HttpAnswer answer;
+  answer.headers = {{"ETag", Quoted(head->etag)},
+                    {"Last-Modified", HttpTime(head->modified_us)},
+                    {"Accept-Ranges", "bytes"}};
+  if (condition == 304) {
+    answer.status = 304;
+    return answer;
+  }
+  for (const auto& [name, value] : head->headers) {
+    const std::string wanted = asked.target.value("response-" + name);
+    answer.headers.emplace_back(name, wanted.empty() ? value : wanted);
+  }
+  const auto range = RangeOf(asked, *head);
+  if (!range.ok()) return range.status();
+  int64_t from = 0;
+  int64_t size = head->size;
+  if (*range) {
+    from = (*range)->first;
+    size = (*range)->second - from + 1;
+    answer.status = 206;
+    answer.headers.emplace_back("Content-Range",
+                                fmt::format("bytes {}-{}/{}", from, (*range)->second, head->size));
+  } else if (Lowered(asked.request.header("x-amz-checksum-mode")) == "enabled") {
+    AddChecksum(answer, head->checksum);
+  }
+  answer.source = store.Read(*head, from, size);
+  return answer;
+}
+
+Answered PutObject(ObjectStore& store, const Asked& asked) {
+  absl::StatusOr<Payload> payload = TakePayload(asked.request);
+  if (!payload.ok()) return payload.status();
+  if (asked.request.header("if-none-match") == "*") {
+    if (store.Get(asked.account, asked.bucket, asked.key).ok())
+      return AwsError("PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
+  }
+  if (absl::Status status = store.FindBucket(asked.account, asked.bucket); !status.ok()) return status;
+  ObjectHead head;
+  head.key = asked.key;
+  head.etag = payload->md5;
+  head.headers = KeptHeaders(asked.request);
+  head.checksum = payload->checksum;
+  absl::StatusOr<ObjectStore::Draft> draft = store.Write(payload->bytes);
+  if (!draft.ok()) return draft.status();
+  if (absl::Status status = store.Put(asked.account, asked.bucket, std::move(head), *std::move(draft));
+      !status.ok())
+    return status;
+  HttpAnswer answer;
+  answer.headers = {{"ETag", Quoted(payload->md5)}};
+  AddChecksum(answer, payload->checksum);
+  return answer;
+}
+
+Answered CopyObject(ObjectStore& store, const Asked& asked) {
+  std::string source = PercentDecoded(asked.request.header("x-amz-copy-source"));
+  if (source.starts_with('/')) source.erase(0, 1);
+  const size_t slash = source.find('/');
+  if (slash == std::string::npos || slash + 1 == source.size())
+    return InvalidArgument("Copy Source must mention the source bucket and key: sourcebucket/sourcekey");
+  std::optional<std::map<std::string, std::string>> headers;
+  if (asked.request.header("x-amz-metadata-directive") == "REPLACE") headers = KeptHeaders(asked.request);
+  const absl::StatusOr<ObjectHead> copy =
+      store.Copy(asked.account, source.substr(0, slash), source.substr(slash + 1), asked.bucket, asked.key,
+                 std::move(headers));
+  if (!copy.ok()) return copy.status();
+  XmlWriter xml("CopyObjectResult", kNameSpace);
+  xml.Add("ETag", Quoted(copy->etag));
+  xml.Add("LastModified", IsoTime(copy->modified_us));
+  return XmlAnswer(xml);
+}
+
+Answered DeleteObjects(ObjectStore& store, const Asked& asked) {
+  const absl::StatusOr<Payload> payload = TakePayload(asked.request);
+  if (!payload.ok()) return payload.status();
+  const absl::StatusOr<XmlElement> wanted = ParseXml(payload->bytes);
+  if (!wanted.ok()) return wanted.status();
+  if (absl::Status status = store.FindBucket(asked.account, asked.bucket); !status.ok()) return status;
+  XmlWriter xml("DeleteResult", kNameSpace);
+  for (const XmlElement& object : wanted->children) {
+    if (object.name != "Object") continue;
+    const std::string key = object.TextOf("Key");
+    const absl::Status status = store.Delete(asked.account, asked.bucket, key);
+    if (status.ok() && wanted->TextOf("Quiet") == "true") continue;
+    xml.Open(status.ok() ? "Deleted" : "Error");
+    xml.Add("Key", key);
+    if (!status.ok()) {
+      xml.Add("Code", AwsCodeOf(status));
+      xml.Add("Message", MessageOf(status));
+    }
+    xml.Close();
+  }
+  return XmlAnswer(xml);
+}
+
+Answered ListObjects(ObjectStore& store, const Asked& asked) {
+  const bool second = asked.target.value("list-type") == "2";
+  const std::string prefix = asked.target.value("prefix");
+  const std::string delimiter = asked.target.value("delimiter");
+  const std::string token = asked.target.value("continuation-token");
+  int64_t most = kMostKeys;
+  if (const std::string* text = asked.target.find("max-keys")) {
+    if (!absl::SimpleAtoi(*text, &most) || most < 0)
+      return InvalidArgument("Provided max-keys not an integer or within integer range");
+  }
+  std::string after = asked.target.value(second ? "start-after" : "marker");
+  if (!token.empty()) {
+    if (token.size() % 2 != 0 || !std::all_of(token.begin(), token.end(), absl::ascii_isxdigit))
+      return InvalidArgument("The continuation token provided is incorrect");
+    after = absl::HexStringToBytes(token);
+  }
+  most = std::min(most, kMostKeys);
+  absl::StatusOr<ObjectPage> page = ObjectPage();
+  if (most > 0) page = store.List(asked.account, asked.bucket, prefix, delimiter, after, most);
+  if (!page.ok()) return page.status();
+  const bool encoded = asked.target.value("encoding-type") == "url";
+  const auto shown = [&](const std::string& key) { return encoded ? PercentEncoded(key, true) : key; };
+  XmlWriter xml("ListBucketResult", kNameSpace);
+  xml.Add("Name", asked.bucket);
+  xml.Add("Prefix", shown(prefix));
+  if (!delimiter.empty()) xml.Add("Delimiter", shown(delimiter));
+  xml.Add("MaxKeys", std::to_string(most));
+  if (encoded) xml.Add("EncodingType", "url");
+  if (second) {
+    xml.Add("KeyCount", std::to_string(page->entries.size()));
+    if (!token.empty()) xml.Add("ContinuationToken", token);
+  } else {
+    xml.Add("Marker", shown(after));
+  }
+  xml.Add("IsTruncated", page->next.empty() ? "false" : "true");
+  if (!page->next.empty())
+    xml.Add(second ? "NextContinuationToken" : "NextMarker",
+            second ? absl::BytesToHexString(page->next) : shown(page->next));
+  for (const ObjectPage::Entry& entry : page->entries) {
+    if (!entry.prefix.empty()) continue;
+    xml.Open("Contents");
+    xml.Add("Key", shown(entry.object.key));
+    xml.Add("LastModified", IsoTime(entry.object.modified_us));
+    xml.Add("ETag", Quoted(entry.object.etag));
+    xml.Add("Size", std::to_string(entry.object.size));
+    xml.Add("StorageClass", "STANDARD");
+    xml.Close();
+  }
+  for (const ObjectPage::Entry& entry : page->entries) {
+    if (entry.prefix.empty()) continue;
+    xml.Open("CommonPrefixes");
+    xml.Add("Prefix", shown(entry.prefix));
+    xml.Close();
+  }
+  return XmlAnswer(xml);
+}
+
+Answered ListBuckets(ObjectStore& store, const Asked& asked) {
+  const auto buckets = store.ListBuckets(asked.account);
+  if (!buckets.ok()) return buckets.status();
+  XmlWriter xml("ListAllMyBucketsResult", kNameSpace);
+  xml.Open("Owner");
+  xml.Add("ID", asked.account);
+  xml.Close();
+  xml.Open("Buckets");
+  for (const ObjectStore::Bucket& bucket : *buckets) {
+    xml.Open("Bucket");
+    xml.Add("Name", bucket.name);
+    xml.Add("CreationDate", IsoTime(bucket.created_us));
+    xml.Close();
+  }
+  return XmlAnswer(xml);
+}
+
+Answered AnswerBucket(ObjectStore& store, const Asked& asked) {
+  const std::string& method = asked.request.method;
+  if (method == "PUT" && asked.target.query.empty()) {
+    if (!IsBucketName(asked.bucket))
+      return AwsError("InvalidBucketName",
+                      "The specified bucket is not valid: expected 3 to 63 lower-case letters, "
+                      "digits, '.' and '-'.");
+    if (absl::Status status = store.CreateBucket(asked.account, asked.bucket); !status.ok()) return status;
+    HttpAnswer answer;
+    answer.headers = {{"Location", "/" + asked.bucket}};
+    return answer;
+  }
+  if (method == "HEAD") {
+    if (absl::Status status = store.FindBucket(asked.account, asked.bucket); !status.ok()) return status;
+    return EmptyAnswer(200);
+  }
+  if (method == "DELETE" && asked.target.query.empty()) {
+    if (absl::Status status = store.DeleteBucket(asked.account, asked.bucket); !status.ok()) return status;
+    return EmptyAnswer(204);
+  }
+  if (method == "POST" && asked.target.has("delete")) return DeleteObjects(store, asked);
+  if (method == "GET" && asked.target.has("location")) {
+    if (absl::Status status = store.FindBucket(asked.account, asked.bucket); !status.ok()) return status;
+    XmlWriter xml("LocationConstraint", kNameSpace);
+    return XmlAnswer(xml);
+  }
+  static constexpr std::string_view kOfListing[] = {
+      "list-type", "prefix",   "delimiter",     "continuation-token", "start-after",
+      "marker",    "max-keys", "encoding-type", "fetch-owner",        "X-Amz-Algorithm"};
+  const bool lists =
+      method == "GET" &&
+      std::all_of(asked.target.query.begin(), asked.target.query.end(), [&](const auto& parameter) {
+        return parameter.first.starts_with("X-Amz-") ||
+               std::find(std::begin(kOfListing), std::end(kOfListing), parameter.first) !=
+                   std::end(kOfListing);
+      });
+  if (lists) return ListObjects(store, asked);
+  return AwsError("NotImplemented", "This method of buckets is not offered here.");
+}
+
+Answered UploadPart(ObjectStore& store, const Asked& asked) {
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(asked.target.value("partNumber"), &number) || number < 1 || number > kMostParts)
+    return InvalidArgument("Part number must be an integer between 1 and 10000, inclusive");
+  absl::StatusOr<Payload> payload = TakePayload(asked.request);
+  if (!payload.ok()) return payload.status();
+  const std::string upload = asked.target.value("uploadId");
+  if (const auto parts = store.ListParts(asked.account, asked.bucket, asked.key, upload); !parts.ok())
+    return parts.status();
+  absl::StatusOr<ObjectStore::Draft> draft = store.Write(payload->bytes);
+  if (!draft.ok()) return draft.status();
+  UploadedPart part{number, payload->md5, draft->piece(), 0};
+  const absl::Status status = store.PutPart(asked.account, upload, std::move(part), *std::move(draft));
+  if (!status.ok()) return status;
+  HttpAnswer answer;
+  answer.headers = {{"ETag", Quoted(payload->md5)}};
+  AddChecksum(answer, payload->checksum);
+  return answer;
+}
+
+Answered CreateUpload(ObjectStore& store, const Asked& asked) {
+  ObjectHead head;
+  head.key = asked.key;
+  head.headers = KeptHeaders(asked.request);
+  const absl::StatusOr<std::string> upload = store.CreateUpload(asked.account, asked.bucket, head);
+  if (!upload.ok()) return upload.status();
+  XmlWriter xml("InitiateMultipartUploadResult", kNameSpace);
+  xml.Add("Bucket", asked.bucket);
+  xml.Add("Key", asked.key);
+  xml.Add("UploadId", *upload);
+  return XmlAnswer(xml);
+}
+
+Answered CompleteUpload(ObjectStore& store, const Asked& asked) {
+  const absl::StatusOr<XmlElement> body = ParseXml(asked.request.body);
+  if (!body.ok()) return body.status();
+  std::vector<std::pair<int64_t, std::string>> wanted;
+  for (const XmlElement& part : body->children) {
+    int64_t number = 0;
+    if (part.name != "Part") continue;
+    if (!absl::SimpleAtoi(part.TextOf("PartNumber"), &number) || number < 1 || number > kMostParts)
+      return InvalidArgument("Part number must be an integer between 1 and 10000, inclusive");
+    if (!wanted.empty() && wanted.back().first >= number)
+      return AwsError("InvalidPartOrder", "The list of parts was not in ascending order.");
+    wanted.emplace_back(number, Unquoted(part.TextOf("ETag")));
+  }
+  if (wanted.empty()) return AwsError("MalformedXML", "You must specify at least one part");
+  const absl::StatusOr<ObjectHead> head =
+      store.CompleteUpload(asked.account, asked.bucket, asked.key, asked.target.value("uploadId"), wanted);
+  if (!head.ok()) return head.status();
+  XmlWriter xml("CompleteMultipartUploadResult", kNameSpace);
+  xml.Add("Location", "/" + asked.bucket + "/" + PercentEncoded(asked.key, true));
+  xml.Add("Bucket", asked.bucket);
+  xml.Add("Key", asked.key);
+  xml.Add("ETag", Quoted(head->etag));
+  return XmlAnswer(xml);
+}
+
+Answered ListParts(ObjectStore& store, const Asked& asked) {
+  const std::string upload = asked.target.value("uploadId");
+  const auto parts = store.ListParts(asked.account, asked.bucket, asked.key, upload);
+  if (!parts.ok()) return parts.status();
+  XmlWriter xml("ListPartsResult", kNameSpace);
+  xml.Add("Bucket", asked.bucket);
+  xml.Add("Key", asked.key);
+  xml.Add("UploadId", upload);
+  xml.Add("IsTruncated", "false");
+  for (const UploadedPart& part : *parts) {
+    xml.Open("Part");
+    xml.Add("PartNumber", std::to_string(part.number));
+    xml.Add("LastModified", IsoTime(part.modified_us));
+    xml.Add("ETag", Quoted(part.etag));
+    xml.Add("Size", std::to_string(part.piece.size));
+    xml.Close();
+  }
+  return XmlAnswer(xml);
+}
+
+Answered AnswerObject(ObjectStore& store, const Asked& asked) {
+  const std::string& method = asked.request.method;
+  if (asked.key.size() > kMostKeyBytes) return AwsError("KeyTooLongError", "Your key is too long");
+  static constexpr std::string_view kNotOffered[] = {"acl",     "tagging",    "retention", "legal-hold",
+                                                     "torrent", "attributes", "restore",   "select"};
+  for (const std::string_view name : kNotOffered) {
+    if (asked.target.has(name))
+      return AwsError("NotImplemented",
+                      "The method of objects with ?" + std::string(name) + " is not offered here.");
+  }
+  const bool of_upload = asked.target.has("uploadId");
+  if (method == "GET" && of_upload) return ListParts(store, asked);
+  if (method == "GET" || method == "HEAD") return GetObject(store, asked);
+  if (method == "PUT" && of_upload) {
+    if (!asked.request.header("x-amz-copy-source").empty())
+      return AwsError("NotImplemented", "UploadPartCopy is not offered here; use CopyObject.");
+    return UploadPart(store, asked);
+  }
+  if (method == "PUT" && !asked.request.header("x-amz-copy-source").empty()) return CopyObject(store, asked);
+  if (method == "PUT") return PutObject(store, asked);
+  if (method == "POST" && asked.target.has("uploads")) return CreateUpload(store, asked);
+  if (method == "POST" && of_upload) return CompleteUpload(store, asked);
+  if (method == "DELETE") {
+    const absl::Status status =
+        of_upload ? store.AbortUpload(asked.account, asked.bucket, asked.key, asked.target.value("uploadId"))
+                  : store.Delete(asked.account, asked.bucket, asked.key);
+    if (!status.ok()) return status;
+    return EmptyAnswer(204);
+  }
+  return AwsError("NotImplemented", "This method of objects is not offered here.");
+}
+
+}  // namespace
+
+HttpAnswer S3Service::Answer(const HttpRequest& request, const std::string& account,
+                             const std::string& request_id) {
+  const Asked asked = ReadAsked(request, account);
+  const std::string_view owner = request.header("x-amz-expected-bucket-owner");
+  Answered answer = AwsError("NotImplemented", "This method of S3 is not offered here.");
+  if (!owner.empty() && owner != account) {
+    answer = AwsError("AccessDenied", "Access Denied");
+  } else if (asked.bucket.empty()) {
+    if (request.method == "GET") answer = ListBuckets(store_, asked);
+  } else {
+    answer = asked.key.empty() ? AnswerBucket(store_, asked) : AnswerObject(store_, asked);
+  }
+  if (!answer.ok()) return Error(answer.status(), asked.target.path, request_id);
+  answer->headers.emplace_back("x-amz-request-id", request_id);
+  return *std::move(answer);
+}
+
+HttpAnswer S3Service::Error(const absl::Status& status, const std::string& resource,
+                            const std::string& request_id) {
+  const std::string code = AwsCodeOf(status);
+  XmlWriter xml("Error");
+  xml.Add("Code", code == "InternalFailure" ? "InternalError" : code);
+  xml.Add("Message", MessageOf(status));
+  xml.Add("Resource", resource);
+  xml.Add("RequestId", request_id);
+  HttpAnswer answer = XmlAnswer(xml);
+  answer.status = HttpStatusOfAwsCode(code);
+  answer.headers.emplace_back("x-amz-request-id", request_id);
+  return answer;
+}
+
+}  // namespace winnow

@@ -1,0 +1,135 @@
+"""S3 of the endpoint: what SDKs send, and what is left of it when the server is killed."""
+
+import sagemaker_clients
+
+sagemaker_clients.with_newest_boto3()
+
+import hashlib  # noqa: E402
+import os  # noqa: E402
+import threading  # noqa: E402
+import unittest  # noqa: E402
+import urllib.error  # noqa: E402
+import urllib.request  # noqa: E402
+
+from boto3.s3.transfer import TransferConfig  # noqa: E402
+from botocore.exceptions import BotoCoreError, ClientError  # noqa: E402
+
+import processes  # noqa: E402
+
+MIB = 1 << 20
+SIZE = int(os.environ.get("WINNOW_TEST_OBJECT_MIB", "40")) * MIB
+
+
+class Objects(unittest.TestCase):
+    def setUp(self):
+        self.cluster = self.enterContext(sagemaker_clients.Endpoint(workers=0))
+        self.s3 = self.cluster.boto3("s3")
+        self.s3.create_bucket(Bucket="bucket")
+
+    def refused(self, code, call, **request):
+        with self.assertRaises(ClientError) as caught:
+            call(**request)
+        self.assertEqual(caught.exception.response["Error"]["Code"], code)
+
+    def files(self):
+        """What is on the disk for objects and parts."""
+        return [os.path.join(at, name) for at, _, names in
+                os.walk(os.path.join(self.cluster.folder, "winnow.db.d", "sagemaker", "objects", "files")) for name in names]
+
+    def test_objects_with_names_of_any_kind_ranges_conditions_and_copies(self):
+        s3 = self.s3
+        for key in ("a", "a/b", "a/b/../c", "ä ö+&<>%41\x7f", "//x//", "a/" + "n" * 1000, "dir/"):
+            etag = s3.put_object(Bucket="bucket", Key=key, Body=key.encode(), Metadata={"who": "me"}, ContentType="text/x")["ETag"]
+            got = s3.get_object(Bucket="bucket", Key=key)
+            self.assertEqual((got["Body"].read(), got["ETag"], got["Metadata"], got["ContentType"]),
+                             (key.encode(), etag, {"who": "me"}, "text/x"))
+            self.assertEqual(etag, '"' + hashlib.md5(key.encode()).hexdigest() + '"')
+        listed = s3.list_objects_v2(Bucket="bucket")
+        keys = [each["Key"] for each in listed["Contents"]]
+        self.assertEqual(keys, sorted(keys, key=str.encode))
+        self.assertEqual(len(keys), 7)
+        pages = [page for page in s3.get_paginator("list_objects_v2").paginate(
+            Bucket="bucket", Delimiter="/", PaginationConfig={"PageSize": 1})]
+        self.assertEqual([each["Key"] for page in pages for each in page.get("Contents", [])], ["a", "ä ö+&<>%41\x7f"])
+        self.assertEqual([each["Prefix"] for page in pages for each in page.get("CommonPrefixes", [])], ["/", "a/", "dir/"])
+        s3.put_object(Bucket="bucket", Key="n", Body=b"0123456789")
+        for text, expected in (("bytes=2-4", b"234"), ("bytes=7-", b"789"), ("bytes=-3", b"789"), ("bytes=5-99", b"56789")):
+            self.assertEqual(s3.get_object(Bucket="bucket", Key="n", Range=text)["Body"].read(), expected)
+        self.refused("InvalidRange", s3.get_object, Bucket="bucket", Key="n", Range="bytes=10-")
+        self.refused("PreconditionFailed", s3.get_object, Bucket="bucket", Key="n", IfMatch='"x"')
+        self.refused("304", s3.get_object, Bucket="bucket", Key="n", IfNoneMatch=s3.head_object(Bucket="bucket", Key="n")["ETag"])
+        self.refused("404", s3.head_object, Bucket="bucket", Key="none")
+        self.refused("NoSuchKey", s3.get_object, Bucket="bucket", Key="none")
+        self.refused("NoSuchBucket", s3.put_object, Bucket="bucket2", Key="k", Body=b"")
+        self.refused("InvalidBucketName", s3.create_bucket, Bucket="a..b")
+        s3.copy_object(Bucket="bucket", Key="copy", CopySource={"Bucket": "bucket", "Key": "n"})
+        s3.delete_object(Bucket="bucket", Key="n")
+        self.assertEqual(s3.get_object(Bucket="bucket", Key="copy")["Body"].read(), b"0123456789")
+        self.refused("BucketNotEmpty", s3.delete_bucket, Bucket="bucket")
+        keys = [{"Key": each["Key"]} for each in s3.list_objects_v2(Bucket="bucket")["Contents"]]
+        self.assertEqual(len(s3.delete_objects(Bucket="bucket", Delete={"Objects": keys})["Deleted"]), len(keys))
+        s3.delete_bucket(Bucket="bucket")
+        self.assertEqual((s3.list_buckets()["Buckets"], self.files()), ([], []))
+
+    def test_presigned_urls_digests_and_external_entities(self):
+        self.s3.put_object(Bucket="bucket", Key="a b", Body=b"content")
+        for version in ("s3", "s3v4"):
+            signer = self.cluster.boto3("s3", config={"signature_version": version})
+            url = signer.generate_presigned_url("get_object", Params={"Bucket": "bucket", "Key": "a b"}, ExpiresIn=60)
+            with urllib.request.urlopen(url) as answer:
+                self.assertEqual(answer.read(), b"content")
+            with self.assertRaises(urllib.error.HTTPError) as caught:
+                urllib.request.urlopen(url.replace("a%20b", "c"))
+            self.assertEqual(caught.exception.code, 403)
+            caught.exception.close()
+            put = signer.generate_presigned_url("put_object", Params={"Bucket": "bucket", "Key": version}, ExpiresIn=60)
+            with urllib.request.urlopen(urllib.request.Request(put, data=b"put", method="PUT", headers={"Content-Type": ""})):
+                pass
+            self.assertEqual(self.s3.get_object(Bucket="bucket", Key=version)["Body"].read(), b"put")
+        self.refused("BadDigest", self.s3.put_object, Bucket="bucket", Key="bad", Body=b"x", ContentMD5="AAAAAAAAAAAAAAAAAAAAAA==")
+        self.refused("404", self.s3.head_object, Bucket="bucket", Key="bad")
+        url = self.cluster.boto3("s3", config={"signature_version": "s3v4"}).generate_presigned_url(
+            "complete_multipart_upload", Params={"Bucket": "bucket", "Key": "x", "UploadId": "none"}, ExpiresIn=60)
+        entity = b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><CompleteMultipartUpload><Part><ETag>&e;</ETag></Part></CompleteMultipartUpload>'
+        with self.assertRaises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(urllib.request.Request(url, data=entity, method="POST", headers={"Content-Type": ""}))
+        self.assertIn(b"MalformedXML", caught.exception.read())
+        caught.exception.close()
+
+    def test_a_large_file_comes_back_and_leaves_one_object(self):
+        path, back = (os.path.join(self.cluster.folder, name) for name in ("large", "back"))
+        content = os.urandom(MIB) * (SIZE // MIB) + b"end"
+        with open(path, "wb") as file:
+            file.write(content)
+        for _ in range(2):  # the second replaces the first
+            self.s3.upload_file(path, "bucket", "large")
+        self.s3.download_file("bucket", "large", back)
+        with open(back, "rb") as file:
+            self.assertEqual(hashlib.sha256(file.read()).digest(), hashlib.sha256(content).digest())
+        self.assertEqual(self.s3.get_object(Bucket="bucket", Key="large")["Body"].read(), content)
+        self.assertEqual(sum(os.path.getsize(file) for file in self.files()), len(content))
+
+    def test_a_killed_server_leaves_whole_objects_only(self):
+        path = os.path.join(self.cluster.folder, "large")
+        with open(path, "wb") as file:
+            file.write(os.urandom(MIB) * (SIZE // MIB))
+        self.s3.put_object(Bucket="bucket", Key="kept", Body=b"kept")
+        killed = threading.Event()
+
+        def kill(_):
+            if not killed.is_set():
+                killed.set()
+                self.cluster.server.kill()
+
+        with self.assertRaises((BotoCoreError, ClientError, Exception)):
+            self.s3.upload_file(path, "bucket", "half", Callback=kill, Config=TransferConfig(max_concurrency=2))
+        self.assertTrue(killed.is_set())
+        self.cluster.restart()
+        self.assertEqual([each["Key"] for each in self.s3.list_objects_v2(Bucket="bucket")["Contents"]], ["kept"])
+        self.s3.upload_file(path, "bucket", "half")
+        with open(path, "rb") as file:
+            self.assertEqual(self.s3.get_object(Bucket="bucket", Key="half")["Body"].read(), file.read())
+
+
+if __name__ == "__main__":
+    unittest.main()

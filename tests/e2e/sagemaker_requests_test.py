@@ -1,0 +1,259 @@
+"""What the endpoint answers: as botocore models it, to each its own, and to wrong requests with the errors that clients know."""
+
+import sagemaker_clients
+
+sagemaker_clients.with_newest_boto3()
+
+import datetime  # noqa: E402
+import json  # noqa: E402
+import os  # noqa: E402
+import unittest  # noqa: E402
+import urllib.error  # noqa: E402
+import urllib.request  # noqa: E402
+from unittest import mock  # noqa: E402
+
+import botocore.auth  # noqa: E402
+from botocore.exceptions import ClientError  # noqa: E402
+
+import processes  # noqa: E402
+
+KEYS = [{"access_key_id": f"WNWTESTKEY{number:06}", "secret_access_key": f"secret-of-test-key-{number}",
+         "account": f"{number:012}", "name": f"user{number}"} for number in range(1, 4)]
+
+
+def differences(shape, value, path="$"):
+    """Where a value is not what botocore's model says: unknown and missing members, wrong types and values."""
+    kind = shape.type_name
+    if kind == "structure":
+        if not isinstance(value, dict):
+            return [f"{path}: no structure"]
+        found = [f"{path}.{name}: unknown" for name in value if name not in shape.members]
+        found += [f"{path}.{name}: missing" for name in shape.required_members if name not in value]
+        for name, member in value.items():
+            if name in shape.members:
+                found += differences(shape.members[name], member, f"{path}.{name}")
+        return found
+    if kind == "list":
+        return [each for n, member in enumerate(value) for each in differences(shape.member, member, f"{path}[{n}]")]
+    if kind == "map":
+        return [each for key, member in value.items() for each in differences(shape.value, member, f"{path}.{key}")]
+    types = {"string": str, "boolean": bool, "integer": int, "long": int, "float": (int, float), "double": (int, float),
+             "timestamp": (int, float)}
+    if not isinstance(value, types[kind]) or (kind != "boolean" and isinstance(value, bool)):
+        return [f"{path}: {value!r} is no {kind}"]
+    if getattr(shape, "enum", None) and value not in shape.enum:
+        return [f"{path}: {value!r} is none of {shape.enum}"]
+    return []
+
+
+class Requests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = cls.enterClassContext(sagemaker_clients.Endpoint(keys=KEYS))
+        cls.seen, cls.wrong = set(), []
+        cls.sagemaker = cls.client()
+        cls.s3 = cls.cluster.boto3("s3")
+        cls.s3.create_bucket(Bucket="bucket")
+        for name, rows in (("train", 800), ("validation", 400)):
+            table = os.path.join(cls.cluster.folder, name + ".csv")
+            sagemaker_clients.write_table(table, rows, rows)
+            cls.s3.upload_file(table, "bucket", f"data/{name}/{name}.csv")
+
+    @classmethod
+    def client(cls, key=0):
+        client = cls.cluster.boto3("sagemaker", key)
+        client.meta.events.register("after-call.sagemaker", cls.check_answer)
+        return client
+
+    @classmethod
+    def check_answer(cls, http_response, parsed, model, **_):
+        raw = json.loads(http_response.content or b"{}")
+        cls.seen.add((model.name, http_response.status_code))
+        if http_response.status_code == 200:
+            wrong = differences(model.output_shape, raw) if model.output_shape else [f"{name}: unknown" for name in raw]
+        else:
+            code = raw.pop("__type", "no __type")
+            shapes = [shape for shape in model.error_shapes if shape.name == code]
+            wrong = differences(shapes[0], raw) if shapes else []
+            if set(raw) != {"Message" if code.startswith("Resource") else "message"}:
+                wrong.append(f"an error with {sorted(raw)}")
+        cls.wrong += [f"{model.name}: {each}" for each in wrong]
+        if not parsed["ResponseMetadata"].get("RequestId"):
+            cls.wrong.append(f"{model.name}: no request id")
+
+    def refused(self, code, text, call, **request):
+        with self.assertRaises(ClientError) as caught:
+            call(**request)
+        error = caught.exception.response["Error"]
+        self.assertEqual(error["Code"], code, error)
+        self.assertIn(text, error["Message"])
+        return error["Message"]
+
+    def wait(self, describe, status, **name):
+        return processes.wait_until(lambda: (lambda said: said if said[status] not in ("InProgress", "Stopping") else None)(
+            describe(**name)), f"{name} ends")
+
+    def test_every_answer_is_as_botocore_models_it(self):
+        call = self.sagemaker
+        request = sagemaker_clients.training_job("single", "bucket")
+        arn = call.create_training_job(**request, Tags=[{"Key": "a", "Value": "1"}])["TrainingJobArn"]
+        self.assertEqual(arn, "arn:aws:sagemaker:us-east-1:000000000001:training-job/single")
+        call.describe_training_job(TrainingJobName="single")
+        described = self.wait(call.describe_training_job, "TrainingJobStatus", TrainingJobName="single")
+        self.assertEqual(described["TrainingJobStatus"], "Completed", described.get("FailureReason"))
+        self.assertEqual(described["OutputDataConfig"]["KmsKeyId"], "")
+        self.assertEqual([each["Status"] for each in described["SecondaryStatusTransitions"]],
+                         ["Starting", "Training", "Completed"])
+        self.assertEqual(call.add_tags(ResourceArn=arn, Tags=[{"Key": "b", "Value": "2"}])["Tags"],
+                         [{"Key": "a", "Value": "1"}, {"Key": "b", "Value": "2"}])
+        call.delete_tags(ResourceArn=arn, TagKeys=["a"])
+        self.assertEqual(call.list_tags(ResourceArn=arn)["Tags"], [{"Key": "b", "Value": "2"}])
+
+        tuning = sagemaker_clients.tuning_job("tuned", "bucket", jobs=4, strategy="Random", rounds=3)
+        call.create_hyper_parameter_tuning_job(**tuning)
+        self.refused("ResourceInUse", "already exists", call.create_hyper_parameter_tuning_job, **tuning)
+        call.describe_hyper_parameter_tuning_job(HyperParameterTuningJobName="tuned")
+        described = self.wait(call.describe_hyper_parameter_tuning_job, "HyperParameterTuningJobStatus",
+                              HyperParameterTuningJobName="tuned")
+        self.assertEqual(described["HyperParameterTuningJobStatus"], "Completed", described.get("FailureReason"))
+        self.assertEqual(described["TrainingJobStatusCounters"]["Completed"], 4, described)
+        definition = described["TrainingJobDefinition"]
+        self.assertEqual(definition["ResourceConfig"]["InstanceType"], "ml.m5.xlarge")
+        self.assertTrue(definition["AlgorithmSpecification"]["MetricDefinitions"])
+        best = described["BestTrainingJob"]["TrainingJobName"]
+        self.assertRegex(best, "^tuned-00[1-4]-[0-9a-f]{8}$")
+        child = call.describe_training_job(TrainingJobName=best)
+        self.assertEqual(child["TuningJobArn"], described["HyperParameterTuningJobArn"])
+        self.assertEqual(child["HyperParameters"]["_tuning_objective_metric"], "validation:auc")
+        listed = call.list_training_jobs_for_hyper_parameter_tuning_job(
+            HyperParameterTuningJobName="tuned", SortBy="FinalObjectiveMetricValue", SortOrder="Descending", MaxResults=3)
+        self.assertEqual([len(listed["TrainingJobSummaries"]), listed["TrainingJobSummaries"][0]["TrainingJobName"]], [3, best])
+        rest = call.list_training_jobs_for_hyper_parameter_tuning_job(
+            HyperParameterTuningJobName="tuned", SortBy="FinalObjectiveMetricValue", SortOrder="Descending", MaxResults=3,
+            NextToken=listed["NextToken"])
+        self.assertEqual((len(rest["TrainingJobSummaries"]), "NextToken" in rest), (1, False))
+
+        call.create_hyper_parameter_tuning_job(**sagemaker_clients.tuning_job("stopped", "bucket", jobs=500, strategy="Bayesian", rounds=200))
+        call.stop_hyper_parameter_tuning_job(HyperParameterTuningJobName="stopped")
+        described = self.wait(call.describe_hyper_parameter_tuning_job, "HyperParameterTuningJobStatus",
+                              HyperParameterTuningJobName="stopped")
+        self.assertEqual(described["HyperParameterTuningJobStatus"], "Stopped")
+        self.refused("ValidationException", "already", call.stop_hyper_parameter_tuning_job, HyperParameterTuningJobName="stopped")
+        call.create_training_job(**sagemaker_clients.training_job("long", "bucket", rounds=100_000))
+        self.refused("ResourceInUse", "not in a terminal state", call.delete_training_job, TrainingJobName="long")
+        call.stop_training_job(TrainingJobName="long")
+        self.assertEqual(self.wait(call.describe_training_job, "TrainingJobStatus", TrainingJobName="long")["TrainingJobStatus"], "Stopped")
+        self.refused("ValidationException", "in status Stopped", call.stop_training_job, TrainingJobName="long")
+        names = [each["HyperParameterTuningJobName"] for each in
+                 call.list_hyper_parameter_tuning_jobs(NameContains="TUNE", SortBy="CreationTime")["HyperParameterTuningJobSummaries"]]
+        self.assertEqual(names, ["tuned"])
+        names = [each["TrainingJobName"] for each in call.list_training_jobs(StatusEquals="Stopped", NameContains="long")["TrainingJobSummaries"]]
+        self.assertEqual(names, ["long"])
+        call.delete_hyper_parameter_tuning_job(HyperParameterTuningJobName="tuned")
+        self.refused("ResourceNotFound", "can't find a tuning job called tuned", call.describe_hyper_parameter_tuning_job,
+                     HyperParameterTuningJobName="tuned")
+        self.assertEqual(call.describe_training_job(TrainingJobName=best)["HyperParameters"], child["HyperParameters"])
+        call.delete_training_job(TrainingJobName="single")
+        self.refused("ValidationException", "Requested resource not found.", call.describe_training_job, TrainingJobName="single")
+        operations = {name for name, status in self.seen if status == 200}
+        self.assertEqual(operations, {"CreateTrainingJob", "DescribeTrainingJob", "ListTrainingJobs", "StopTrainingJob",
+                                      "DeleteTrainingJob", "CreateHyperParameterTuningJob", "DescribeHyperParameterTuningJob",
+                                      "ListHyperParameterTuningJobs", "ListTrainingJobsForHyperParameterTuningJob",
+                                      "StopHyperParameterTuningJob", "DeleteHyperParameterTuningJob", "AddTags", "ListTags",
+                                      "DeleteTags"})
+        self.assertEqual(self.wrong, [])
+
+    def test_wrong_requests_start_nothing_and_say_why(self):
+        call = self.sagemaker.create_training_job
+        good = sagemaker_clients.training_job("never", "bucket")
+
+        def with_(path, value):
+            request = json.loads(json.dumps(good))
+            *way, last = path.split(".")
+            at = request
+            for step in way:
+                at = at[int(step) if step.isdigit() else step]
+            if value is None:
+                del at[last]
+            else:
+                at[last] = value
+            return request
+
+        cases = [("TrainingJobName", "a_b", "regular expression pattern"), ("TrainingJobName", "x" * 64, "length less than or equal to 63"),
+                 ("RoleArn", "arn:aws:iam::1:role/abcdef", "roleArn"),
+                 ("AlgorithmSpecification.TrainingInputMode", "Files", "enum value set: [Pipe, File, FastFile]"),
+                 ("AlgorithmSpecification.TrainingImage", "other:1", "is not offered here"),
+                 ("ResourceConfig.InstanceType", "local", "enum value set: [ml."),
+                 ("ResourceConfig.InstanceCount", 65, "expected 1 to 64"),
+                 ("StoppingCondition.MaxRuntimeInSeconds", 10_000_000, "less than or equal to"),
+                 ("OutputDataConfig.S3OutputPath", "s3://nowhere/x", "nowhere"),
+                 ("InputDataConfig.0.DataSource.S3DataSource.S3Uri", "s3://bucket/none", "No S3 objects found under S3 URL"),
+                 ("InputDataConfig.0.DataSource.S3DataSource.S3DataType", "ManifestFile", "expected S3Prefix"),
+                 ("InputDataConfig.0.ContentType", "application/x-parquet", "expected text/csv or"),
+                 ("InputDataConfig.0.ChannelName", "a b", "inputDataConfig.1.member.channelName"),
+                 ("HyperParameters.num_round", None, "num_round is required"), ("HyperParameters.num_round", "none", "num_round"),
+                 ("HyperParameters.eta", "2", "eta"), ("HyperParameters.unknown", "1", "unknown"),
+                 ("StoppingCondition.MaxWaitTimeInSeconds", 7200, "EnableManagedSpotTraining"),
+                 ("Environment", {"9": "x"}, "environment.key"), ("Tags", [{"Key": "k#", "Value": ""}], "tags.1.member.key")]
+        for path, value, text in cases:
+            with self.subTest(path=path, value=value):
+                self.refused("ValidationException", text, call, **with_(path, value))
+        good = sagemaker_clients.tuning_job("never", "bucket")
+        call = self.sagemaker.create_hyper_parameter_tuning_job
+        config = "HyperParameterTuningJobConfig."
+        cases = [("HyperParameterTuningJobName", "x" * 33, "less than or equal to 32"), (config + "Strategy", "Best", "enum value set"),
+                 (config + "StrategyConfig", None, "MaxResource parameter is not provided"),
+                 (config + "TrainingJobEarlyStoppingType", "Auto", "must be Off"), (config + "Strategy", "Random", "only with the strategy Hyperband"),
+                 (config + "HyperParameterTuningJobObjective", None, "A metric is required"),
+                 (config + "HyperParameterTuningJobObjective.MetricName", "auc", "expected validation:METRIC"),
+                 (config + "ParameterRanges.ContinuousParameterRanges.0.ScalingType", "Logarithmic", "greater than 0"),
+                 (config + "ParameterRanges.ContinuousParameterRanges.0.MinValue", "low", "is not a number"),
+                 (config + "ParameterRanges.ContinuousParameterRanges.0.MinValue", "3", "greater than its maximum"),
+                 (config + "ParameterRanges.IntegerParameterRanges.0.MaxValue", "2.5", "integers"),
+                 (config + "ParameterRanges.IntegerParameterRanges.0.Name", "eta", "two ranges"),
+                 (config + "ParameterRanges.IntegerParameterRanges.0.Name", "num_round", "both static and tunable"),
+                 (config + "ResourceLimits.MaxRuntimeInSeconds", 10**9, "less than or equal to 15768000"),
+                 ("WarmStartConfig", {"ParentHyperParameterTuningJobs": [{"HyperParameterTuningJobName": "no"}],
+                                      "WarmStartType": "TransferLearning"}, "can't find a tuning job called no")]
+        for path, value, text in cases:
+            with self.subTest(path=path, value=value):
+                code = "ResourceNotFound" if path == "WarmStartConfig" else "ValidationException"
+                self.refused(code, text, call, **with_(path, value))
+        self.refused("ValidationException", "CreateEndpoint is not offered", self.sagemaker.create_endpoint, EndpointName="e", EndpointConfigName="c")
+        self.refused("ValidationException", "NextToken", self.sagemaker.list_training_jobs, NextToken="@@")
+        jobs = self.cluster.client.json("list")
+        self.assertNotIn("never", json.dumps(jobs))
+
+    def test_a_wrong_key_a_wrong_clock_and_no_signature_are_refused(self):
+        self.refused("InvalidSignatureException", "does not match", self.client_with(secret="x" * 20).list_training_jobs)
+        self.refused("UnrecognizedClientException", "invalid", self.client_with(key="UNKNOWNKEY0000001").list_training_jobs)
+        late = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(minutes=20)
+        name = "get_current_datetime" if hasattr(botocore.auth, "get_current_datetime") else None
+        if name:
+            with mock.patch.object(botocore.auth, name, lambda *_, **__: late.replace(tzinfo=None)):
+                self.refused("InvalidSignatureException", "Signature expired", self.sagemaker.list_training_jobs)
+                self.refused("RequestTimeTooSkewed", "too large", self.s3.list_buckets)
+        for headers in ({"X-Amz-Target": "SageMaker.ListTrainingJobs"}, {}):
+            request = urllib.request.Request(self.cluster.url + "/", data=b"{}", headers=headers)
+            with self.assertRaises(urllib.error.HTTPError) as caught:
+                urllib.request.urlopen(request)
+            self.assertIn(b"not signed", caught.exception.read())
+            caught.exception.close()
+
+    def client_with(self, key=KEYS[0]["access_key_id"], secret=KEYS[0]["secret_access_key"]):
+        import boto3
+        return boto3.client("sagemaker", endpoint_url=self.cluster.url, region_name="us-east-1", aws_access_key_id=key,
+                            aws_secret_access_key=secret)
+
+    def test_accounts_do_not_see_each_other(self):
+        other, s3 = self.client(1), self.cluster.boto3("s3", 1)
+        self.assertEqual(self.cluster.boto3("sts", 1).get_caller_identity()["Account"], KEYS[1]["account"])
+        self.assertEqual(s3.list_buckets()["Buckets"], [])
+        self.refused("NoSuchBucket", "bucket", s3.list_objects_v2, Bucket="bucket")
+        s3.create_bucket(Bucket="bucket")
+        self.assertEqual(s3.list_objects_v2(Bucket="bucket")["KeyCount"], 0)
+        self.assertEqual(other.list_training_jobs()["TrainingJobSummaries"], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
