@@ -4,7 +4,7 @@
 //
 //   bench-predictions --family rows:TABLE [--family smooth:TABLE ...] [--points 400,1000,1800]
 //   [--seeds 1..10]
-//                     [--beginnings random|job]
+//                     [--beginnings random|job] [--each]
 //
 // random: configurations drawn uniformly, each trained to a rung drawn uniformly of FREEZE_THAW's, until the
 // reports are as many as --points. job: what the default strategy has trained after as many units. Then the
@@ -14,6 +14,10 @@
 // Scores are on a scale where 0 is the median of first reports, and 1 the best value of the family; what is
 // beyond counts as 0 or 1. The likelihood is that of the end's cell, of a thousand on the scale, by its
 // width.
+//
+// --each: instead, a line for every prediction, as CSV: the trial and who chose it, the rung and the level it
+// has reached, its last value, the predicted end, the true end (all three on the scale, but not cut), and the
+// error in deviations.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -65,7 +69,8 @@ class Scale {
     return unit;
   }
 
-  double Of(double value) const { return std::clamp((value - low_) / (best_ - low_), 0.0, 1.0); }
+  double Uncut(double value) const { return (value - low_) / (best_ - low_); }
+  double Of(double value) const { return std::clamp(Uncut(value), 0.0, 1.0); }
   double ValueAt(double place) const { return low_ + place * (best_ - low_); }
 
  private:
@@ -86,7 +91,7 @@ double LogLikelihood(const TrialModel& model, const Scale& scale, double mean, d
 
 // Scores the predictions of all paused trials of a job.
 template <typename EndOf>
-void Score(const JobState& state, const Scale& scale, const EndOf& end_of, Scores& scores) {
+void Score(const JobState& state, const Scale& scale, const EndOf& end_of, bool each, Scores& scores) {
   const auto start = std::chrono::steady_clock::now();
   const TrialModel model(state);
   scores.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -99,6 +104,14 @@ void Score(const JobState& state, const Scale& scale, const EndOf& end_of, Score
     if (!std::isfinite(end)) continue;
     const Prediction report = model.ReportOf(known.end);
     const double deviation = std::sqrt(report.variance);
+    if (each) {
+      std::printf("%llu,%lld,%d,%lld,%lld,%.6g,%.6g,%.6g,%.4g,%.4g\n",
+                  static_cast<unsigned long long>(state.spec().seed), static_cast<long long>(trial.number),
+                  static_cast<int>(trial.created_by), static_cast<long long>(trial.rung),
+                  static_cast<long long>(trial.curve.back().first), scale.Uncut(trial.curve.back().second),
+                  scale.Uncut(model.ToObjective(report.mean)), scale.Uncut(end),
+                  (model.FromObjective(end) - report.mean) / deviation, deviation);
+    }
     const double low = model.ToObjective(report.mean - kMiddle90 * deviation);
     const double high = model.ToObjective(report.mean + kMiddle90 * deviation);
     scores.predictions += 1;
@@ -156,7 +169,7 @@ JobState JobsBeginnings(const Family& family, SearchSpec spec, const SearchSpace
   return taken ? then : std::move(result.state);
 }
 
-Scores Play(const Family& family, bool random, int64_t points, uint64_t first, uint64_t last) {
+Scores Play(const Family& family, bool random, bool each, int64_t points, uint64_t first, uint64_t last) {
   Scores scores;
   for (uint64_t seed = first; seed <= last; ++seed) {
     const SearchSpec spec = JobOf(family, kStrategies.at("default"), seed);
@@ -169,7 +182,7 @@ Scores Play(const Family& family, bool random, int64_t points, uint64_t first, u
         [&](const Configuration& configuration) {
           return family.WholeCurve(space.ToUnit(configuration), seed).observed.back();
         },
-        scores);
+        each, scores);
   }
   return scores;
 }
@@ -187,15 +200,20 @@ int main(int argc, char** argv) {
   app.add_option("--points", points, "reports that are known")->delimiter(',')->check(CLI::PositiveNumber);
   app.add_option("--seeds", seeds, "A..B, both included");
   app.add_option("--beginnings", beginnings)->check(CLI::IsMember({"random", "job"}));
+  bool each = false;
+  app.add_flag("--each", each, "print every prediction as CSV");
   CLI11_PARSE(app, argc, argv);
   unsigned long long first = 0, last = 0;
   if (std::sscanf(seeds.c_str(), "%llu..%llu", &first, &last) != 2 || first > last) {
     std::fprintf(stderr, "--seeds %s: expected A..B with A <= B\n", seeds.c_str());
     return 2;
   }
-  std::printf(
-      "| curves | points | predictions | log-likelihood | squared error | of the last value | in the 90 %% "
-      "interval | ms a model |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  if (each)
+    std::printf("seed,trial,rule,rung,level,last,predicted,end,error,deviation\n");
+  else
+    std::printf(
+        "| curves | points | predictions | log-likelihood | squared error | of the last value | in the 90 %% "
+        "interval | ms a model |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
   for (const std::string& name : families) {
     auto family = winnow::MakeFamily(name);
     if (!family.ok()) {
@@ -203,11 +221,12 @@ int main(int argc, char** argv) {
       return 2;
     }
     for (const int64_t count : points) {
-      const winnow::Scores scores = winnow::Play(**family, beginnings == "random", count, first, last);
-      const double each = std::max(1.0, scores.predictions);
+      const winnow::Scores scores = winnow::Play(**family, beginnings == "random", each, count, first, last);
+      if (each) continue;
+      const double count_of = std::max(1.0, scores.predictions);
       std::printf("| %s | %lld | %.0f | %.2f | %.4f | %.4f | %.1f %% | %.0f |\n", name.c_str(),
-                  static_cast<long long>(count), scores.predictions, scores.log_likelihood / each,
-                  scores.squared_error / each, scores.of_last / each, 100 * scores.covered / each,
+                  static_cast<long long>(count), scores.predictions, scores.log_likelihood / count_of,
+                  scores.squared_error / count_of, scores.of_last / count_of, 100 * scores.covered / count_of,
                   1000 * scores.seconds / std::max(1.0, scores.models));
       std::fflush(stdout);
     }

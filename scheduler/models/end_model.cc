@@ -19,8 +19,10 @@ constexpr double kMoreTrials = 0.1;  // as a part of those at the last fit
 constexpr size_t kBestPairs = 60, kNewestPairs = 40;
 constexpr double kTiny = 1e-9;
 
-// Priors of the logarithms of GainFit's variances (mean as its defaults), and bounds.
-constexpr double kAlikeSpread = 1.5, kRestSpread = 2, kLogLeast = -16.1, kLogMost = 1.5;
+// Priors of the logarithms of GainFit's numbers (mean as its defaults), and bounds.
+constexpr double kAlikeSpread = 1.5, kByCurveSpread = 1.5, kLengthSpread = 1, kRestSpread = 2;
+constexpr double kLogLeast = -16.1, kLogMost = 1.5;
+constexpr int kRounds = 4;  // of a search with steps of the same width
 
 // What a trial's own curve says about its gain to rung k: 1, the gain to rung k - 1, its newest part, and the
 // gain times how much smaller it was than the one before. To rung 1 there is only the 1.
@@ -45,54 +47,81 @@ VectorXd OwnFeatures(const RungValues& trial, size_t k) {
   return Eigen::Vector4d(1, gain, newest, gain * shrinks);
 }
 
+// Where a trial's curve is before the step: its value, and its gain to there.
+Eigen::RowVector2d PlaceOf(const RungValues& trial, size_t k) {
+  return {trial.at[k - 1], k == 1 ? 0 : trial.at[k - 1] - trial.at[k - 2]};
+}
+
+// Trials before a step, a row each.
+struct Before {
+  MatrixXd own;       // their features
+  MatrixXd features;  // of their configurations
+  MatrixXd places;    // of their curves
+};
+
+MatrixXd Covariance(const Before& left, const Before& right, const StepPrior& prior, const GainFit& gain) {
+  return left.own * prior.variance.asDiagonal() * right.own.transpose() +
+         gain.alike * Matern::Values(left.features, right.features) +
+         gain.by_curve * Matern::Values(left.places / gain.length, right.places / gain.length);
+}
+
+// The diagonal of the covariance of trials with themselves.
+VectorXd Variances(const Before& before, const StepPrior& prior, const GainFit& gain) {
+  return (before.own.array().square().matrix() * prior.variance).array() + gain.alike + gain.by_curve;
+}
+
 // One step, seen on the trials that have made it.
 struct Step {
-  MatrixXd own;       // their features, a row each
-  MatrixXd features;  // of their configurations
+  Before before;
   VectorXd gains;
   StepPrior prior;
 
-  MatrixXd Linear(const MatrixXd& left, const MatrixXd& right) const {
-    return left * prior.variance.asDiagonal() * right.transpose();
-  }
+  VectorXd Centred() const { return gains - before.own * prior.mean; }
 };
 
-// The mode of the posterior density of the two variances, on a grid that is refined once.
+// The mode of the posterior density of a fit's logarithms, by a search along each of them.
 GainFit FitGain(const Step& step) {
   const GainFit usual;
-  const Index count = step.gains.size();
-  const VectorXd centred = step.gains - step.own * step.prior.mean;
-  const MatrixXd linear = step.Linear(step.own, step.own);
-  const MatrixXd alike = Matern::Values(step.features, step.features);
-  const auto minus_log_density = [&](double log_alike, double log_rest) {
-    MatrixXd covariance = linear + std::exp(log_alike) * alike;
-    covariance.diagonal().array() += std::exp(log_rest);
+  using Logs = Eigen::Array4d;
+  const Logs centre = Logs(usual.alike, usual.by_curve, usual.length, usual.rest).log();
+  const Logs spread(kAlikeSpread, kByCurveSpread, kLengthSpread, kRestSpread);
+  const auto fit_at = [&](const Logs& logs) {
+    const Logs at = logs.exp();
+    return GainFit{step.gains.size(), at[0], at[1], at[2], at[3]};
+  };
+  const VectorXd centred = step.Centred();
+  const auto minus_log_density = [&](const Logs& logs) {
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    if (logs.maxCoeff() > kLogMost || logs[3] < kLogLeast) return kNone;
+    const GainFit fit = fit_at(logs);
+    MatrixXd covariance = Covariance(step.before, step.before, step.prior, fit);
+    covariance.diagonal().array() += fit.rest;
     const Eigen::LLT<MatrixXd> factor(covariance);
-    if (factor.info() != Eigen::Success) return std::numeric_limits<double>::infinity();
+    if (factor.info() != Eigen::Success) return kNone;
     const VectorXd solved = factor.matrixL().solve(centred);
     return solved.squaredNorm() / 2 + factor.matrixLLT().diagonal().array().log().sum() +
-           std::pow((log_alike - std::log(usual.alike)) / kAlikeSpread, 2) / 2 +
-           std::pow((log_rest - std::log(usual.rest)) / kRestSpread, 2) / 2;
+           ((logs - centre) / spread).square().sum() / 2;
   };
-  double log_alike = std::log(usual.alike), log_rest = std::log(usual.rest);
-  double least = std::numeric_limits<double>::infinity();
-  const auto search = [&](double step_size, int steps) {
-    const double from_alike = log_alike, from_rest = log_rest;
-    for (int i = -steps; i <= steps; ++i) {
-      for (int j = -steps; j <= steps; ++j) {
-        const double a = from_alike + i * step_size, r = from_rest + j * step_size;
-        if (a > kLogMost || r > kLogMost || r < kLogLeast) continue;
-        const double value = minus_log_density(a, r);
-        if (value >= least) continue;
-        least = value;
-        log_alike = a;
-        log_rest = r;
+  Logs best = centre;
+  double least = minus_log_density(best);
+  for (const double width : {2.0, 1.0, 0.5}) {
+    for (int round = 0; round < kRounds; ++round) {
+      const double before = least;
+      for (Index i = 0; i < best.size(); ++i) {
+        for (const double move : {-width, width}) {
+          Logs moved = best;
+          moved[i] += move;
+          const double density = minus_log_density(moved);
+          if (density >= least) continue;
+          least = density;
+          best = moved;
+          break;
+        }
       }
+      if (least == before) break;
     }
-  };
-  search(2, 4);
-  search(0.7, 2);
-  return {count, std::exp(log_alike), std::exp(log_rest)};
+  }
+  return fit_at(best);
 }
 
 // Rows `from` of a matrix.
@@ -105,9 +134,7 @@ class Predictor {
       : values_(values), features_(features), gains_(gains), ends_(ends) {
     const auto count = static_cast<Index>(values.size());
     ends_.means = VectorXd(count);
-    ends_.covariance = MatrixXd::Zero(count, count);
-    last_gain_ = VectorXd::Zero(count);
-    gain_covariance_ = cross_covariance_ = MatrixXd::Zero(count, count);
+    ends_.variances = last_gain_ = gain_variances_ = cross_covariances_ = VectorXd::Zero(count);
     for (Index i = 0; i < count; ++i) ends_.means[i] = values[static_cast<size_t>(i)].at.back();
   }
 
@@ -145,10 +172,13 @@ class Predictor {
 
   Step StepOf(const std::vector<Index>& made, size_t k) const {
     const auto count = static_cast<Index>(made.size());
-    Step step{MatrixXd(count, FeatureCount(k)), Rows(features_, made), VectorXd(count), StepPriorOf(k)};
+    Step step{{MatrixXd(count, FeatureCount(k)), Rows(features_, made), MatrixXd(count, 2)},
+              VectorXd(count),
+              StepPriorOf(k)};
     for (Index i = 0; i < count; ++i) {
       const RungValues& trial = Of(made[static_cast<size_t>(i)]);
-      step.own.row(i) = OwnFeatures(trial, k).transpose();
+      step.before.own.row(i) = OwnFeatures(trial, k).transpose();
+      step.before.places.row(i) = PlaceOf(trial, k);
       step.gains[i] = trial.at[k] - trial.at[k - 1];
     }
     return step;
@@ -163,10 +193,10 @@ class Predictor {
   // The usual values of trials that have made the step; the prior counts as one trial.
   static Usual UsualOf(const Step& step) {
     constexpr double kUsualNewest = 0.3, kUsualShrinks = 0.5, kUsualVariance = 0.04;
-    const Eigen::ArrayXd gain = step.own.col(1).array().abs() + 1e-6;
+    const Eigen::ArrayXd gain = step.before.own.col(1).array().abs() + 1e-6;
     const double count = static_cast<double>(gain.size()) + 1;
     const auto parts = [&](Index column, double prior, double& mean, double& variance) {
-      const Eigen::ArrayXd part = step.own.col(column).array() / gain;
+      const Eigen::ArrayXd part = step.before.own.col(column).array() / gain;
       mean = std::clamp((part.sum() + prior) / count, 0.0, 1.0);
       variance = ((part.max(-1).min(1) - mean).square().sum() + kUsualVariance) / count;
     };
@@ -178,41 +208,41 @@ class Predictor {
 
   // Features of those that have to make the step. Some have not even reached the rung before: their gain so
   // far is the predicted one, and the other features stand to it as is usual.
-  MatrixXd FeaturesOf(const Usual& usual, const std::vector<Index>& to_make, size_t k) const {
-    MatrixXd own(static_cast<Index>(to_make.size()), FeatureCount(k));
-    for (Index i = 0; i < own.rows(); ++i) {
+  Before BeforeOf(const Usual& usual, const std::vector<Index>& to_make, size_t k) const {
+    const auto count = static_cast<Index>(to_make.size());
+    Before before{MatrixXd(count, FeatureCount(k)), Rows(features_, to_make), MatrixXd(count, 2)};
+    for (Index i = 0; i < count; ++i) {
       const Index trial = to_make[static_cast<size_t>(i)];
       if (Reached(trial) == k) {
-        own.row(i) = OwnFeatures(Of(trial), k).transpose();
+        before.own.row(i) = OwnFeatures(Of(trial), k).transpose();
+        before.places.row(i) = PlaceOf(Of(trial), k);
       } else {
         const double gain = last_gain_[trial];
-        own(i, 0) = 1;
-        if (k > 1) own.row(i).tail(3) = gain * Eigen::RowVector3d(1, usual.newest, usual.shrinks);
+        before.own.row(i) << 1, gain * Eigen::RowVector3d(1, usual.newest, usual.shrinks);
+        before.places.row(i) << ends_.means[trial], gain;
       }
     }
-    return own;
+    return before;
   }
 
   void CarryOn(const Step& step, const GainFit& gain, const std::vector<Index>& to_make, size_t k) {
     const Usual usual = k > 1 ? UsualOf(step) : Usual();
-    const MatrixXd own = FeaturesOf(usual, to_make, k);
-    const MatrixXd features = Rows(features_, to_make);
+    const Before before = BeforeOf(usual, to_make, k);
+    const MatrixXd& own = before.own;
     VectorXd mean = own * step.prior.mean;
-    MatrixXd covariance = step.Linear(own, own) + gain.alike * Matern::Values(features, features);
+    VectorXd variances = Variances(before, step.prior, gain);
     VectorXd slopes = step.prior.mean;
     double grows = 0;  // a gain with the gain before it: an error made so far goes on with it
     if (step.gains.size() > 0) {
-      MatrixXd seen =
-          step.Linear(step.own, step.own) + gain.alike * Matern::Values(step.features, step.features);
+      MatrixXd seen = Covariance(step.before, step.before, step.prior, gain);
       seen.diagonal().array() += gain.rest;
       const Eigen::LLT<MatrixXd> factor(seen);
-      const MatrixXd cross =
-          step.Linear(step.own, own) + gain.alike * Matern::Values(step.features, features);
-      const VectorXd solved = factor.solve(step.gains - step.own * step.prior.mean);
+      const MatrixXd cross = Covariance(step.before, before, step.prior, gain);
+      const VectorXd solved = factor.solve(step.Centred());
       mean += cross.transpose() * solved;
       const MatrixXd half = factor.matrixL().solve(cross);
-      covariance -= half.transpose() * half;
-      slopes += step.prior.variance.cwiseProduct(step.own.transpose() * solved);
+      variances -= half.colwise().squaredNorm().transpose();
+      slopes += step.prior.variance.cwiseProduct(step.before.own.transpose() * solved);
     }
     if (k > 1) {
       // Where features are only the usual ones, what they vary by is a further error.
@@ -220,24 +250,20 @@ class Predictor {
       const double by_part =
           slopes[2] * slopes[2] * usual.newest_variance + slopes[3] * slopes[3] * usual.shrinks_variance;
       for (Index i = 0; i < own.rows(); ++i) {
-        if (Reached(to_make[static_cast<size_t>(i)]) < k) covariance(i, i) += by_part * own(i, 1) * own(i, 1);
+        if (Reached(to_make[static_cast<size_t>(i)]) < k) variances[i] += by_part * own(i, 1) * own(i, 1);
       }
     }
-    covariance.diagonal().array() += gain.rest;
 
     constexpr double kMostGrowth = 0.8;
     // The newest gain's error goes on in the next one: gain' = growth * gain + error, end' = end + gain'.
-    VectorXd growth = VectorXd::Zero(ends_.means.size());
-    for (const Index trial : to_make) {
-      if (Reached(trial) < k) growth[trial] = std::clamp(grows, 0.0, kMostGrowth);
-    }
-    gain_covariance_ = growth.asDiagonal() * gain_covariance_ * growth.asDiagonal();
-    const MatrixXd carried = cross_covariance_ * growth.asDiagonal();
-    gain_covariance_(to_make, to_make) += covariance;
-    ends_.covariance += carried + carried.transpose() + gain_covariance_;
-    cross_covariance_ = carried + gain_covariance_;
     for (Index i = 0; i < mean.size(); ++i) {
       const Index trial = to_make[static_cast<size_t>(i)];
+      const double growth = Reached(trial) < k ? std::clamp(grows, 0.0, kMostGrowth) : 0;
+      const double carried = growth * cross_covariances_[trial];
+      gain_variances_[trial] =
+          growth * growth * gain_variances_[trial] + std::max(0.0, variances[i]) + gain.rest;
+      ends_.variances[trial] += 2 * carried + gain_variances_[trial];
+      cross_covariances_[trial] = carried + gain_variances_[trial];
       ends_.means[trial] += mean[i];
       last_gain_[trial] = mean[i];
     }
@@ -248,8 +274,8 @@ class Predictor {
   std::vector<GainFit>& gains_;
   Ends& ends_;
   VectorXd last_gain_;  // predicted
-  // Covariances of the errors of the last gains: with each other, and (rows) of the ends so far with them.
-  MatrixXd gain_covariance_, cross_covariance_;
+  // Of the errors of the last gains, and their covariances with those of the ends so far.
+  VectorXd gain_variances_, cross_covariances_;
   bool refitted_ = false;
 };
 

@@ -49,20 +49,37 @@ Hyperparameters Unfitted(size_t parameters) {
   return start;
 }
 
-// Where the trials would end if they gained what is usual.
-std::vector<double> RoughEnds(const std::vector<RungValues>& values, size_t rungs) {
-  std::vector<double> usual(rungs, 0);
-  for (size_t k = 1; k < rungs; ++k) {
-    std::vector<double> gains;
-    for (const RungValues& trial : values) {
-      if (trial.at.size() > k) gains.push_back(trial.at[k] - trial.at[k - 1]);
-    }
-    if (!gains.empty()) usual[k] = Quantile(std::move(gains), 0.5);
+// The median gain of the few whose values are nearest. REQUIRES values with gains, sorted.
+double GainOfNearest(const std::vector<std::pair<double, double>>& made, double value) {
+  constexpr ptrdiff_t kNearest = 5;
+  auto first = std::lower_bound(made.begin(), made.end(), std::pair{value, 0.0}), last = first;
+  while (last - first < kNearest && (first != made.begin() || last != made.end())) {
+    const bool below = last == made.end() ||
+                       (first != made.begin() && value - std::prev(first)->first <= last->first - value);
+    below ? --first : ++last;
   }
+  std::vector<double> gains;
+  for (; first != last; ++first) gains.push_back(first->second);
+  return Quantile(std::move(gains), 0.5);
+}
+
+constexpr size_t kPackedGain = 5;  // numbers of a GainFit
+
+// Where the trials would end if they gained what those did that had the nearest values: the median of a few.
+// Of trials with other values it says nothing, since trials go on by their values.
+std::vector<double> RoughEnds(const std::vector<RungValues>& values, size_t rungs) {
   std::vector<double> ends;
-  for (const RungValues& trial : values) {
-    ends.push_back(
-        std::accumulate(usual.begin() + static_cast<int64_t>(trial.at.size()), usual.end(), trial.at.back()));
+  for (const RungValues& trial : values) ends.push_back(trial.at.back());
+  for (size_t k = 1; k < rungs; ++k) {
+    std::vector<std::pair<double, double>> made;  // values before the step, and gains
+    for (const RungValues& trial : values) {
+      if (trial.at.size() > k) made.emplace_back(trial.at[k - 1], trial.at[k] - trial.at[k - 1]);
+    }
+    if (made.empty()) continue;
+    std::sort(made.begin(), made.end());
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values[i].at.size() <= k) ends[i] += GainOfNearest(made, ends[i]);
+    }
   }
   return ends;
 }
@@ -101,7 +118,9 @@ std::vector<size_t> Choose(const std::vector<RungValues>& values, const std::vec
 
 }  // namespace
 
-FittedModel FittedModel::Unpack(const std::vector<double>& packed, size_t parameters) {
+std::optional<FittedModel> FittedModel::Unpack(const std::vector<double>& packed, size_t parameters,
+                                               size_t steps) {
+  if (packed.size() != 4 + 3 * parameters + kPackedGain * steps) return std::nullopt;
   const auto count = static_cast<Index>(parameters);
   const auto vector = [&](Index from) -> VectorXd {
     return Eigen::Map<const VectorXd>(&packed[from], count);
@@ -113,8 +132,9 @@ FittedModel FittedModel::Unpack(const std::vector<double>& packed, size_t parame
   model.hyperparameters.signal = packed[rest];
   model.hyperparameters.noise = packed[rest + 1];
   model.hyperparameters.mean = packed[rest + 2];
-  for (size_t i = rest + 3; i + 2 < packed.size(); i += 3) {
-    model.gains.push_back({static_cast<int64_t>(packed[i]), packed[i + 1], packed[i + 2]});
+  for (size_t i = rest + 3; i < packed.size(); i += kPackedGain) {
+    model.gains.push_back(
+        {static_cast<int64_t>(packed[i]), packed[i + 1], packed[i + 2], packed[i + 3], packed[i + 4]});
   }
   return model;
 }
@@ -127,7 +147,8 @@ std::vector<double> FittedModel::Pack() const {
   }
   packed.insert(packed.end(), {hyperparameters.signal, hyperparameters.noise, hyperparameters.mean});
   for (const GainFit& gain : gains) {
-    packed.insert(packed.end(), {static_cast<double>(gain.pairs), gain.alike, gain.rest});
+    packed.insert(packed.end(),
+                  {static_cast<double>(gain.pairs), gain.alike, gain.by_curve, gain.length, gain.rest});
   }
   return packed;
 }
@@ -152,14 +173,14 @@ TrialModel::TrialModel(const JobState& state, Basis basis, const Metric& metric)
 void TrialModel::Build(const JobState& state) {
   const size_t parameters = state.spec().parameters.size();
   const std::vector<double>& recorded = metric_ ? metric_->recorded : state.model();
-  if (!recorded.empty() && basis_ == Basis::kAll) {
-    fitted_ = FittedModel::Unpack(recorded, parameters);
-  } else {
-    fitted_.hyperparameters = Unfitted(parameters);
-  }
   std::vector<int64_t> levels = RungLevels(state);
   if (metric_ && metric_->newest) levels.clear();
   if (levels.empty()) levels = {1};
+  fitted_.hyperparameters = Unfitted(parameters);
+  if (basis_ == Basis::kAll) {
+    if (auto fitted = FittedModel::Unpack(recorded, parameters, levels.size() - 1))
+      fitted_ = *std::move(fitted);
+  }
   const Results results = ResultsOf(state, levels);
   if (results.work == 0 || parameters == 0) return;
   Fit(results, levels);
@@ -287,13 +308,16 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
   const double variance = (observations.values.head(scale).array() - centre_).square().mean();
   if (variance > 0) spread_ = std::sqrt(variance);
   observations.values.head(finite) = (observations.values.head(finite).array() - centre_) / spread_;
-  observations.covariance.topLeftCorner(seen, seen) = predicted.covariance / (spread_ * spread_);
+  // Errors count as independent of each other, although some of a step's error is common to all that make it.
+  // With that part the process would take the difference between the trials that went on and those that
+  // paused for the common error, and expect of all that pause what the chosen ones reached.
+  observations.variances.head(seen) = predicted.variances / (spread_ * spread_);
   for (Index i = 0; i < seen; ++i) {
     const Seen& trial = results.seen[static_cast<size_t>(i)];
     if (trial.error == 0) continue;
     const double value = trial.curve.points.back().second;
     const double width = (*transform_)(value + trial.error) - (*transform_)(value - trial.error);
-    observations.variances[i] = std::pow(std::min(width / 2, kFar) / spread_, 2);
+    observations.variances[i] += std::pow(std::min(width / 2, kFar) / spread_, 2);
   }
   for (Index i = seen; i < all; ++i)
     observations.variances[i] = results.fixed[static_cast<size_t>(i - seen)].error;

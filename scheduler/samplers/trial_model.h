@@ -18,8 +18,10 @@ struct FittedModel {
   Hyperparameters hyperparameters;
   std::vector<GainFit> gains;  // per step to a next rung
 
-  // REQUIRES `packed` is what Pack gave, for a space of so many parameters.
-  static FittedModel Unpack(const std::vector<double>& packed, size_t parameters);
+  // From what Pack gave for a space of so many parameters and so many steps between rungs. Absent: there is
+  // none, or it was packed by a version whose models have other numbers.
+  static std::optional<FittedModel> Unpack(const std::vector<double>& packed, size_t parameters,
+                                           size_t steps);
   std::vector<double> Pack() const;
 };
 

@@ -42,8 +42,10 @@ TEST_CASE("Trial model: what was fitted is read back as it was recorded", "[sche
   model.work = 17;
   const Eigen::Vector3d length(0.1, 2, 0.7), a(1, 1.5, 1), b(1, 0.3, 1);
   model.hyperparameters = {{length, a, b}, 1.25, 0.01, -0.2};
-  model.gains = {{12, 0.02, 0.003}, {4, 0.5, 1e-7}};
-  const FittedModel back = FittedModel::Unpack(model.Pack(), 3);
+  model.gains = {{12, 0.02, 0.03, 0.4, 0.003}, {4, 0.5, 1.5, 2, 1e-7}};
+  CHECK_FALSE(FittedModel::Unpack({}, 3, 2));
+  CHECK_FALSE(FittedModel::Unpack(model.Pack(), 3, 3));
+  const FittedModel back = FittedModel::Unpack(model.Pack(), 3, 2).value();
   CHECK(back.work == 17);
   CHECK(back.hyperparameters.warping.length == length);
   CHECK(back.hyperparameters.warping.b == b);
@@ -192,6 +194,43 @@ TEST_CASE("Trial model: ends of trials that paused low are less certain than of 
   REQUIRE(lows > 0);
   REQUIRE(highs > 0);
   CHECK(high / highs < low / lows);
+}
+
+TEST_CASE("Trial model: of trials that paused on a plateau it is not expected what the chosen ones gained",
+          "[scheduler]") {
+  SearchSpec spec = HyperbandJob(27, 3, 120);
+  spec.sampler.kind = SamplerKind::kSobol;
+  spec.pruner.kind = PrunerKind::kAsha;
+  for (const char* name : {"b", "c", "d"}) {
+    spec.parameters.push_back(spec.parameters[0]);
+    spec.parameters.back().name = name;
+  }
+  // A third of the space learns, the rest stays where it began.
+  const auto learns = [](const Configuration& configuration) {
+    const auto x = [&](size_t i) { return std::get<double>(configuration[i]); };
+    return x(0) < 0.6 && x(1) + x(2) < 1 ? 0.5 + 0.5 * x(3) : 0;
+  };
+  Simulation simulation = Slots(1);
+  simulation.objective = [&](const Configuration& configuration, int64_t level) {
+    const double unlike = 0.01 * std::get<double>(configuration[3]);
+    return unlike + learns(configuration) * (1 - 0.8 * std::pow(static_cast<double>(level), -0.7));
+  };
+  const SimulationResult result = Simulate(spec, simulation);
+  const TrialModel model(result.state);
+  double paused = 0, inside = 0, squares = 0;
+  for (const TrialModel::Known& known : model.known()) {
+    const TrialState& trial = result.state.trial(known.trial);
+    if (trial.curve.back().first == 27 || learns(trial.configuration) > 0) continue;
+    const Prediction report = model.ReportOf(known.end);
+    const double end = simulation.objective(trial.configuration, 27);
+    paused += 1;
+    inside += std::abs(model.FromObjective(end) - report.mean) < 1.645 * std::sqrt(report.variance) ? 1 : 0;
+    squares += std::pow(model.ToObjective(report.mean) - end, 2);
+  }
+  CAPTURE(paused, inside / paused, std::sqrt(squares / paused));
+  REQUIRE(paused > 40);
+  CHECK(inside / paused > 0.75);
+  CHECK(std::sqrt(squares / paused) < 0.1);
 }
 
 }  // namespace
