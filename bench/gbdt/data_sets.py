@@ -1,6 +1,7 @@
 """The data sets of the boosted-tree benchmarks: made once from fixed seeds into a folder, as text files that every
 system reads (CSV without a header, the label first; LIBSVM for the sparse one)."""
 
+import functools
 import os
 import pathlib
 import subprocess
@@ -36,6 +37,14 @@ def write_libsvm(path, label, levels, width):
     line = "%d " + " ".join(["%d:1"] * levels.shape[1]) + "\n"
     with open(path, "w", encoding="ascii") as file:
         file.writelines(line % (y, *row) for y, row in zip(label.tolist(), indices.tolist()))
+
+
+def write_entries(path, label, entries):
+    """entries: the indices and the values of each row."""
+    with open(path, "w", encoding="ascii") as file:
+        for y, (indices, values) in zip(label.tolist(), entries):
+            cells = " ".join(f"{index + 1}:{value:g}" for index, value in zip(indices.tolist(), values.tolist()))
+            file.write(f"{y} {cells}\n")
 
 
 def chance(rng, score):
@@ -77,6 +86,16 @@ def make_one_hot(rows, seed, columns=25, width=20):
     return chance(rng, score), levels
 
 
+def make_sparse(rows, seed, columns, present=50):
+    """Rows of at most `present` values in columns that are drawn evenly; effects are the same for every seed."""
+    effects = numpy.random.default_rng(1).normal(size=columns)
+    rng = numpy.random.default_rng(seed)
+    indices = [numpy.unique(rng.integers(columns, size=present)) for _ in range(rows)]
+    entries = [(of_row, numpy.round(rng.exponential(size=len(of_row)) + 0.01, 3)) for of_row in indices]
+    score = numpy.array([effects[of_row] @ values for of_row, values in entries])
+    return chance(rng, score / 4), entries
+
+
 def make_wide(rows, seed, columns=2000):
     rng = numpy.random.default_rng(seed)
     table = rng.normal(size=(rows, columns)).astype(numpy.float32)
@@ -116,6 +135,12 @@ SETS = {
     "dense-1m": ("binary:logistic", "auc", 30, 0, "csv", make_higgs_like, 1_000_000),
     "dense-100k": ("reg:squarederror", "rmse", 100, 0, "csv", make_friedman_like, 100_000),
     "one-hot-200k": ("binary:logistic", "auc", 100, 0, "libsvm", make_one_hot, 200_000),
+    "sparse-20k-100k": ("binary:logistic", "auc", 20, 0, "libsvm", functools.partial(make_sparse, columns=100_000),
+                        20_000),
+    "sparse-100k-10k": ("binary:logistic", "auc", 20, 0, "libsvm", functools.partial(make_sparse, columns=10_000),
+                        100_000),
+    "sparse-100k-100k": ("binary:logistic", "auc", 20, 0, "libsvm", functools.partial(make_sparse, columns=100_000),
+                         100_000),
     "wide-20k": ("binary:logistic", "auc", 50, 0, "csv", make_wide, 20_000),
     "7-class-200k": ("multi:softprob", "mlogloss", 30, 7, "csv", make_seven_classes, 200_000),
 }
@@ -133,7 +158,10 @@ def get(name, cache):
     if make is None:
         make_direct_marketing(folder)
         return data
-    write = (lambda path, label, levels: write_libsvm(path, label, levels, 20)) if suffix == "libsvm" else write_csv
+    write = write_csv
+    if suffix == "libsvm":
+        write = write_entries if name.startswith("sparse-") else \
+            lambda path, label, levels: write_libsvm(path, label, levels, 20)
     make_parts(folder, make, rows, write, suffix)
     return data
 

@@ -1,12 +1,16 @@
 #include "trainers/common/training_run.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include "trainers/common/whole_file.h"
@@ -29,10 +33,28 @@ void PrintMetricLine(std::FILE* out, int64_t level, std::span<const std::string>
 
 constexpr std::chrono::seconds kCheckpointEvery{2};
 
+// Not OK if the directory cannot be made or written to, as far as can be seen without making it.
+absl::Status CheckCanMake(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::path nearest = std::filesystem::absolute(folder, error);
+  while (!std::filesystem::exists(nearest, error) && nearest.has_relative_path())
+    nearest = nearest.parent_path();
+  std::string problem;
+  if (!std::filesystem::is_directory(nearest, error))
+    problem = "is not a directory";
+  else if (access(nearest.c_str(), W_OK | X_OK) != 0)
+    problem = fmt::format("cannot be written to: {}", std::generic_category().message(errno));
+  if (problem.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("model directory {}: {} {}; expected one that can be made and written to", folder,
+                  nearest.string(), problem));
+}
+
 }  // namespace
 
 absl::Status TrainingRun::Run() {
   absl::Status status = AgreeOnRequest(Told(), &ranks_);
+  if (status.ok() && is_first() && !files_.model_folder.empty()) status = CheckCanMake(files_.model_folder);
   if (status.ok()) status = LoadAndTrain();
   uint64_t word = 0;
   if (status.ok()) status = ranks_.AllReduceMax({&word, 1});  // ends when rank 0 has written

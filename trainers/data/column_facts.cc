@@ -71,7 +71,10 @@ absl::Status CheckLevelCount(const ColumnFacts& column, size_t levels, int max_l
   if (levels <= static_cast<size_t>(max_levels)) return absl::OkStatus();
   const std::string hint = HasDecimalComma(column.first_text)
                                ? "write numbers with a decimal point instead of a comma"
-                               : fmt::format("drop it (\"drop\": [\"{}\"]) or raise max_levels", column.name);
+                               : fmt::format(
+                                     "drop it (\"drop\": [\"{}\"]), or keep it as one feature "
+                                     "(\"categorical\": true, of winnow-gbdt), or raise max_levels",
+                                     column.name);
   return column.Error(column.first_text_place,
                       fmt::format("{} different texts, the first being \"{}\"; expected at most {} "
                                   "(max_levels): {}",

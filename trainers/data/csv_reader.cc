@@ -1,5 +1,3 @@
-#include "trainers/data/part_reading.h"
-
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -12,6 +10,7 @@
 #include "trainers/data/csv_parse.h"
 #include "trainers/data/csv_table.h"
 #include "trainers/data/groups.h"
+#include "trainers/data/part_reading.h"
 
 namespace winnow {
 namespace {
@@ -165,6 +164,31 @@ void AppendOneHot(const std::vector<int32_t>& row_levels, const ColumnSchema& sc
   }
 }
 
+// The same as sparse columns.
+void AppendSparseOneHot(const std::vector<int32_t>& row_levels, const ColumnSchema& schema, DataSet* data) {
+  const size_t first = data->columns.size(), end = first + schema.levels.size();
+  for (const std::string& level : schema.levels) data->feature_names.push_back(schema.name + "_" + level);
+  data->columns.resize(end);
+  data->sparse.resize(end);
+  for (size_t i = first; i < end; ++i) {
+    data->sparse[i].used = true;
+    data->sparse[i].rest = 0;
+  }
+  for (size_t row = 0; row < row_levels.size(); ++row) {
+    if (row_levels[row] >= 0) {
+      data->sparse[first + static_cast<size_t>(row_levels[row])].Add(static_cast<int64_t>(row), 1);
+    } else if (row_levels[row] == CsvParse::kMissingLevel) {
+      for (size_t i = first; i < end; ++i) data->sparse[i].Add(static_cast<int64_t>(row), kNoValue);
+    }
+  }
+}
+
+// Whether a text column's one-hot columns are kept sparse. A row without a text has an entry in each of them.
+bool IsSparseText(const ColumnFacts& facts, int64_t levels) {
+  const int64_t rows = facts.numbers + facts.texts + facts.missing;
+  return levels > kManySparseColumns && IsNearlyEmpty(rows / levels + facts.missing, rows);
+}
+
 void AppendCategorical(const std::vector<int32_t>& row_levels, const ColumnSchema& schema, DataSet* data) {
   data->feature_names.push_back(schema.name);
   std::vector<float>& values = data->columns.emplace_back();
@@ -185,8 +209,11 @@ absl::Status CsvReading::SetFeatures() {
     } else {
       schema.levels = levels_[i];
       schema.categorical = like_ != nullptr ? like_->columns[i].categorical : reading_.options.categorical;
-      (schema.categorical ? AppendCategorical : AppendOneHot)(parse_->RowLevels(i, schema.levels), schema,
-                                                              &data_);
+      const bool sparse = reading_.form == TableForm::kSparseWherePossible &&
+                          IsSparseText(facts, static_cast<int64_t>(schema.levels.size()));
+      (schema.categorical ? AppendCategorical
+       : sparse           ? AppendSparseOneHot
+                          : AppendOneHot)(parse_->RowLevels(i, schema.levels), schema, &data_);
     }
     data_.categorical.resize(data_.columns.size(), schema.categorical);
     data_.schema.columns.push_back(std::move(schema));

@@ -4,11 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "trainers/data/sparse_column.h"
+
 namespace winnow {
 
 // How a file's columns become features. Errors of a reader name file, line and column.
 struct DataOptions {
-  std::string label;               // column name, or its number from 0 without a header; "" = first column
+  std::string label;  // column name, or its number from 0 without a header; "" = first column
   // specified for the training data: labels beside IDX files take precedence
   bool label_is_of_training = false;
   std::vector<std::string> drop;   // columns to ignore
@@ -37,13 +39,17 @@ struct DataSchema {
   std::vector<std::string> label_levels;
 };
 
+// Whether a reader may keep columns as SparseColumns.
+enum class TableForm { kDense, kSparseWherePossible };
+
 // A table in memory, column-major. A missing value is NaN. One-hot columns, "name_level", replace their text
 // column. A categorical feature has the index of the level in the schema's levels; a level unknown to the
 // training data is missing.
 struct DataSet {
   int64_t rows = 0;
   std::vector<std::string> feature_names;
-  std::vector<std::vector<float>> columns;  // [feature][row]
+  std::vector<std::vector<float>> columns;  // [feature][row]; empty for a sparse feature
+  std::vector<SparseColumn> sparse;         // [feature]; empty: no feature is sparse
   std::vector<float> label;                 // [row]; class index for a text label; empty if the file has none
   std::vector<float> weight;                // [row], or [group] for grouped data; or empty: all 1
   std::vector<bool> categorical;            // [feature]
@@ -52,6 +58,11 @@ struct DataSet {
   std::vector<int64_t> group_begin;
   int64_t first_row = 0;  // number of row 0 in the data of all ranks
   DataSchema schema;
+
+  bool IsSparse(std::size_t feature) const { return feature < sparse.size() && sparse[feature].used; }
+  float ValueAt(std::size_t feature, int64_t row) const {
+    return IsSparse(feature) ? sparse[feature].ValueAt(row) : columns[feature][static_cast<std::size_t>(row)];
+  }
 };
 
 }  // namespace winnow

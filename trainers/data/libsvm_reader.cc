@@ -1,7 +1,6 @@
-#include "trainers/data/part_reading.h"
-
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -18,6 +17,7 @@
 #include "trainers/data/decimal.h"
 #include "trainers/data/groups.h"
 #include "trainers/data/parallel.h"
+#include "trainers/data/part_reading.h"
 #include "trainers/data/table_facts.h"
 #include "trainers/data/text_stream.h"
 
@@ -240,7 +240,9 @@ bool LibsvmPart::CheckIndices() {
   return Fail(fmt::format("index {} comes twice; expected each index once in a row", *twice));
 }
 
-constexpr int64_t kMaxCells = int64_t{1} << 31;  // 8 GiB of floats
+constexpr int64_t kMaxCells = int64_t{1} << 31;    // of dense columns: 8 GiB of floats
+constexpr int64_t kMaxEntries = int64_t{1} << 31;  // of sparse columns
+constexpr int64_t kMaxFeatures = int64_t{1} << 24;
 constexpr size_t kPartBytes = 1 << 20;
 constexpr size_t kPartsOfWindow = 8;  // for each thread
 
@@ -257,6 +259,40 @@ absl::Status CheckOptions(const std::string& path, const DataOptions& options) {
     return refuse("group", options.group, "write qid:ID behind the label, and leave group empty");
   return absl::OkStatus();
 }
+
+// The column of each index: by an array, or by a hash table if indices are large.
+class ColumnOf {
+ public:
+  static constexpr size_t kNone = std::numeric_limits<size_t>::max();
+
+  void Add(int64_t index, size_t column) {
+    ++columns_;
+    if (index >= kArrayEnd) {
+      far_.emplace(index, column);
+      return;
+    }
+    if (index >= static_cast<int64_t>(near_.size())) near_.resize(static_cast<size_t>(index) + 1, kNobody);
+    if (near_[static_cast<size_t>(index)] == kNobody)
+      near_[static_cast<size_t>(index)] = static_cast<int32_t>(column);
+  }
+  // kNone if there is none.
+  size_t Find(int64_t index) const {
+    if (index < static_cast<int64_t>(near_.size())) {
+      const int32_t column = near_[static_cast<size_t>(index)];
+      return column == kNobody ? kNone : static_cast<size_t>(column);
+    }
+    const auto found = far_.find(index);
+    return found == far_.end() ? kNone : found->second;
+  }
+  size_t columns() const { return columns_; }
+
+ private:
+  static constexpr int64_t kArrayEnd = 1 << 25;
+  static constexpr int32_t kNobody = -1;
+  std::vector<int32_t> near_;
+  std::unordered_map<int64_t, size_t> far_;
+  size_t columns_ = 0;
+};
 
 // A LIBSVM table, part by part in order.
 class LibsvmTable {
@@ -279,8 +315,10 @@ class LibsvmTable {
     return facts;
   }
   const std::vector<GroupStart>& groups() const { return groups_; }
-  // Sets all but the schema. The column of feature `index` is column_of[index].
-  void MoveTo(const std::unordered_map<int64_t, size_t>& column_of, int threads, DataSet* data);
+  // Sets all but the schema. sparse: [column]; empty: all columns are dense.
+  void MoveTo(const ColumnOf& column_of, const std::vector<bool>& sparse, int threads, DataSet* data);
+  // The entries of each column.
+  std::vector<uint64_t> CountEntries(const ColumnOf& column_of) const;
 
  private:
   bool weighted() const { return !parts_.empty() && !parts_.front()->weight().empty(); }
@@ -352,17 +390,41 @@ absl::Status LibsvmTable::AddParts(std::vector<std::unique_ptr<LibsvmPart>> part
   return absl::OkStatus();
 }
 
-void LibsvmTable::MoveTo(const std::unordered_map<int64_t, size_t>& column_of, int threads, DataSet* data) {
+std::vector<uint64_t> LibsvmTable::CountEntries(const ColumnOf& column_of) const {
+  std::vector<uint64_t> counts(column_of.columns());
+  for (const auto& part : parts_) {
+    for (const LibsvmPart::Entry& entry : part->entries()) {
+      const size_t column = column_of.Find(entry.index);
+      if (column != ColumnOf::kNone) ++counts[column];
+    }
+  }
+  return counts;
+}
+
+void LibsvmTable::MoveTo(const ColumnOf& column_of, const std::vector<bool>& sparse, int threads,
+                         DataSet* data) {
   const auto rows = static_cast<size_t>(rows_);
   data->rows = rows_;
-  data->categorical.assign(column_of.size(), false);
-  data->columns.resize(column_of.size());
-  ParallelFor(threads, column_of.size(), [&](size_t column) {
-    data->columns[column].assign(rows, std::numeric_limits<float>::quiet_NaN());
+  data->categorical.assign(column_of.columns(), false);
+  data->columns.resize(column_of.columns());
+  ParallelFor(threads, column_of.columns(), [&](size_t column) {
+    if (sparse.empty() || !sparse[column])
+      data->columns[column].assign(rows, std::numeric_limits<float>::quiet_NaN());
   });
+  if (!sparse.empty()) {
+    const std::vector<uint64_t> counts = CountEntries(column_of);
+    data->sparse.resize(column_of.columns());
+    for (size_t column = 0; column < sparse.size(); ++column) {
+      if (!sparse[column]) continue;
+      data->sparse[column].used = true;
+      data->sparse[column].rows.reserve(counts[column]);
+      data->sparse[column].values.reserve(counts[column]);
+    }
+  }
   data->label.resize(rows);
   if (weighted()) data->weight.resize(rows);
-  ParallelFor(threads, parts_.size(), [&](size_t i) {
+  // The rows of a sparse column come in order.
+  ParallelFor(sparse.empty() ? threads : 1, parts_.size(), [&](size_t i) {
     std::unique_ptr<LibsvmPart>& part = parts_[i];
     const auto first_row = static_cast<size_t>(first_rows_[i]);
     std::copy(part->label().begin(), part->label().end(), data->label.begin() + first_rows_[i]);
@@ -370,14 +432,59 @@ void LibsvmTable::MoveTo(const std::unordered_map<int64_t, size_t>& column_of, i
     size_t at = 0;
     for (size_t row = 0; row < part->row_ends().size(); ++row) {
       for (; at < part->row_ends()[row]; ++at) {
-        const auto found = column_of.find(part->entries()[at].index);
-        if (found != column_of.end())
-          data->columns[found->second][first_row + row] = part->entries()[at].value;
+        const LibsvmPart::Entry& entry = part->entries()[at];
+        const size_t column = column_of.Find(entry.index);
+        if (column == ColumnOf::kNone) continue;
+        if (sparse.empty() || !sparse[column])
+          data->columns[column][first_row + row] = entry.value;
+        else if (!std::isnan(entry.value))
+          data->sparse[column].Add(static_cast<int64_t>(first_row + row), entry.value);
       }
     }
     part.reset();
   });
   parts_.clear();
+}
+
+// Chooses the sparse columns, from the entries of all ranks: [column], or empty if there are none.
+absl::StatusOr<std::vector<bool>> SparseColumnsOf(const LibsvmTable& table, const ColumnOf& column_of,
+                                                  const TableFacts& all, const std::string& path,
+                                                  const PartReading& reading) {
+  std::vector<bool> sparse;
+  int64_t dense = static_cast<int64_t>(column_of.columns()), entries = 0;
+  if (reading.form == TableForm::kSparseWherePossible && dense > kManySparseColumns) {
+    const std::vector<uint64_t> mine = table.CountEntries(column_of);
+    const auto counts =
+        reading.exchange({reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(uint64_t)});
+    if (!counts.ok()) return counts.status();
+    std::vector<int64_t> total(mine.size());
+    for (const std::string& one : *counts) {
+      for (size_t column = 0; column < total.size(); ++column) {
+        uint64_t count = 0;
+        std::memcpy(&count, one.data() + column * sizeof count, sizeof count);
+        total[column] += static_cast<int64_t>(count);
+      }
+    }
+    for (const int64_t count : total) sparse.push_back(IsNearlyEmpty(count, all.rows));
+    const int64_t many = std::count(sparse.begin(), sparse.end(), true);
+    if (many > kManySparseColumns) {
+      dense -= many;
+      for (size_t column = 0; column < total.size(); ++column) entries += sparse[column] ? total[column] : 0;
+    } else {
+      sparse.clear();
+    }
+  }
+  if (dense * all.rows > kMaxCells) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: {} rows of {} features that are not nearly empty need {} GiB; expected at most 8 GiB, "
+        "which are {} such features",
+        path, all.rows, dense, dense * all.rows >> 28, kMaxCells / all.rows));
+  }
+  if (entries > kMaxEntries) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: {} entries index:value; expected at most {}", path, entries, kMaxEntries));
+  }
+  return sparse;
 }
 
 }  // namespace
@@ -433,12 +540,10 @@ absl::StatusOr<DataSet> ReadLibsvm(const std::vector<std::string>& paths, const 
           fmt::format("{}: no row has an index:value entry; expected some", path));
     }
     const int64_t first = std::min<int64_t>(all->smallest, 1);
-    const int64_t cells = (all->largest - first + 1) * all->rows;
-    if (cells > kMaxCells) {
-      return absl::InvalidArgumentError(fmt::format(
-          "{}: the largest index is {}, and {} rows of so many features need {} GiB; expected at most 8 "
-          "GiB: number the features from 1 without gaps",
-          path, all->largest, all->rows, cells >> 28));
+    if (all->largest - first >= kMaxFeatures) {
+      return absl::InvalidArgumentError(
+          fmt::format("{}: the largest index is {}; expected at most {}: number the features without gaps",
+                      path, all->largest, first + kMaxFeatures - 1));
     }
     for (int64_t index = first; index <= all->largest; ++index) {
       std::string name = fmt::format("f{}", index);
@@ -446,7 +551,7 @@ absl::StatusOr<DataSet> ReadLibsvm(const std::vector<std::string>& paths, const 
       if (!dropped) data.schema.columns.push_back({std::move(name), false, {}});
     }
   }
-  std::unordered_map<int64_t, size_t> column_of;
+  ColumnOf column_of;
   for (size_t i = 0; i < data.schema.columns.size(); ++i) {
     const ColumnSchema& column = data.schema.columns[i];
     const std::optional<int64_t> index =
@@ -458,13 +563,15 @@ absl::StatusOr<DataSet> ReadLibsvm(const std::vector<std::string>& paths, const 
                       "training data",
                       path, column.name));
     }
-    column_of.emplace(*index, i);
+    column_of.Add(*index, i);
     data.feature_names.push_back(column.name);
   }
-  if (column_of.empty()) {
+  if (column_of.columns() == 0) {
     return absl::InvalidArgumentError(fmt::format("{}: drop leaves no feature; expected at least one", path));
   }
-  table.MoveTo(column_of, reading.threads, &data);
+  const absl::StatusOr<std::vector<bool>> sparse = SparseColumnsOf(table, column_of, *all, path, reading);
+  if (!sparse.ok()) return sparse.status();
+  table.MoveTo(column_of, *sparse, reading.threads, &data);
   if (!table.groups().empty()) {
     absl::StatusOr<std::vector<int64_t>> begins = GroupBegins(table.groups(), data.rows);
     if (!begins.ok()) return begins.status();

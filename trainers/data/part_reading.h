@@ -19,6 +19,7 @@ struct PartReading {
   std::string path;  // the path that the user named
   int rank = 0;
   Exchange exchange = ExchangeAlone;
+  TableForm form = TableForm::kDense;
 };
 
 // Reads the files `paths`, at least one, as one CSV table, or as one rank's part of it. `head` is the table's

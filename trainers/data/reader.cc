@@ -50,20 +50,20 @@ absl::StatusOr<DataSet> ReadFiles(const std::vector<std::string>& paths, const s
 }  // namespace
 
 absl::StatusOr<DataSet> ReadDataSet(const std::string& path, const DataOptions& options,
-                                    const DataSchema* like, int threads) {
+                                    const DataSchema* like, int threads, TableForm form) {
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
   const absl::StatusOr<std::vector<std::string>> files = ListFiles(path);
   if (!files.ok()) return files.status();
-  return ReadFiles(*files, files->front(), {options, like, threads, path});
+  return ReadFiles(*files, files->front(), {options, like, threads, path, 0, ExchangeAlone, form});
 }
 
 absl::StatusOr<DataSet> ReadShard(const std::string& path, const DataOptions& options, const DataSchema* like,
-                                  int rank, int size, const Exchange& exchange, int threads) {
+                                  int rank, int size, const Exchange& exchange, int threads, TableForm form) {
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
   const absl::StatusOr<std::vector<std::string>> all = ListFiles(path), mine = ShardFiles(path, rank, size);
   if (!all.ok()) return all.status();
   if (!mine.ok()) return mine.status();
-  return ReadFiles(*mine, all->front(), {options, like, threads, path, rank, exchange});
+  return ReadFiles(*mine, all->front(), {options, like, threads, path, rank, exchange, form});
 }
 
 }  // namespace winnow

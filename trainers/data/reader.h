@@ -20,15 +20,18 @@ namespace winnow {
 // options, NotFound, PermissionDenied, Unavailable (read error) or DataLoss (damaged gzip) for the file, and
 // Aborted if it was seen to change while it was read.
 //
-// Reads on up to `threads` threads, which do not affect the result.
+// Reads on up to `threads` threads, which do not affect the result. With kSparseWherePossible, columns that
+// are nearly empty are DataSet::sparse if there are many of them (kManySparseColumns).
 absl::StatusOr<DataSet> ReadDataSet(const std::string& path, const DataOptions& options,
-                                    const DataSchema* like, int threads = 1);
+                                    const DataSchema* like, int threads = 1,
+                                    TableForm form = TableForm::kDense);
 
 // Reads the rows of the table's files that rank `rank` of `size` takes (ShardFiles), with first_row set. All
 // ranks call it and get the same schema (levels are the union over ranks); the parts together are the result
 // of ReadDataSet. `exchange` is called equally often on all ranks unless one fails; then the others must be
 // informed in another way. InvalidArgument also if there are fewer files than ranks.
 absl::StatusOr<DataSet> ReadShard(const std::string& path, const DataOptions& options, const DataSchema* like,
-                                  int rank, int size, const Exchange& exchange, int threads = 1);
+                                  int rank, int size, const Exchange& exchange, int threads = 1,
+                                  TableForm form = TableForm::kDense);
 
 }  // namespace winnow

@@ -12,8 +12,9 @@ namespace {
 // floor(rows * rank / size), without overflow.
 int64_t Border(int64_t rows, int rank, int size) { return rows / size * rank + rows % size * rank / size; }
 
-void Keep(std::vector<float>* values, int64_t begin, int64_t end) {
-  if (!values->empty()) *values = std::vector<float>(values->begin() + begin, values->begin() + end);
+template <typename T>
+void Keep(std::vector<T>* values, int64_t begin, int64_t end) {
+  if (!values->empty()) *values = std::vector<T>(values->begin() + begin, values->begin() + end);
 }
 
 }  // namespace
@@ -33,6 +34,12 @@ std::pair<int64_t, int64_t> GroupRowRange(std::span<const int64_t> group_begin, 
 DataSet TakeRows(DataSet all, std::pair<int64_t, int64_t> range) {
   const auto [begin, end] = range;
   for (std::vector<float>& column : all.columns) Keep(&column, begin, end);
+  for (SparseColumn& column : all.sparse) {
+    const auto [first, last] = column.EntriesOf(begin, end);
+    Keep(&column.rows, static_cast<int64_t>(first), static_cast<int64_t>(last));
+    Keep(&column.values, static_cast<int64_t>(first), static_cast<int64_t>(last));
+    for (uint32_t& row : column.rows) row -= static_cast<uint32_t>(begin);
+  }
   Keep(&all.label, begin, end);
   if (all.group_begin.empty()) {
     Keep(&all.weight, begin, end);

@@ -28,6 +28,18 @@ std::vector<float> TakeChosen(const std::vector<bool>& chosen, int64_t chosen_co
   return taken;
 }
 
+// The same for a sparse column. number[row]: the row's number in its part.
+SparseColumn TakeChosen(const std::vector<bool>& chosen, const std::vector<uint32_t>& number,
+                        SparseColumn& from) {
+  SparseColumn taken, kept;
+  taken.used = kept.used = from.used;
+  taken.rest = kept.rest = from.rest;
+  for (size_t i = 0; i < from.rows.size(); ++i)
+    (chosen[from.rows[i]] ? taken : kept).Add(number[from.rows[i]], from.values[i]);
+  from = std::move(kept);
+  return taken;
+}
+
 }  // namespace
 
 bool RowValidates(uint64_t seed, int64_t row, double validation_fraction) {
@@ -67,6 +79,12 @@ absl::StatusOr<std::pair<DataSet, DataSet>> SplitByFraction(DataSet all, double 
   validation.schema = all.schema;
   for (std::vector<float>& column : all.columns)
     validation.columns.push_back(TakeChosen(chosen, count, column));
+  if (!all.sparse.empty()) {
+    std::vector<uint32_t> number(chosen.size());
+    uint32_t next[2] = {0, 0};
+    for (size_t row = 0; row < chosen.size(); ++row) number[row] = next[chosen[row]]++;
+    for (SparseColumn& column : all.sparse) validation.sparse.push_back(TakeChosen(chosen, number, column));
+  }
   validation.label = TakeChosen(chosen, count, all.label);
   if (grouped) {
     const auto groups = static_cast<int64_t>(begins[1].size()) - 1;

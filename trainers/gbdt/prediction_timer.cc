@@ -34,6 +34,7 @@ PredictionTimer::PredictionTimer(const TrainingData& data) {
   rows_.rows = std::min(matrix.rows(), kTimedRows);
   for (size_t feature = 0; feature < data.cuts.size(); ++feature) {
     std::vector<float>& column = rows_.columns.emplace_back();
+    column.reserve(static_cast<size_t>(rows_.rows));
     for (int64_t i = 0; i < rows_.rows; ++i) {
       const int64_t row = i * matrix.rows() / rows_.rows;
       column.push_back(ValueIn(data.cuts[feature], matrix.BinOf(row, static_cast<int>(feature))));

@@ -29,11 +29,18 @@ BinnedRows InMemory(DataSet data, BinMatrix matrix, int64_t all_rows) {
 
 // A sum over rows of hashes of the row's number, bins and targets, so that it is independent of the rows'
 // distribution over ranks.
-uint64_t RowsFingerprint(const FeatureBins& bins, const DataSet& data, uint64_t salt) {
+uint64_t RowsFingerprint(const FeatureBins& bins, const DataSet& data, const BinMatrix& matrix,
+                         uint64_t salt) {
   constexpr uint64_t kFactor = 0x9e3779b97f4a7c15ULL;
   std::vector<uint64_t> hashes(data.rows);
   for (const std::vector<uint16_t>& column : bins) {
-    for (int64_t i = 0; i < data.rows; ++i) hashes[i] = (hashes[i] + column[i] + 1) * kFactor;
+    for (std::size_t i = 0; i < column.size(); ++i) hashes[i] = (hashes[i] + column[i] + 1) * kFactor;
+  }
+  const SparseMatrix::Storage& sparse = matrix.sparse().storage();
+  for (std::size_t k = 0; k + 1 < sparse.column_begin.size(); ++k) {
+    for (uint64_t at = sparse.column_begin[k]; at < sparse.column_begin[k + 1]; ++at)
+      hashes[sparse.column_rows[at]] +=
+          MixBits(static_cast<uint64_t>(matrix.layout().sparse_features[k]) << 16 | sparse.column_bins[at]);
   }
   const auto bits = [](float value) { return static_cast<uint64_t>(std::bit_cast<uint32_t>(value)); };
   const bool row_weights = !data.weight.empty() && data.group_begin.empty();
@@ -127,14 +134,14 @@ DataSchema SchemaOf(const Json& json) {
 }
 
 // Writes layouts as lists of numbers: [group, first, values, has_missing, default_bin], [slot, stride, bins,
-// features…], [bins, groups…].
+// features…], [bins, groups…], and the sparse features.
 Json JsonOf(const BinLayout& layout) {
   Json features = Json::array(), groups = Json::array(), slots = Json::array();
   for (const FeaturePlace& f : layout.features)
     features.push_back({f.group, f.first, f.values, static_cast<int>(f.has_missing), f.default_bin});
   for (const FeatureGroup& g : layout.groups) groups.push_back({g.slot, g.stride, g.bins, g.features});
   for (const BinSlot& s : layout.slots) slots.push_back({s.bins, s.groups});
-  return {{"features", features}, {"groups", groups}, {"slots", slots}};
+  return {{"features", features}, {"groups", groups}, {"slots", slots}, {"sparse", layout.sparse_features}};
 }
 
 BinLayout LayoutOf(const Json& json) {
@@ -149,6 +156,14 @@ BinLayout LayoutOf(const Json& json) {
   }
   for (const Json& s : json.at("slots"))
     layout.slots.push_back({s.at(0).get<int>(), s.at(1).get<std::vector<int>>()});
+  json.at("sparse").get_to(layout.sparse_features);
+  uint32_t bins = 0;
+  if (layout.has_sparse()) layout.sparse_bins.push_back(0);
+  for (std::size_t k = 0; k < layout.sparse_features.size(); ++k) {
+    FeaturePlace& place = layout.features.at(layout.sparse_features[k]);
+    place.sparse = static_cast<int>(k);
+    layout.sparse_bins.push_back(bins += static_cast<uint32_t>(place.bins()));
+  }
   return layout;
 }
 
@@ -199,7 +214,13 @@ absl::Status WriteRows(const std::string& name, const BinnedRows& rows, SectionW
         writer.AddCopy(name + ".by_row", bytes_at(storage.by_row, slots * count * width));
     if (!status.ok()) return status;
   }
+  const SparseMatrix::Storage& sparse = matrix.sparse().storage();
   const std::pair<const char*, std::span<const std::byte>> sections[] = {
+      {".sparse_row_begin", Bytes(sparse.row_begin)},
+      {".sparse_row_bins", Bytes(sparse.row_bins)},
+      {".sparse_column_begin", Bytes(sparse.column_begin)},
+      {".sparse_column_rows", Bytes(sparse.column_rows)},
+      {".sparse_column_bins", Bytes(sparse.column_bins)},
       {".by_column", bytes_at(storage.by_column, slots * count * width)},
       {".label", Bytes(rows.targets.label)},
       {".weight", Bytes(rows.targets.weight)},
@@ -227,7 +248,8 @@ bool FitsTogether(const BinLayout& layout) {
   constexpr int kMostBins = 1 << 16;  // of two bytes
   return std::all_of(layout.features.begin(), layout.features.end(),
                      [&](const FeaturePlace& f) {
-                       return IsIndex(f.group, layout.groups.size()) && f.values >= 1 &&
+                       const bool sparse = f.sparse >= 0 && f.default_bin >= 0;
+                       return (sparse || IsIndex(f.group, layout.groups.size())) && f.values >= 1 &&
                               f.values <= kMostBins && f.first >= 0 && f.default_bin >= -1 &&
                               f.default_bin < f.bins();
                      }) &&
@@ -239,6 +261,29 @@ bool FitsTogether(const BinLayout& layout) {
          std::all_of(layout.slots.begin(), layout.slots.end(), [&](const BinSlot& s) {
            return s.bins >= 1 && s.bins <= kMostBins && AreIndices(s.groups, layout.groups.size());
          });
+}
+
+// Whether the entries of sparse features have the right sizes and indices.
+bool FitsTogether(const SparseMatrix::Storage& entries, const BinLayout& layout, int64_t rows) {
+  if (!layout.has_sparse()) return entries.column_begin.empty() && entries.row_begin.empty();
+  const auto divides = [](std::span<const uint64_t> begin, std::size_t parts, std::size_t size) {
+    return begin.size() == parts + 1 && begin.front() == 0 && begin.back() == size &&
+           std::is_sorted(begin.begin(), begin.end());
+  };
+  if (!divides(entries.column_begin, layout.sparse_features.size(), entries.column_rows.size()) ||
+      entries.column_bins.size() != entries.column_rows.size())
+    return false;
+  for (std::size_t k = 0; k < layout.sparse_features.size(); ++k) {
+    const auto bins = static_cast<uint32_t>(layout.features[layout.sparse_features[k]].bins());
+    for (uint64_t at = entries.column_begin[k]; at < entries.column_begin[k + 1]; ++at) {
+      if (entries.column_bins[at] >= bins || entries.column_rows[at] >= static_cast<uint64_t>(rows))
+        return false;
+    }
+  }
+  const auto is_bin = [&](uint32_t bin) { return bin < layout.sparse_bins.back(); };
+  return entries.row_begin.empty() ||
+         (divides(entries.row_begin, static_cast<std::size_t>(rows), entries.row_bins.size()) &&
+          std::all_of(entries.row_bins.begin(), entries.row_bins.end(), is_bin));
 }
 
 // Whether labels, weights and groups have the right sizes.
@@ -265,8 +310,17 @@ absl::StatusOr<BinnedRows> ReadRows(const std::string& name, const std::shared_p
   const std::size_t size = layout.slots.size() * static_cast<std::size_t>(count) * (layout.narrow() ? 1 : 2);
   if (by_column.size() != size || (!by_row.empty() && by_row.size() != size))
     return absl::DataLossError("sections of " + name + " have another size than their rows");
+  const SparseMatrix::Storage sparse = {file->Array<uint64_t>(name + ".sparse_row_begin"),
+                                        file->Array<uint32_t>(name + ".sparse_row_bins"),
+                                        file->Array<uint64_t>(name + ".sparse_column_begin"),
+                                        file->Array<uint32_t>(name + ".sparse_column_rows"),
+                                        file->Array<uint16_t>(name + ".sparse_column_bins"),
+                                        file};
+  if (!FitsTogether(sparse, layout, count))
+    return absl::DataLossError("sections of the sparse features of " + name + " do not fit together");
   rows.matrix = BinMatrix(std::move(layout), count,
-                          {by_row.empty() ? nullptr : by_row.data(), by_column.data(), count, file});
+                          {by_row.empty() ? nullptr : by_row.data(), by_column.data(), count, file},
+                          SparseMatrix(sparse));
   rows.all_rows = json.at("all_rows").get<int64_t>();
   rows.owner = file;
   return rows;
@@ -286,14 +340,14 @@ absl::StatusOr<TrainingData> MakeTrainingData(DataSet train, std::optional<DataS
   if (!cuts.ok()) return cuts.status();
   data.cuts = *std::move(cuts);
   const FeatureBins bins = BinsOf(train, data.cuts, pool);
-  data.fingerprint = RowsFingerprint(bins, train, 0);
-  absl::StatusOr<BinMatrix> matrix = BinMatrix::OfTraining(bins, data.cuts, ranks, pool);
+  absl::StatusOr<BinMatrix> matrix = BinMatrix::OfTraining(train, bins, data.cuts, ranks, pool);
   if (!matrix.ok()) return matrix.status();
+  data.fingerprint = RowsFingerprint(bins, train, *matrix, 0);
   data.train = InMemory(std::move(train), *std::move(matrix), all_rows);
   if (validation) {
     const FeatureBins other_bins = BinsOf(*validation, data.cuts, pool);
-    data.fingerprint += RowsFingerprint(other_bins, *validation, 1);
-    BinMatrix other = BinMatrix::OfOther(other_bins, data.cuts, pool);
+    BinMatrix other = BinMatrix::OfOther(*validation, other_bins, data.cuts, pool);
+    data.fingerprint += RowsFingerprint(other_bins, *validation, other, 1);
     int64_t all_validation_rows = validation->rows;
     if (absl::Status status = SumUp(ranks, &all_validation_rows); !status.ok()) return status;
     data.validation = InMemory(*std::move(validation), std::move(other), all_validation_rows);

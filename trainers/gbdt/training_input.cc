@@ -35,12 +35,14 @@ absl::Status CheckTable(const DataSet& data, const std::string& what, const std:
     return absl::InvalidArgumentError(what + ": the data has no label column" +
                                       (label.empty() ? "" : " \"" + label + "\""));
   for (std::size_t f = 0; f < data.columns.size(); ++f) {
-    for (int64_t i = 0; i < data.rows; ++i) {
-      if (std::isinf(data.columns[f][i]))
+    const bool sparse = data.IsSparse(f);
+    const std::vector<float>& values = sparse ? data.sparse[f].values : data.columns[f];
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (std::isinf(values[i]))
         return absl::InvalidArgumentError(
             fmt::format("{}: row {}: feature {} is infinite: expected a finite number or "
                         "a missing value",
-                        what, i + 1, data.feature_names[f]));
+                        what, (sparse ? data.sparse[f].rows[i] : i) + 1, data.feature_names[f]));
     }
   }
   return absl::OkStatus();
@@ -112,9 +114,10 @@ class Loading {
 
 absl::StatusOr<DataSet> Loading::Read(const std::string& path, const DataOptions& reading,
                                       const DataSchema* like, bool sharded) {
-  if (!sharded) return ReadDataSet(path, reading, like, pool_.threads());
+  constexpr TableForm kForm = TableForm::kSparseWherePossible;
+  if (!sharded) return ReadDataSet(path, reading, like, pool_.threads(), kForm);
   const Exchange exchange = [this](std::string_view mine) { return ranks_.AllGather(mine); };
-  return ReadShard(path, reading, like, ranks_.rank(), ranks_.size(), exchange, pool_.threads());
+  return ReadShard(path, reading, like, ranks_.rank(), ranks_.size(), exchange, pool_.threads(), kForm);
 }
 
 absl::StatusOr<DataSet> Loading::ReadTrain() {

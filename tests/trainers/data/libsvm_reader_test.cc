@@ -59,5 +59,70 @@ TEST_CASE("Libsvm: validation data gets the training data's features", "[data]")
   CHECK_THAT(folder.ReadError("0 1:9\n", {}, &csv), Contains("column \"a\""));
 }
 
+// All values of a table, dense or sparse.
+std::vector<Floats> AllValues(const DataSet& data) {
+  std::vector<Floats> columns(data.columns.size());
+  for (size_t f = 0; f < columns.size(); ++f) {
+    for (int64_t i = 0; i < data.rows; ++i) columns[f].push_back(data.ValueAt(f, i));
+  }
+  return columns;
+}
+
+TEST_CASE("Libsvm: nearly empty columns are sparse where there are many, and hold the same values",
+          "[data]") {
+  DataFolder folder;
+  std::string text;
+  for (int row = 0; row < 200; ++row) {
+    text += std::to_string(row % 2) + " 1:" + std::to_string(row);  // f1 is full
+    for (int k = 0; k < 8; ++k) {
+      const int index = 2 + (row * 8 + k) % 1300;
+      text += " " + std::to_string(index) + ":" + std::to_string(row - k) + (k == 3 ? ".5" : "");
+    }
+    text += "\n";
+  }
+  const std::string path = folder.Write("wide.libsvm", text);
+  const DataSet dense = *ReadDataSet(path, {}, nullptr);
+  CHECK(dense.sparse.empty());
+  for (const int threads : {1, 3}) {
+    const DataSet sparse = *ReadDataSet(path, {}, nullptr, threads, TableForm::kSparseWherePossible);
+    CHECK_FALSE(sparse.IsSparse(0));
+    CHECK(sparse.IsSparse(1));
+    CHECK(sparse.columns[1].empty());
+    CHECK(sparse.sparse[1].rows.size() == 2);  // of 200
+    const std::vector<Floats> found = AllValues(sparse), expected = AllValues(dense);
+    int wrong = 0;
+    for (size_t f = 0; f < expected.size(); ++f) wrong += !Same(found[f], expected[f]);
+    CHECK(wrong == 0);
+  }
+  const DataSet few = *ReadDataSet(folder.Write("few.libsvm", "1 1:1\n0 1000:1\n"), {}, nullptr, 1,
+                                   TableForm::kSparseWherePossible);
+  CHECK(few.sparse.empty());
+}
+
+TEST_CASE("Csv: one-hot columns of a text with thousands of levels are sparse, and hold the same values",
+          "[data]") {
+  DataFolder folder;
+  for (const bool gaps : {false, true}) {
+    std::string text = "y,town,size\n";
+    for (int row = 0; row < 3000; ++row) {
+      const bool gap = row % 50 == 3 && gaps;
+      text += std::to_string(row % 2) + "," + (gap ? "" : "t" + std::to_string(row % 1100)) + "," +
+              std::to_string(row) + "\n";
+    }
+    DataOptions options;
+    options.max_levels = 2000;
+    const std::string path = folder.Write("towns.csv", text);
+    const DataSet dense = *ReadDataSet(path, options, nullptr);
+    const DataSet sparse = *ReadDataSet(path, options, nullptr, 2, TableForm::kSparseWherePossible);
+    CHECK(sparse.IsSparse(0));
+    CHECK_FALSE(sparse.IsSparse(sparse.columns.size() - 1));
+    CHECK(sparse.feature_names == dense.feature_names);
+    const std::vector<Floats> found = AllValues(sparse), expected = AllValues(dense);
+    int wrong = 0;
+    for (size_t f = 0; f < expected.size(); ++f) wrong += !Same(found[f], expected[f]);
+    CHECK(wrong == 0);
+  }
+}
+
 }  // namespace
 }  // namespace winnow

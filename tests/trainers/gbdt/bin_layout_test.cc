@@ -130,7 +130,7 @@ TEST_CASE("Layout: one feature of more than 256 bins makes all slots of two byte
 TEST_CASE("Layout: tables with lone slots have a missing bin for every feature", "[gbdt]") {
   const DataSet data = MixedTable(3, 200);
   const std::vector<FeatureCuts> cuts = InBins(data, 256).cuts;
-  const BinLayout layout = LoneLayout(cuts);
+  const BinLayout layout = LoneLayout(cuts, data);
   CheckShape(layout);
   CHECK(layout.slots.size() == cuts.size());
   for (const FeaturePlace& feature : layout.features) CHECK(feature.bins() == feature.values + 1);

@@ -91,7 +91,7 @@ TEST_CASE("Bins: other data, and parts of a matrix, have the bins of their value
   ThreadPool pool(2);
   for (const int max_bin : {256, 1000}) {
     const auto [cuts, whole] = InBins(train, max_bin, &pool);
-    CHECK(WrongBins(BinMatrix::OfOther(BinsOf(other, cuts, &pool), cuts, &pool), other, cuts) == 0);
+    CHECK(WrongBins(BinMatrix::OfOther(other, BinsOf(other, cuts, &pool), cuts, &pool), other, cuts) == 0);
     const BinMatrix part = whole.Part(4100, 8200);
     CHECK(part.rows() == 4100);
     CHECK(WrongBins(part, train, cuts, 4100) == 0);
@@ -107,7 +107,7 @@ TEST_CASE("Bins: a table says which side every row goes to", "[gbdt]") {
   const DataSet data = SampleData(300);
   ThreadPool pool(1);
   const auto [cuts, shared] = InBins(data, 256);
-  for (const BinMatrix& matrix : {shared, BinMatrix::OfOther(BinsOf(data, cuts, &pool), cuts, &pool)}) {
+  for (const BinMatrix& matrix : {shared, BinMatrix::OfOther(data, BinsOf(data, cuts, &pool), cuts, &pool)}) {
     for (int f = 0; f < 6; ++f) {
       std::vector<uint8_t> left_bins(cuts[f].bins() + 1);
       for (std::size_t bin = 0; bin < left_bins.size(); ++bin) left_bins[bin] = HashOf(3, bin) % 2;

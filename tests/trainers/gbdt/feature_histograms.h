@@ -22,7 +22,7 @@ struct BinnedTable {
 inline BinnedTable InBins(const DataSet& data, int max_bin, ThreadPool* pool) {
   const absl::StatusOr<std::vector<FeatureCuts>> cuts = MakeCuts(data, max_bin, pool);
   const std::unique_ptr<Communicator> sole = MakeSoleRank();
-  return {*cuts, *BinMatrix::OfTraining(BinsOf(data, *cuts, pool), *cuts, sole.get(), pool)};
+  return {*cuts, *BinMatrix::OfTraining(data, BinsOf(data, *cuts, pool), *cuts, sole.get(), pool)};
 }
 inline BinnedTable InBins(const DataSet& data, int max_bin) {
   ThreadPool pool(1);

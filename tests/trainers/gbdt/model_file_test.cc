@@ -35,12 +35,12 @@ TEST_CASE("ModelFile: weights of trees and categories read back as they were", "
     CHECK(ModelText(*read, format) == ModelText(DartModel(), format));
     CHECK(read->tree_weights == std::vector<float>{0.75f, 0.1f});
     CHECK(read->trees[1].categories == std::vector<int32_t>{0, 40});
-    const std::vector<std::vector<float>> columns = {
-        {0, 1, 39.5f, 40.5f, -1, 2e9f}, {}, std::vector<float>(6, -4e37f)};
+    DataSet data;
+    data.columns = {{0, 1, 39.5f, 40.5f, -1, 2e9f}, {}, std::vector<float>(6, -4e37f)};
     read->trees[1].nodes[0].threshold = 0;
     std::vector<float> leaves;
     for (int64_t row = 0; row < 6; ++row) {
-      leaves.push_back(read->trees[1].Predict(columns, row));
+      leaves.push_back(read->trees[1].Predict(data, row));
     }
     CHECK(leaves == std::vector<float>{6, 5, 5, 6, 5, 5});
   }
@@ -140,7 +140,8 @@ TEST_CASE("ModelFile: malformed models are refused with what is wrong", "[gbdt]"
 }
 
 TEST_CASE("ModelFile: a file that is cut anywhere is refused, one with a flipped bit never harms", "[gbdt]") {
-  const std::vector<std::vector<float>> columns(3, std::vector<float>{-1, 0, 2, NAN});
+  DataSet data;
+  data.columns.assign(3, {-1, 0, 2, NAN});
   for (ModelFormat format : kFormats) {
     const std::string good = ModelText(DartModel(), format);
     const std::size_t end = good.find_last_of('}');  // a line's end may go
@@ -151,7 +152,7 @@ TEST_CASE("ModelFile: a file that is cut anywhere is refused, one with a flipped
       flipped[at] = static_cast<char>(flipped[at] ^ 1 << HashOf(1, at) % 8);
       const absl::StatusOr<Model> read = ParseModel(flipped);
       if (read.ok()) {
-        for (const Tree& tree : read->trees) taken += tree.Predict(columns, static_cast<int64_t>(at % 4)) < 7;
+        for (const Tree& tree : read->trees) taken += tree.Predict(data, static_cast<int64_t>(at % 4)) < 7;
       } else {
         CHECK((absl::IsInvalidArgument(read.status()) || absl::IsUnimplemented(read.status())));
       }

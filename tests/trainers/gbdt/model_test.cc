@@ -18,7 +18,7 @@ TEST_CASE("Model: margins are the sums of training, bit for bit, with any number
     for (int64_t t = 0; t < 12; ++t) {
       const float weight = dart ? model.tree_weights[t] : 1;
       for (int64_t i = 0; i < data.rows; ++i)
-        expected[t / parallel % classes * data.rows + i] += weight * model.trees[t].Predict(data.columns, i);
+        expected[t / parallel % classes * data.rows + i] += weight * model.trees[t].Predict(data, i);
     }
     CHECK(PredictMargins(model, data, model.rounds()) == expected);
     CHECK(PredictMargins(model, data, model.rounds(), &pool) == expected);
@@ -44,7 +44,7 @@ TEST_CASE("Model: the leaves of rows are those whose values they get", "[gbdt]")
   for (int64_t t = 0; t < 12; ++t) {
     for (int64_t i = 0; i < 300; ++i) {
       const Tree::Node& leaf = model.trees[t].nodes[leaves[t * 300 + i]];
-      wrong += leaf.feature >= 0 || leaf.value != model.trees[t].Predict(data.columns, i);
+      wrong += leaf.feature >= 0 || leaf.value != model.trees[t].Predict(data, i);
     }
   }
   CHECK(wrong == 0);

@@ -31,6 +31,8 @@ FEATURES = ["age", "job", "marital", "education", "contact", "month", "campaign"
             "cons.price.idx", "cons.conf.idx", "euribor3m", "nr.employed"]
 LABELS = ["yes", "seconds", "share", "calls", "kind", "relevance"]
 WEIGHT, GROUP = "weight", "query"
+TOWN, TOWNS = "town", 1500  # a text of so many levels that its columns are sparse, beside the dense ones
+WITH_TOWN = ["--max-levels", str(TOWNS)]
 
 RANKS, THREADS, SIMD = (1, 2, 3, 4, 8), (1, 2, 4), ("off", "avx2", "")
 GRID = list(itertools.product(RANKS, THREADS, SIMD, (False, True), (False, True)))
@@ -46,14 +48,16 @@ CASES = [
      ["--weight", WEIGHT]),
     ("binary:logitraw", "yes", {"eval_metric": "auc,logloss", **DART}, []),
     ("binary:hinge", "yes", {"eval_metric": "error,auc", "max_bin": 1000}, ["--weight", WEIGHT]),
-    ("reg:squarederror", "seconds", {"eval_metric": "rmse,mae,mape,rmsle", **LOSSGUIDE}, []),
-    ("reg:squaredlogerror", "seconds", {"eval_metric": "rmsle,rmse", "num_parallel_tree": 3}, ["--weight", WEIGHT]),
+    ("reg:squarederror", "seconds", {"eval_metric": "rmse,mae,mape,rmsle", **LOSSGUIDE}, WITH_TOWN),
+    ("reg:squaredlogerror", "seconds", {"eval_metric": "rmsle,rmse", "num_parallel_tree": 3},
+     ["--weight", WEIGHT, *WITH_TOWN]),
     ("reg:logistic", "share", {"eval_metric": "rmse,logloss", "enable_categorical": True, **LOSSGUIDE}, []),
     ("reg:absoluteerror", "seconds", {"eval_metric": "mae,rmse"}, ["--weight", WEIGHT]),
-    ("reg:pseudohubererror", "share", {"eval_metric": "mphe,mae", "sample_type": "weighted", **DART}, []),
+    ("reg:pseudohubererror", "share", {"eval_metric": "mphe,mae", "sample_type": "weighted", **DART}, WITH_TOWN),
     ("reg:quantileerror", "seconds",
      {"eval_metric": "quantile,mae", "quantile_alpha": 0.8, "num_parallel_tree": 2, "enable_categorical": True}, []),
-    ("count:poisson", "calls", {"eval_metric": "poisson-nloglik,rmse", "max_bin": 16}, ["--weight", WEIGHT]),
+    ("count:poisson", "calls", {"eval_metric": "poisson-nloglik,rmse", "max_bin": 16},
+     ["--weight", WEIGHT, *WITH_TOWN]),
     ("reg:gamma", "seconds", {"eval_metric": "gamma-nloglik,gamma-deviance", "monotone_constraints": {"age": 1}}, []),
     ("reg:tweedie", "seconds", {"eval_metric": "tweedie-nloglik@1.3,rmse", "enable_categorical": True}, []),
     ("multi:softprob", "kind", {"eval_metric": "mlogloss,merror,auc,aucpr", "num_class": 4}, ["--weight", WEIGHT]),
@@ -86,7 +90,7 @@ def write_tables(source, folder):
         for part in range(PARTS):
             with open(folder / name / f"part-{part}.csv", "w", encoding="utf-8", newline="") as file:
                 out = csv.writer(file, lineterminator="\n")
-                out.writerow(FEATURES + LABELS + [WEIGHT, GROUP])
+                out.writerow(FEATURES + [TOWN] + LABELS + [WEIGHT, GROUP])
                 for query in range(part * len(queries) // PARTS, (part + 1) * len(queries) // PARTS):
                     weight = draw.choice([0, 0.25, 1, 3.7])
                     for row in queries[query]:
@@ -94,6 +98,7 @@ def write_tables(source, folder):
                         labels = [int(row["y"] == "yes"), seconds + 1, min(1, seconds / 2000), row["campaign"],
                                   marital[row["marital"]], min(4, seconds // 150)]
                         cells = ["" if draw.random() < GAPS else row[feature] for feature in FEATURES]
+                        cells.append(f"town {draw.randrange(TOWNS)}")
                         out.writerow(cells + labels + [weight, query])
 
 
@@ -113,6 +118,8 @@ class Bench:
         unused = [name for name in LABELS + [WEIGHT, GROUP] if name != label and name not in flags]
         if label == "kind":
             unused.append("marital")
+        if WITH_TOWN[0] not in flags:
+            unused.append(TOWN)
         self.command = [binary, "--train", folder / "train", "--label", label, "--drop", ",".join(unused), *flags]
         self.command += (["--validation-fraction", "0.2", "--split-seed", "5"] if objective in SPLITTING else
                          ["--validation", folder / "validation"])

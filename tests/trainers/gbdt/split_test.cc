@@ -18,7 +18,7 @@ struct Feature {
 
   Feature(std::vector<GradientSum> values, GradientSum missing, bool has_missing) : bins(std::move(values)) {
     for (std::size_t bin = 1; bin < bins.size(); ++bin) cuts[0].thresholds.push_back(static_cast<float>(bin));
-    layout = LoneLayout(cuts);
+    layout = LoneLayout(cuts, {});
     if (has_missing) bins.push_back(missing);
     layout.features[0].has_missing = has_missing;
     layout.groups[0].bins = layout.slots[0].bins = static_cast<int>(bins.size());

@@ -133,7 +133,7 @@ TEST_CASE("Tree: rows end in the leaves that their values lead to, with their me
   std::vector<GradientSum> sums(tree.nodes.size());
   std::vector<int64_t> counts(tree.nodes.size());
   for (int64_t i = 0; i < data.rows; ++i) {
-    const int32_t leaf = tree.Leaf(data.columns, i);
+    const int32_t leaf = tree.Leaf(data, i);
     sums[leaf] += grower.gradients.Of(i);
     ++counts[leaf];
   }

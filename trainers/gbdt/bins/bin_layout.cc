@@ -1,6 +1,7 @@
 #include "trainers/gbdt/bins/bin_layout.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -32,9 +33,11 @@ bool Disjoint(const RowBits& a, const RowBits& b) {
 // [feature][bin], of all ranks.
 absl::StatusOr<std::vector<std::vector<uint64_t>>> CountBins(const std::vector<std::vector<uint16_t>>& bins,
                                                              const std::vector<FeatureCuts>& cuts,
-                                                             Communicator* ranks, ThreadPool* pool) {
+                                                             const DataSet& sparse, Communicator* ranks,
+                                                             ThreadPool* pool) {
   std::vector<std::vector<uint64_t>> counts(bins.size());
   pool->Run(static_cast<int>(bins.size()), [&](int f, int) {
+    if (sparse.IsSparse(static_cast<std::size_t>(f))) return;
     counts[f].resize(ValueBins(cuts[f]) + 1);
     for (uint16_t bin : bins[f]) ++counts[f][bin];
   });
@@ -59,7 +62,7 @@ int DefaultBin(const FeatureCuts& cuts, const std::vector<uint64_t>& counts) {
   return *most * 10 >= rows ? static_cast<int>(most - counts.begin()) : -1;
 }
 
-// Assigns each feature a group by first fit over this rank's rows.
+// Assigns each feature a group by first fit over this rank's rows; -1 to sparse ones.
 std::vector<int> LocalGroups(const std::vector<std::vector<uint16_t>>& bins,
                              const std::vector<FeaturePlace>& places) {
   struct Group {
@@ -69,6 +72,10 @@ std::vector<int> LocalGroups(const std::vector<std::vector<uint16_t>>& bins,
   std::vector<Group> groups;
   std::vector<int> homes;
   for (std::size_t f = 0; f < bins.size(); ++f) {
+    if (places[f].sparse >= 0) {
+      homes.push_back(-1);
+      continue;
+    }
     RowBits marked;
     if (places[f].default_bin >= 0) marked = MarkedRows(bins[f], places[f].default_bin);
     int home = -1, tried = 0;
@@ -93,11 +100,12 @@ std::vector<int> LocalGroups(const std::vector<std::vector<uint16_t>>& bins,
 // Joins features that are in one group on every rank.
 absl::Status RefineGroups(Communicator* ranks, std::vector<int>* homes) {
   if (ranks->size() == 1) return absl::OkStatus();
-  const auto all = ranks->AllGather(
-      {reinterpret_cast<const char*>(homes->data()), homes->size() * sizeof(int)});
+  const auto all =
+      ranks->AllGather({reinterpret_cast<const char*>(homes->data()), homes->size() * sizeof(int)});
   if (!all.ok()) return all.status();
   std::map<std::vector<int>, int> groups;
   for (std::size_t f = 0; f < homes->size(); ++f) {
+    if ((*homes)[f] < 0) continue;
     std::vector<int> on_ranks(all->size());
     for (std::size_t r = 0; r < all->size(); ++r)
       std::memcpy(&on_ranks[r], (*all)[r].data() + f * sizeof(int), sizeof(int));
@@ -109,9 +117,11 @@ absl::Status RefineGroups(Communicator* ranks, std::vector<int>* homes) {
 // Numbers groups without slots. A feature alone in its group needs no default bin.
 void PlaceFeatures(const std::vector<int>& homes, std::vector<FeaturePlace> places, BinLayout* layout) {
   layout->groups.resize(*std::max_element(homes.begin(), homes.end()) + 1);
-  for (std::size_t f = 0; f < homes.size(); ++f)
-    layout->groups[homes[f]].features.push_back(static_cast<int>(f));
   for (std::size_t f = 0; f < homes.size(); ++f) {
+    if (homes[f] >= 0) layout->groups[homes[f]].features.push_back(static_cast<int>(f));
+  }
+  for (std::size_t f = 0; f < homes.size(); ++f) {
+    if (homes[f] < 0) continue;
     FeaturePlace& place = places[f];
     FeatureGroup& group = layout->groups[homes[f]];
     place.group = homes[f];
@@ -176,34 +186,54 @@ std::vector<uint8_t> BinLayout::LeftTable(int feature, const std::vector<uint8_t
 }
 
 absl::StatusOr<BinLayout> SharedLayout(const std::vector<std::vector<uint16_t>>& bins,
-                                       const std::vector<FeatureCuts>& cuts, Communicator* ranks,
-                                       ThreadPool* pool) {
-  const auto counts = CountBins(bins, cuts, ranks, pool);
+                                       const std::vector<FeatureCuts>& cuts, const DataSet& data,
+                                       Communicator* ranks, ThreadPool* pool) {
+  const auto counts = CountBins(bins, cuts, data, ranks, pool);
   if (!counts.ok()) return counts.status();
-  std::vector<FeaturePlace> places(bins.size());
+  BinLayout layout;
+  layout.features.resize(bins.size());
   for (std::size_t f = 0; f < bins.size(); ++f) {
+    if (data.IsSparse(f)) PlaceSparse(static_cast<int>(f), cuts[f], data.sparse[f].rest, &layout);
+  }
+  std::vector<FeaturePlace> places = std::move(layout.features);
+  for (std::size_t f = 0; f < bins.size(); ++f) {
+    if (places[f].sparse >= 0) continue;
     places[f].values = ValueBins(cuts[f]);
     places[f].has_missing = cuts[f].has_missing;
     if (places[f].bins() < kMostSharedBins) places[f].default_bin = DefaultBin(cuts[f], (*counts)[f]);
   }
   std::vector<int> homes = LocalGroups(bins, places);
   if (absl::Status status = RefineGroups(ranks, &homes); !status.ok()) return status;
-  BinLayout layout;
   PlaceFeatures(homes, std::move(places), &layout);
   PlaceGroups(kMostSharedBins, &layout);
   return layout;
 }
 
-BinLayout LoneLayout(const std::vector<FeatureCuts>& cuts) {
+void PlaceSparse(int feature, const FeatureCuts& cuts, float rest, BinLayout* layout) {
+  FeaturePlace& place = layout->features[feature];
+  place = {.group = -1, .values = ValueBins(cuts), .has_missing = true};
+  place.default_bin = std::isnan(rest) ? place.values : cuts.BinOf(rest);
+  place.sparse = static_cast<int>(layout->sparse_features.size());
+  layout->sparse_features.push_back(feature);
+  if (layout->sparse_bins.empty()) layout->sparse_bins.push_back(0);
+  layout->sparse_bins.push_back(layout->sparse_bins.back() + static_cast<uint32_t>(place.bins()));
+}
+
+BinLayout LoneLayout(const std::vector<FeatureCuts>& cuts, const DataSet& data) {
   BinLayout layout;
+  layout.features.resize(cuts.size());
   for (std::size_t f = 0; f < cuts.size(); ++f) {
-    FeaturePlace feature;
-    feature.group = static_cast<int>(f);
+    if (data.IsSparse(f)) {
+      PlaceSparse(static_cast<int>(f), cuts[f], data.sparse[f].rest, &layout);
+      continue;
+    }
+    FeaturePlace& feature = layout.features[f];
+    const auto number = static_cast<int>(layout.groups.size());
+    feature.group = number;
     feature.values = ValueBins(cuts[f]);
     feature.has_missing = true;
-    layout.features.push_back(feature);
-    layout.groups.push_back({static_cast<int>(f), 1, feature.bins(), {static_cast<int>(f)}});
-    layout.slots.push_back({feature.bins(), {static_cast<int>(f)}});
+    layout.groups.push_back({number, 1, feature.bins(), {static_cast<int>(f)}});
+    layout.slots.push_back({feature.bins(), {number}});
   }
   return layout;
 }

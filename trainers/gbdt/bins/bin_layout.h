@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "trainers/collective/communicator.h"
 #include "trainers/common/thread_pool.h"
+#include "trainers/data/data_set.h"
 #include "trainers/gbdt/bins/quantile_cuts.h"
 
 namespace winnow::gbdt {
@@ -20,7 +21,10 @@ struct FeaturePlace {
   int first = 0;   // group bin of its first bin
   int values = 1;  // ValueBins
   bool has_missing = false;
-  int default_bin = -1;  // in a shared group: the bin that is not marked there; -1 if alone in its group
+  // In a shared group, and of a sparse feature: the bin of rows that are not marked; -1 if alone in its
+  // group.
+  int default_bin = -1;
+  int sparse = -1;  // position in BinLayout::sparse_features, without a group; -1: in a group
 
   int bins() const { return values + (has_missing ? 1 : 0); }
   // REQUIRES: bin != default_bin.
@@ -48,23 +52,29 @@ struct BinLayout {
   std::vector<FeaturePlace> features;
   std::vector<FeatureGroup> groups;
   std::vector<BinSlot> slots;
+  std::vector<int> sparse_features;   // ascending
+  std::vector<uint32_t> sparse_bins;  // number of the first bin of each, and behind them the number of all
 
+  bool has_sparse() const { return !sparse_features.empty(); }
   int most_bins() const;
   // Whether every slot has at most 256 bins, so that it fits a byte.
   bool narrow() const { return most_bins() <= 256; }
   // Returns for each bin of the feature's slot 1 if the feature's own bin goes left. left_bins: [feature's
-  // bins, including missing].
+  // bins, including missing]. REQUIRES: the feature is not sparse.
   std::vector<uint8_t> LeftTable(int feature, const std::vector<uint8_t>& left_bins) const;
 };
 
-// bins[feature][row]: the bins of this rank's rows. Uses all rows, so it is for training data only: other
-// data may mark two features of a group at once, and gets a LoneLayout. The same on all ranks; an error is
-// one of `ranks`.
-absl::StatusOr<BinLayout> SharedLayout(const std::vector<std::vector<uint16_t>>& bins,
-                                       const std::vector<FeatureCuts>& cuts, Communicator* ranks,
-                                       ThreadPool* pool);
+// Makes a feature sparse, with room for missing values. REQUIRES: in order of features.
+void PlaceSparse(int feature, const FeatureCuts& cuts, float rest, BinLayout* layout);
 
-// A slot for each feature, with room for missing values.
-BinLayout LoneLayout(const std::vector<FeatureCuts>& cuts);
+// bins[feature][row]: the bins of this rank's rows, empty for the sparse features of `data`. Uses all rows,
+// so it is for training data only: other data may mark two features of a group at once, and gets a
+// LoneLayout. The same on all ranks; an error is one of `ranks`.
+absl::StatusOr<BinLayout> SharedLayout(const std::vector<std::vector<uint16_t>>& bins,
+                                       const std::vector<FeatureCuts>& cuts, const DataSet& data,
+                                       Communicator* ranks, ThreadPool* pool);
+
+// A slot for each feature that is not sparse in `data`, with room for missing values.
+BinLayout LoneLayout(const std::vector<FeatureCuts>& cuts, const DataSet& data);
 
 }  // namespace winnow::gbdt

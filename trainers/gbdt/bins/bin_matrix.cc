@@ -53,17 +53,23 @@ BinMatrix::Storage Fill(const FeatureBins& bins, const BinLayout& layout, bool w
   return {by_row, by_column, rows, std::move(owned)};
 }
 
-BinMatrix Matrix(const FeatureBins& bins, BinLayout layout, bool with_rows, int64_t rows, ThreadPool* pool) {
+BinMatrix Matrix(const DataSet& data, const FeatureBins& bins, const std::vector<FeatureCuts>& cuts,
+                 BinLayout layout, bool with_rows, ThreadPool* pool) {
+  const int64_t rows = data.rows;
   BinMatrix::Storage storage = layout.narrow() ? Fill<uint8_t>(bins, layout, with_rows, rows, pool)
                                                : Fill<uint16_t>(bins, layout, with_rows, rows, pool);
-  return BinMatrix(std::move(layout), rows, std::move(storage));
+  SparseMatrix sparse;
+  if (layout.has_sparse()) sparse = SparseMatrix::Of(data, cuts, layout, with_rows, pool);
+  return BinMatrix(std::move(layout), rows, std::move(storage), std::move(sparse));
 }
 
 }  // namespace
 
 FeatureBins BinsOf(const DataSet& data, const std::vector<FeatureCuts>& cuts, ThreadPool* pool) {
-  FeatureBins bins(data.columns.size(), std::vector<uint16_t>(data.rows));
+  FeatureBins bins(data.columns.size());
   pool->Run(static_cast<int>(bins.size()), [&](int f, int) {
+    if (data.IsSparse(static_cast<std::size_t>(f))) return;
+    bins[f].resize(data.rows);
     for (int64_t i = 0; i < data.rows; ++i) {
       const float value = data.columns[f][i];
       bins[f][i] = static_cast<uint16_t>(std::isnan(value) ? ValueBins(cuts[f]) : cuts[f].BinOf(value));
@@ -72,16 +78,17 @@ FeatureBins BinsOf(const DataSet& data, const std::vector<FeatureCuts>& cuts, Th
   return bins;
 }
 
-absl::StatusOr<BinMatrix> BinMatrix::OfTraining(const FeatureBins& bins, const std::vector<FeatureCuts>& cuts,
-                                                Communicator* ranks, ThreadPool* pool) {
-  absl::StatusOr<BinLayout> layout = SharedLayout(bins, cuts, ranks, pool);
+absl::StatusOr<BinMatrix> BinMatrix::OfTraining(const DataSet& data, const FeatureBins& bins,
+                                                const std::vector<FeatureCuts>& cuts, Communicator* ranks,
+                                                ThreadPool* pool) {
+  absl::StatusOr<BinLayout> layout = SharedLayout(bins, cuts, data, ranks, pool);
   if (!layout.ok()) return layout.status();
-  return Matrix(bins, *std::move(layout), true, static_cast<int64_t>(bins[0].size()), pool);
+  return Matrix(data, bins, cuts, *std::move(layout), true, pool);
 }
 
-BinMatrix BinMatrix::OfOther(const FeatureBins& bins, const std::vector<FeatureCuts>& cuts,
-                             ThreadPool* pool) {
-  return Matrix(bins, LoneLayout(cuts), false, static_cast<int64_t>(bins[0].size()), pool);
+BinMatrix BinMatrix::OfOther(const DataSet& data, const FeatureBins& bins,
+                             const std::vector<FeatureCuts>& cuts, ThreadPool* pool) {
+  return Matrix(data, bins, cuts, LoneLayout(cuts, data), false, pool);
 }
 
 BinMatrix BinMatrix::Part(int64_t begin, int64_t end) const {
@@ -89,11 +96,12 @@ BinMatrix BinMatrix::Part(int64_t begin, int64_t end) const {
   Storage part = storage_;
   if (part.by_row != nullptr) part.by_row = static_cast<const char*>(part.by_row) + begin * slots() * size;
   part.by_column = static_cast<const char*>(part.by_column) + begin * size;
-  return BinMatrix(layout_, end - begin, std::move(part));
+  return BinMatrix(layout_, end - begin, std::move(part), sparse_.From(begin));
 }
 
 int BinMatrix::BinOf(int64_t row, int feature) const {
   const FeaturePlace& at = layout_.features[feature];
+  if (at.sparse >= 0) return sparse_.BinOf(at.sparse, row, at.default_bin);
   const FeatureGroup& group = layout_.groups[at.group];
   const int number = narrow_ ? Column<uint8_t>(group.slot)[row] : Column<uint16_t>(group.slot)[row];
   const int bin = number / group.stride % group.bins;

@@ -9,16 +9,18 @@
 #include "trainers/data/data_set.h"
 #include "trainers/gbdt/bins/bin_layout.h"
 #include "trainers/gbdt/bins/quantile_cuts.h"
+#include "trainers/gbdt/sparse/sparse_matrix.h"
 
 namespace winnow::gbdt {
 
 using FeatureBins = std::vector<std::vector<uint16_t>>;  // [feature][row]
 
-// REQUIRES: cuts of data's features; data without infinities.
+// Empty for sparse features. REQUIRES: cuts of data's features; data without infinities.
 FeatureBins BinsOf(const DataSet& data, const std::vector<FeatureCuts>& cuts, ThreadPool* pool);
 
-// A data set in bins, with one number of one byte (or two) per row and slot, stored twice: by row, for
-// histograms, and by column, for dividing rows by one feature. The numbers are owned or memory-mapped.
+// A data set in bins: sparse features as a SparseMatrix, the others with one number of one byte (or two) per
+// row and slot, stored twice: by row, for histograms, and by column, for dividing rows by one feature. The
+// numbers are owned or memory-mapped.
 class BinMatrix {
  public:
   // Pointers to the numbers: bytes if the layout is narrow, otherwise two bytes each.
@@ -30,15 +32,17 @@ class BinMatrix {
   };
 
   BinMatrix() = default;
-  BinMatrix(BinLayout layout, int64_t rows, Storage storage)
-      : layout_(std::move(layout)), rows_(rows), storage_(std::move(storage)) {}
+  BinMatrix(BinLayout layout, int64_t rows, Storage storage, SparseMatrix sparse = {})
+      : layout_(std::move(layout)), rows_(rows), storage_(std::move(storage)), sparse_(std::move(sparse)) {}
 
-  // This rank's rows of training data, in shared slots that are the same on all ranks. An error is one of
-  // `ranks`.
-  static absl::StatusOr<BinMatrix> OfTraining(const FeatureBins& bins, const std::vector<FeatureCuts>& cuts,
-                                              Communicator* ranks, ThreadPool* pool);
+  // This rank's rows of training data, in shared slots that are the same on all ranks. `bins`: BinsOf(data).
+  // An error is one of `ranks`.
+  static absl::StatusOr<BinMatrix> OfTraining(const DataSet& data, const FeatureBins& bins,
+                                              const std::vector<FeatureCuts>& cuts, Communicator* ranks,
+                                              ThreadPool* pool);
   // Rows of other data with the same features, by column only.
-  static BinMatrix OfOther(const FeatureBins& bins, const std::vector<FeatureCuts>& cuts, ThreadPool* pool);
+  static BinMatrix OfOther(const DataSet& data, const FeatureBins& bins, const std::vector<FeatureCuts>& cuts,
+                           ThreadPool* pool);
 
   int64_t rows() const { return rows_; }
   int slots() const { return static_cast<int>(layout_.slots.size()); }
@@ -55,6 +59,7 @@ class BinMatrix {
     return static_cast<const Bin*>(storage_.by_column) + slot * storage_.column_stride;
   }
   const Storage& storage() const { return storage_; }
+  const SparseMatrix& sparse() const { return sparse_; }
 
   // Returns rows [begin, end) of this matrix, sharing its numbers.
   BinMatrix Part(int64_t begin, int64_t end) const;
@@ -66,6 +71,7 @@ class BinMatrix {
   BinLayout layout_;
   int64_t rows_ = 0;
   Storage storage_;
+  SparseMatrix sparse_;
   bool narrow_ = layout_.narrow();
 };
 

@@ -92,6 +92,57 @@ ColumnScan ScanColumn(std::span<const float> column, int most) {
   return scan;
 }
 
+ColumnScan ScanColumn(const SparseColumn& column, int64_t rows, int most) {
+  ColumnScan scan;
+  const bool has_rest = static_cast<int64_t>(column.rows.size()) < rows;
+  scan.has_missing = has_rest && std::isnan(column.rest);
+  std::vector<uint32_t>& keys = scan.keys;
+  for (const float value : column.values) {
+    if (std::isnan(value))
+      scan.has_missing = true;
+    else
+      keys.push_back(OrderedKey(value));
+  }
+  if (has_rest && !std::isnan(column.rest)) keys.push_back(OrderedKey(column.rest));
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  scan.few = keys.size() <= static_cast<std::size_t>(most);
+  if (!scan.few) keys.clear();
+  return scan;
+}
+
+ColumnSample SampleColumn(const SparseColumn& column, std::span<const int32_t> positions, int64_t taken,
+                          std::span<const uint32_t> weights) {
+  ColumnSample sample;
+  uint64_t rest_weight = 0;
+  for (const uint32_t weight : weights) rest_weight += weight;
+  int64_t rest = taken;
+  for (std::size_t i = 0; i < column.rows.size(); ++i) {
+    const int64_t position = positions.empty() ? column.rows[i] : positions[column.rows[i]];
+    if (position < 0) continue;
+    --rest;
+    if (!weights.empty()) rest_weight -= weights[position];
+    if (std::isnan(column.values[i])) continue;
+    const uint32_t key = OrderedKey(column.values[i]);
+    if (weights.empty())
+      sample.keys.push_back(key);
+    else
+      sample.weighted.push_back(uint64_t{key} << 32 | weights[position]);
+  }
+  if (std::isnan(column.rest)) return sample;
+  const uint32_t key = OrderedKey(column.rest);
+  if (weights.empty()) {
+    sample.keys.insert(sample.keys.end(), rest, key);
+    return sample;
+  }
+  for (int64_t i = 0; i < rest; ++i) {
+    const uint64_t part = std::min<uint64_t>(rest_weight, 0xffffffffu);
+    sample.weighted.push_back(uint64_t{key} << 32 | part);
+    rest_weight -= part;
+  }
+  return sample;
+}
+
 ColumnSample SampleColumn(std::span<const float> column, std::span<const int32_t> rows,
                           std::span<const uint32_t> weights) {
   const std::size_t count = rows.empty() ? column.size() : rows.size();

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "trainers/data/sparse_column.h"
 #include "trainers/gbdt/bins/quantile_cuts.h"
 
 namespace winnow::gbdt {
@@ -18,6 +19,9 @@ struct ColumnScan {
 };
 ColumnScan ScanColumn(std::span<const float> column, int most);
 
+// The same of a sparse column with that many rows.
+ColumnScan ScanColumn(const SparseColumn& column, int64_t rows, int most);
+
 // The values of rows, in any order. With weights, a word has the key above a weight of 32 bits.
 struct ColumnSample {
   std::vector<uint32_t> keys;
@@ -26,6 +30,11 @@ struct ColumnSample {
 
 // `rows`: those to take; empty: all. `weights`: of each of them; empty: all 1.
 ColumnSample SampleColumn(std::span<const float> column, std::span<const int32_t> rows,
+                          std::span<const uint32_t> weights);
+
+// The same of a sparse column. positions[row]: the row's position among those to take, -1 if it is none;
+// empty: all rows are taken. taken: how many.
+ColumnSample SampleColumn(const SparseColumn& column, std::span<const int32_t> positions, int64_t taken,
                           std::span<const uint32_t> weights);
 
 // The maximum number of value bins of a numeric feature.

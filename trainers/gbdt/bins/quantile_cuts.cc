@@ -128,9 +128,10 @@ class CutMaker {
   const int max_bin_;
   ThreadPool* const pool_;
   Communicator* const communicator_;
-  std::vector<int32_t> rows_;      // rows of this rank used for cuts; empty: all
-  bool none_ = false;              // this rank has no such row
-  std::vector<uint32_t> weights_;  // of each of them; empty: all 1
+  std::vector<int32_t> rows_;       // rows of this rank used for cuts; empty: all
+  std::vector<int32_t> positions_;  // [row] in rows_, or -1; empty if all are used, or no feature is sparse
+  bool none_ = false;               // this rank has no such row
+  std::vector<uint32_t> weights_;   // of each of them; empty: all 1
   std::vector<FeatureCuts> cuts_;
   std::vector<uint8_t> few_;  // [feature]: its cuts need no sample
 };
@@ -157,6 +158,9 @@ absl::Status CutMaker::AgreeOnWeights() {
       if (IsCutRow(first_row_ + i, all_rows_)) rows_.push_back(static_cast<int32_t>(i));
     }
     none_ = rows_.empty();
+    if (!data_.sparse.empty()) positions_.assign(data_.rows, -1);
+    for (std::size_t i = 0; i < rows_.size() && !positions_.empty(); ++i)
+      positions_[rows_[i]] = static_cast<int32_t>(i);
   }
   if (heaviest > 0)
     weights_ = WholeWeights(weight, rows_, std::bit_cast<float>(static_cast<uint32_t>(heaviest - 1)));
@@ -224,7 +228,9 @@ absl::Status CutMaker::MakeBatch(const std::vector<int>& features) {
   std::vector<ColumnScan> scans(features.size());
   pool_->Run(static_cast<int>(features.size()), [&](int i, int) {
     const int f = features[i];
-    scans[i] = ScanColumn(data_.columns[f], IsCategorical(f) ? kMostCategories : max_bin_);
+    const int most = IsCategorical(f) ? kMostCategories : max_bin_;
+    scans[i] = data_.IsSparse(f) ? ScanColumn(data_.sparse[f], data_.rows, most)
+                                 : ScanColumn(data_.columns[f], most);
   });
   // Reports an error in the data to all ranks before they wait for this one.
   if (absl::Status status = CheckCategories(features, scans); !status.ok()) {
@@ -273,7 +279,10 @@ absl::Status CutMaker::MakeBatch(const std::vector<int>& features) {
 
 absl::Status CutMaker::MakeSampled(const std::vector<int>& features) {
   const auto sample_of = [&](int f) {
-    return none_ ? ColumnSample() : SampleColumn(data_.columns[f], rows_, weights_);
+    if (none_) return ColumnSample();
+    if (!data_.IsSparse(f)) return SampleColumn(data_.columns[f], rows_, weights_);
+    return SampleColumn(data_.sparse[f], positions_,
+                        rows_.empty() ? data_.rows : static_cast<int64_t>(rows_.size()), weights_);
   };
   if (communicator_->size() == 1) {
     pool_->Run(static_cast<int>(features.size()), [&](int i, int) {

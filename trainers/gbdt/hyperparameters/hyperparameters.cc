@@ -147,8 +147,9 @@ constexpr Field<P> kFields[] = {
 
 // XGBoost's second names.
 constexpr Declaration::SecondName kSecondNames[] = {
-    {"learning_rate", "eta"},    {"reg_lambda", "lambda"}, {"reg_alpha", "alpha"},
-    {"min_split_loss", "gamma"}, {"random_state", "seed"}, {"n_jobs", "nthread"},
+    {"learning_rate", "eta"},      {"reg_lambda", "lambda"},         {"reg_alpha", "alpha"},
+    {"min_split_loss", "gamma"},   {"random_state", "seed"},         {"n_jobs", "nthread"},
+    {"n_estimators", "num_round"}, {"num_boost_round", "num_round"},
 };
 
 constexpr double kPoissonMaxDeltaStep = 0.7;  // XGBoost's, so that e^margin cannot run away

@@ -20,10 +20,8 @@ class Forest {
   Forest(const Model& model, int64_t rounds);
 
   // Adds the trees' values to the margins of rows [begin, end), at most kBlockRows, tree after tree for each
-  // row, which gives the same bits as training. columns: [feature][row]; margins: [class][row] with `rows`
-  // rows per class.
-  void AddMargins(const std::vector<std::vector<float>>& columns, int64_t begin, int64_t end, int64_t rows,
-                  float* margins) const;
+  // row, which gives the same bits as training. margins: [class][row].
+  void AddMargins(const DataSet& data, int64_t begin, int64_t end, float* margins) const;
 
  private:
   // A leaf leads to itself, so that all rows take as many steps as the tree is deep: its threshold is NaN.
@@ -99,20 +97,27 @@ void Forest::Plant(const Tree& tree) {
   }
 }
 
-void Forest::AddMargins(const std::vector<std::vector<float>>& columns, int64_t begin, int64_t end,
-                        int64_t rows, float* margins) const {
+void Forest::AddMargins(const DataSet& data, int64_t begin, int64_t end, float* margins) const {
   const int64_t count = end - begin;
   const std::size_t width = features_.empty() ? 1 : features_.size();
   std::vector<float> values(kBlockRows * width, 0);  // [row][feature of features_]
   for (std::size_t f = 0; f < features_.size(); ++f) {
-    const float* column = columns[features_[f]].data() + begin;
+    if (data.IsSparse(features_[f])) {
+      const SparseColumn& column = data.sparse[features_[f]];
+      const auto [first, last] = column.EntriesOf(begin, end);
+      for (int64_t i = 0; i < count; ++i) values[i * width + f] = column.rest;
+      for (std::size_t at = first; at < last; ++at)
+        values[(column.rows[at] - begin) * width + f] = column.values[at];
+      continue;
+    }
+    const float* column = data.columns[features_[f]].data() + begin;
     for (int64_t i = 0; i < count; ++i) values[i * width + f] = column[i];
   }
   for (std::size_t t = 0; t < trees_.size(); ++t) {
     const float weight = model_.tree_weights.empty() ? 1 : model_.tree_weights[t];
-    float* margin = margins + model_.class_of(static_cast<int64_t>(t)) * rows + begin;
+    float* margin = margins + model_.class_of(static_cast<int64_t>(t)) * data.rows + begin;
     if (trees_[t].depth < 0) {
-      for (int64_t i = 0; i < count; ++i) margin[i] += weight * model_.trees[t].Predict(columns, begin + i);
+      for (int64_t i = 0; i < count; ++i) margin[i] += weight * model_.trees[t].Predict(data, begin + i);
       continue;
     }
     uint32_t at[kBlockRows];
@@ -139,8 +144,7 @@ std::vector<float> PredictMargins(const Model& model, const DataSet& data, int64
   const Forest forest(model, rounds);
   ForRows(data.rows, kRowsOfTask, pool, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; block += Forest::kBlockRows)
-      forest.AddMargins(data.columns, block, std::min(end, block + Forest::kBlockRows), data.rows,
-                        margins.data());
+      forest.AddMargins(data, block, std::min(end, block + Forest::kBlockRows), margins.data());
   });
   return margins;
 }
@@ -151,7 +155,7 @@ std::vector<int32_t> PredictLeaves(const Model& model, const DataSet& data, int6
   std::vector<int32_t> leaves(static_cast<std::size_t>(trees * data.rows));
   ForRows(data.rows, kRowsOfTask, pool, [&](int64_t begin, int64_t end) {
     for (int64_t t = 0; t < trees; ++t) {
-      for (int64_t i = begin; i < end; ++i) leaves[t * data.rows + i] = model.trees[t].Leaf(data.columns, i);
+      for (int64_t i = begin; i < end; ++i) leaves[t * data.rows + i] = model.trees[t].Leaf(data, i);
     }
   });
   return leaves;

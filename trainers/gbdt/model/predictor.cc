@@ -70,13 +70,15 @@ Table Leaves(const Model& model, const DataSet& data, int64_t rounds, ThreadPool
 
 // XGBoost's unnamed features are matched by position in CSV, and are f0, f1, … in LIBSVM.
 absl::StatusOr<DataSet> ReadFor(const Model& model, const std::string& path, int threads) {
-  absl::StatusOr<DataSet> data = ReadDataSet(path, model.reading, &model.schema, threads);
+  absl::StatusOr<DataSet> data =
+      ReadDataSet(path, model.reading, &model.schema, threads, TableForm::kSparseWherePossible);
   const bool unnamed = !model.schema.columns.empty() && model.schema.columns[0].name == "column_0" &&
                        model.feature_names[0] == "f0";
   if (data.ok() || !absl::IsInvalidArgument(data.status()) || !unnamed) return data;
   DataSchema numbered;
   for (const std::string& name : model.feature_names) numbered.columns.push_back({name, false, {}, false});
-  absl::StatusOr<DataSet> of_libsvm = ReadDataSet(path, model.reading, &numbered, threads);
+  absl::StatusOr<DataSet> of_libsvm =
+      ReadDataSet(path, model.reading, &numbered, threads, TableForm::kSparseWherePossible);
   return of_libsvm.ok() ? of_libsvm : data;
 }
 

@@ -118,12 +118,11 @@ class ShapTree {
   double mean() const { return mean_; }  // of the leaves, weighted by their shares of rows
 
   // Adds a row's contributions by feature, times `weight`, to contributions[feature].
-  void Add(const std::vector<std::vector<float>>& columns, int64_t row, double weight, Scratch* scratch,
-           double* contributions) const {
+  void Add(const DataSet& data, int64_t row, double weight, Scratch* scratch, double* contributions) const {
     scratch->goes_left.resize(tree_.nodes.size());
     for (std::size_t n = 0; n < tree_.nodes.size(); ++n) {
       const Tree::Node& node = tree_.nodes[n];
-      if (node.feature >= 0) scratch->goes_left[n] = tree_.GoesLeft(node, columns[node.feature][row]);
+      if (node.feature >= 0) scratch->goes_left[n] = tree_.GoesLeft(node, data.ValueAt(node.feature, row));
     }
     for (const Leaf& leaf : leaves_) {
       const std::size_t size = leaf.elements.size();
@@ -191,7 +190,7 @@ std::vector<float> PredictContributions(const Model& model, const DataSet& data,
           for (int64_t i = begin; i < end; ++i) {
             double* of_class = &sums[i * row_width + model.class_of(first + t) * width];
             of_class[width - 1] += weight * planted[t]->mean();
-            planted[t]->Add(data.columns, first_row + i, weight, &scratch, of_class);
+            planted[t]->Add(data, first_row + i, weight, &scratch, of_class);
           }
         }
       });

@@ -16,7 +16,12 @@ GradientSum SumAt(const Histogram& histogram, std::size_t bin) {
 
 HistogramShape::HistogramShape(const BinLayout& layout, const std::vector<int>& features) {
   std::vector<bool> used(layout.slots.size());
-  for (int feature : features) used[layout.groups[layout.features[feature].group].slot] = true;
+  for (int feature : features) {
+    if (layout.features[feature].sparse >= 0)
+      sparse_bins_ = layout.sparse_bins;
+    else
+      used[layout.groups[layout.features[feature].group].slot] = true;
+  }
   for (std::size_t s = 0; s < used.size(); ++s) {
     if (used[s]) slots_.push_back(static_cast<int32_t>(s));
   }
@@ -65,10 +70,13 @@ void CountRows(const BinMatrix& matrix, const HistogramShape& shape, const Fixed
 
 void AddHistogram(const Histogram& from, Histogram* to) {
   for (std::size_t i = 0; i < from.words.size(); ++i) to->words[i] += from.words[i];
+  if (from.sparse) AddSparse(*from.sparse, from.packed, &*to->sparse);
 }
 
 void SubtractHistogram(const Histogram& parent, const Histogram& child, std::size_t begin, std::size_t end,
                        Histogram* out) {
+  if (parent.sparse)
+    out->sparse = SubtractSparse(*parent.sparse, parent.packed, *child.sparse, child.packed, out->packed);
   if (parent.packed) {  // then its children are packed too
     for (std::size_t bin = begin; bin < end; ++bin) out->words[bin] = parent.words[bin] - child.words[bin];
     return;

@@ -11,6 +11,8 @@ namespace {
 // 2 MiB: large enough to be fast, small enough to hold
 constexpr std::size_t kChunkWords = std::size_t{1} << 18;
 
+constexpr std::size_t kSparseAtOnce = 8;  // histograms of sparse features; the same on all ranks
+
 template <typename T>
 void Put(const T& value, std::string* out) {
   out->append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -55,6 +57,11 @@ HistogramExchange::HistogramExchange(const HistogramShape& shape, Communicator* 
     : ranks_(*ranks), pad_(shape.pad()) {
   for (int rank = 0; rank <= ranks->size(); ++rank)
     begins_.push_back(static_cast<int>(static_cast<int64_t>(shape.slots()) * rank / ranks->size()));
+  const std::span<const uint32_t> bins = shape.sparse_bins();
+  for (int rank = 0; rank <= ranks->size() && !bins.empty(); ++rank) {
+    const uint64_t border = uint64_t{bins.back()} * rank / ranks->size();
+    sparse_begins_.push_back(*std::lower_bound(bins.begin(), bins.end(), border));
+  }
 }
 
 // The ranks' parts of all histograms are contiguous: [rank][histogram][slot of the rank].
@@ -85,8 +92,32 @@ absl::Status HistogramExchange::SumChunk(Histogram* const* histograms, std::size
   return absl::OkStatus();
 }
 
+absl::Status HistogramExchange::SumSparse(Histogram* const* histograms, std::size_t count) {
+  std::vector<std::string> to(ranks_.size());
+  for (int rank = 0; rank < ranks_.size(); ++rank) {
+    for (std::size_t h = 0; h < count; ++h)
+      PutSparse(*histograms[h]->sparse, histograms[h]->packed, sparse_begins_[rank], sparse_begins_[rank + 1],
+                &to[rank]);
+  }
+  const absl::StatusOr<std::vector<std::string>> from = ranks_.AllToAll(std::exchange(to, {}));
+  if (!from.ok()) return from.status();
+  for (std::size_t h = 0; h < count; ++h) *histograms[h]->sparse = {};
+  for (const std::string& bytes : *from) {
+    const char* at = bytes.data();
+    for (std::size_t h = 0; h < count; ++h)
+      AddSparse(TakeSparse(histograms[h]->packed, &at), histograms[h]->packed, &*histograms[h]->sparse);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status HistogramExchange::Sum(const std::vector<Histogram*>& histograms) {
   if (ranks_.size() == 1) return absl::OkStatus();
+  for (std::size_t begin = 0; begin < histograms.size() && !sparse_begins_.empty(); begin += kSparseAtOnce) {
+    const absl::Status status =
+        SumSparse(histograms.data() + begin, std::min(kSparseAtOnce, histograms.size() - begin));
+    if (!status.ok()) return status;
+  }
+  if (begins_.back() == 0) return absl::OkStatus();
   for (std::size_t begin = 0; begin < histograms.size();) {
     std::size_t end = begin, words = 0;
     while (end < histograms.size() && (end == begin || words + histograms[end]->words.size() <= kChunkWords))

@@ -20,8 +20,8 @@ class HistogramExchange {
   int first_slot() const { return begins_[ranks_.rank()]; }
   int end_slot() const { return begins_[ranks_.rank() + 1]; }
 
-  // Replaces this rank's slots in each histogram by the sums over all ranks. REQUIRES: histograms of the same
-  // nodes, in the same forms, on all ranks.
+  // Replaces this rank's slots and sparse features in each histogram by the sums over all ranks, and removes
+  // the other sparse features. REQUIRES: histograms of the same nodes, in the same forms, on all ranks.
   absl::Status Sum(const std::vector<Histogram*>& histograms);
 
   // This rank's result for one node: the best split it has found, and its number of the node's rows.
@@ -34,10 +34,14 @@ class HistogramExchange {
 
  private:
   absl::Status SumChunk(Histogram* const* histograms, std::size_t count);
+  // The same for sparse features: sends no more than the bins that this rank's rows are in.
+  absl::Status SumSparse(Histogram* const* histograms, std::size_t count);
 
   Communicator& ranks_;
   const int64_t pad_;
   std::vector<int> begins_;  // [rank + 1], slots of the shape
+  std::vector<uint32_t>
+      sparse_begins_;  // [rank + 1], numbers of bins of sparse features; empty: there are none
   std::vector<uint64_t> buffer_;
 };
 

@@ -37,10 +37,13 @@ void RowPartition::ResetToAll(int64_t count) {
 
 int64_t RowPartition::Divide(const Cut& cut, const std::vector<uint8_t>& left, Range range) {
   const BinLayout& layout = matrix_.layout();
-  const int slot = layout.groups[layout.features[cut.feature].group].slot;
-  const Kernels& kernels = ChosenKernels();
+  const FeaturePlace& at = layout.features[cut.feature];
   uint32_t* rows = rows_.data() + range.begin;
   uint32_t* spare = spare_.data() + range.begin;
+  if (at.sparse >= 0)
+    return matrix_.sparse().Divide(at.sparse, left, at.default_bin, rows, spare, range.size());
+  const int slot = layout.groups[at.group].slot;
+  const Kernels& kernels = ChosenKernels();
   return matrix_.narrow()
              ? kernels.divide8(matrix_.Column<uint8_t>(slot), left.data(), rows, spare, range.size())
              : kernels.divide16(matrix_.Column<uint16_t>(slot), left.data(), rows, spare, range.size());
@@ -58,7 +61,9 @@ void RowPartition::Apply(const std::vector<Cut>& cuts, ThreadPool* pool) {
   for (std::size_t c = 0; c < cuts.size(); ++c) {
     const Range range = ranges_[cuts[c].node];
     rows += range.size();
-    tables.push_back(matrix_.layout().LeftTable(cuts[c].feature, cuts[c].left_bins));
+    const bool sparse = matrix_.layout().features[cuts[c].feature].sparse >= 0;
+    tables.push_back(sparse ? cuts[c].left_bins
+                            : matrix_.layout().LeftTable(cuts[c].feature, cuts[c].left_bins));
     const int64_t block = pool->threads() == 1 ? std::max<int64_t>(range.size(), 1) : kBlock;
     for (int64_t at = range.begin; at < range.end; at += block)
       pieces.push_back({c, {at, std::min(range.end, at + block)}});

@@ -244,6 +244,7 @@ struct SplitFinder::Search {
     if (most > kMinGain && most >= best.gain) TakeBest(most);
     scratch.count = 0;
     scratch.runs.clear();
+    scratch.used.clear();
   }
 
   void TakeBest(float most) {
@@ -259,12 +260,95 @@ struct SplitFinder::Search {
       best.gain = most;
       best.feature = run.feature;
       best.missing_left = run.kind != Scratch::Run::kMissingRight;
-      if (run.kind == Scratch::Run::kMissingRight) best.last_left = offset;
-      if (run.kind == Scratch::Run::kMissingLeft)
-        best.last_left = finder.layout_.features[run.feature].values - 2 - offset;
+      if (run.used >= 0) {
+        if (run.kind == Scratch::Run::kMissingRight) best.last_left = scratch.used[run.used + offset];
+        if (run.kind == Scratch::Run::kMissingLeft)
+          best.last_left = scratch.used[run.used_end - 1 - offset] - 1;
+      } else {
+        if (run.kind == Scratch::Run::kMissingRight) best.last_left = offset;
+        if (run.kind == Scratch::Run::kMissingLeft)
+          best.last_left = finder.layout_.features[run.feature].values - 2 - offset;
+      }
       best.left = LeftOf(run.begin + offset);
       best.right = query.total - best.left;
     }
+  }
+
+  // Adds the cuts of a sparse feature behind its bins with rows: a cut between them has the sums of one of
+  // these, and AddCuts prefers these among equals. sums[i] is of bin bins[i] - first_bin.
+  template <typename Sum>
+  void AddSparseCuts(int f, uint32_t first_bin, const uint32_t* bins, const Sum* sums, std::size_t count) {
+    const FeaturePlace& at = finder.layout_.features[f];
+    const int begin = static_cast<int>(scratch.used.size());
+    std::vector<GradientSum>& values = scratch.used_sums;
+    values.clear();
+    GradientSum rest = query.total, missing;
+    for (std::size_t i = 0; i < count; ++i) {
+      const int bin = static_cast<int>(bins[i] - first_bin);
+      const GradientSum sum = AsSum(sums[i]);
+      rest = rest - sum;
+      if (bin == at.values) {
+        missing = sum;
+      } else {
+        scratch.used.push_back(bin);
+        values.push_back(sum);
+      }
+    }
+    if (at.default_bin == at.values) {
+      missing = rest;
+    } else if (!IsNothing(rest)) {
+      const auto place = std::lower_bound(scratch.used.begin() + begin, scratch.used.end(), at.default_bin);
+      values.insert(values.begin() + (place - scratch.used.begin() - begin), rest);
+      scratch.used.insert(place, at.default_bin);
+    }
+    const int used = static_cast<int>(values.size());
+    if (used == 0) return;
+    const auto begin_run = [&](Scratch::Run::Kind kind) {
+      scratch.runs.push_back({f, kind, scratch.count, begin, begin + used});
+    };
+    Reserve(2 * used + 1);
+    const bool has_missing = !IsNothing(missing);
+    begin_run(Scratch::Run::kMissingRight);
+    // As in AddCuts: the values can be alone on the left if a bin without rows is above them.
+    const bool all_left = has_missing && (!finder.directions_.empty() || scratch.used.back() < at.values - 1);
+    GradientSum left;
+    for (int i = 0; i < used - (all_left ? 0 : 1); ++i) {
+      left += values[i];
+      PushSum(left);
+    }
+    if (!has_missing) return;
+    begin_run(Scratch::Run::kMissingAlone);
+    PushSum(missing);
+    begin_run(Scratch::Run::kMissingLeft);
+    GradientSum right;
+    for (int i = used - 1; i > 0; --i) {
+      right += values[i];
+      PushSum(query.total - right);
+    }
+  }
+
+  template <typename Sum>
+  void RunSparse(std::span<const uint32_t> first_bins, const std::vector<uint32_t>& bins, const Sum* sums) {
+    const auto feature_at = [&](std::size_t i) {
+      return std::upper_bound(first_bins.begin(), first_bins.end(), bins[i]) - first_bins.begin() - 1;
+    };
+    const auto border = [&](int part) -> std::size_t {
+      const std::size_t at = bins.size() * static_cast<std::size_t>(part) / query.sparse_parts;
+      if (at == 0 || at == bins.size()) return at;
+      return static_cast<std::size_t>(std::lower_bound(bins.begin(), bins.end(), first_bins[feature_at(at)]) -
+                                      bins.begin());
+    };
+    const std::size_t end = border(query.sparse_part + 1);
+    for (std::size_t i = border(query.sparse_part); i < end;) {
+      const auto k = feature_at(i);
+      std::size_t next = i + 1;
+      while (next < end && bins[next] < first_bins[k + 1]) ++next;
+      const int f = finder.layout_.sparse_features[k];
+      if ((*query.allowed)[f]) AddSparseCuts(f, first_bins[k], bins.data() + i, sums + i, next - i);
+      if (scratch.count >= kBatch) Weigh();
+      i = next;
+    }
+    if (scratch.count > 0) Weigh();
   }
 
   template <typename Sum>
@@ -298,6 +382,13 @@ Split SplitFinder::Best(const HistogramShape& shape, const GradientScale& scale,
                    rule_.lambda(),
                    rule_.min_child_weight(),
                    search.NodeGain()};
+  if (query.histogram->sparse) {
+    const SparseSums& sparse = *query.histogram->sparse;
+    if (query.histogram->packed)
+      search.RunSparse(shape.sparse_bins(), sparse.bins, sparse.Packed());
+    else
+      search.RunSparse(shape.sparse_bins(), sparse.bins, sparse.Wide());
+  }
   if (query.histogram->packed)
     search.Run(shape, query.histogram->Packed(), &scratch->packed_slot, &scratch->packed_bins);
   else

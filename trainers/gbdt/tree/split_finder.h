@@ -61,6 +61,7 @@ struct SplitQuery {
   WeightBounds bounds;
   const std::vector<uint8_t>* allowed = nullptr;  // [feature]: 1 if it may split the node
   int first_slot = 0, end_slot = 0;               // the shape's slots to search
+  int sparse_part = 0, sparse_parts = 1;          // the part of the sparse features to search
 };
 
 // Finds the best split of a node from its histogram, independent of the division into slots.
@@ -78,8 +79,11 @@ class SplitFinder {
       int feature;
       Kind kind;
       int begin;
+      int used = -1, used_end = -1;  // of a sparse feature: its value bins with rows, in `used`
     };
     std::vector<Run> runs;
+    std::vector<int> used;               // value bins of sparse features, of each ascending
+    std::vector<GradientSum> used_sums;  // of one feature's
     std::vector<double> left_gradient, left_hessian;
     std::vector<float> gain;
     std::vector<PackedSum> packed_slot, packed_bins;

@@ -23,7 +23,7 @@ struct Tree {
     // unknown, to the left.
     bool categorical = false;
     int32_t categories_begin = 0, categories_count = 0;  // of Tree::categories
-    float weight = 0;  // of a split: its value as a leaf, before eta
+    float weight = 0;                                    // of a split: its value as a leaf, before eta
   };
   std::vector<Node> nodes;
   std::vector<int32_t> categories;  // of each categorical split ascending, one split after the other
@@ -34,16 +34,14 @@ struct Tree {
     return node.categorical ? !ListsCategory(node, value) : value < node.threshold;
   }
 
-  // Returns the leaf of a row. columns: [feature][row], NaN for missing.
-  int32_t Leaf(const std::vector<std::vector<float>>& columns, int64_t row) const {
+  // Returns the leaf of a row.
+  int32_t Leaf(const DataSet& data, int64_t row) const {
     int32_t at = 0;
     while (nodes[at].feature >= 0)
-      at = nodes[at].left + (GoesLeft(nodes[at], columns[nodes[at].feature][row]) ? 0 : 1);
+      at = nodes[at].left + (GoesLeft(nodes[at], data.ValueAt(nodes[at].feature, row)) ? 0 : 1);
     return at;
   }
-  float Predict(const std::vector<std::vector<float>>& columns, int64_t row) const {
-    return nodes[Leaf(columns, row)].value;
-  }
+  float Predict(const DataSet& data, int64_t row) const { return nodes[Leaf(data, row)].value; }
 
  private:
   // A category is a value without its fraction. Values that cannot be categories are in no list.

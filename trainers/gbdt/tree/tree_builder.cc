@@ -13,8 +13,9 @@ namespace {
 constexpr int64_t kRowsPerHistogramTask = 1 << 13;  // rows of one histogram task
 // Approximate ns per operation: counting a row's slot, subtracting a bin, searching a bin.
 constexpr double kCountTime = 0.35, kSubtractTime = 0.3, kSearchTime = 1;
-constexpr int kSlotsToDivide = 32;  // with fewer slots per thread, counting is divided by rows
-constexpr int kSlotsPerTask = 8;    // slots of one search task
+constexpr double kSparseRowTime = 50;  // ns for a row's sparse bins
+constexpr int kSlotsToDivide = 32;     // with fewer slots per thread, counting is divided by rows
+constexpr int kSlotsPerTask = 8;       // slots of one search task
 
 }  // namespace
 
@@ -45,7 +46,8 @@ TreeBuilder::TreeBuilder(const GbdtParameters& parameters, const std::vector<Fea
       eta_(static_cast<float>(parameters.eta) / static_cast<float>(parameters.num_parallel_tree)),
       finder_(parameters, matrix.layout(), cuts, limits.directions),
       finder_scratch_(pool->threads()),
-      count_scratch_(pool->threads()) {}
+      count_scratch_(pool->threads()),
+      sparse_scratch_(pool->threads()) {}
 
 bool TreeBuilder::MaySplit(const OpenNode& node) const {
   if (parameters_.max_depth > 0 && node.depth >= parameters_.max_depth) return false;
@@ -60,11 +62,13 @@ void TreeBuilder::Allocate(const Growth& growth, OpenNode* node) {
     spare_buffers_.pop_back();
   }
   node->histogram.words.assign(WordsOf(growth.shape, node->histogram.packed), 0);
+  if (!growth.shape.sparse_bins().empty()) node->histogram.sparse.emplace();
 }
 
 void TreeBuilder::Release(OpenNode* node) {
-  if (!node->histogram.empty()) spare_buffers_.push_back(std::move(node->histogram.words));
+  if (!node->histogram.words.empty()) spare_buffers_.push_back(std::move(node->histogram.words));
   node->histogram.words.clear();
+  node->histogram.sparse.reset();
 }
 
 // Counts histograms of this rank's rows, then sums them over all ranks.
@@ -72,13 +76,15 @@ absl::Status TreeBuilder::CountHistograms(Growth* growth, const std::vector<Open
   struct Task {
     OpenNode* node;
     CountedPart part;
-    Histogram aside;  // for all but the first task on the same slots of a node
+    Histogram aside;      // for all but the first task on the same slots of a node
+    bool sparse = false;  // the sparse features instead of slots
   };
   const int threads = pool_.threads(), slots = growth->shape.slots();
   // With enough nodes for all threads, none is divided; otherwise nodes are divided by slots, or by rows if
   // slots are few.
   const bool divide = nodes.size() < 2 * static_cast<std::size_t>(threads);
   const bool by_slots = slots >= kSlotsToDivide * threads;
+  const std::span<const uint32_t> sparse_bins = growth->shape.sparse_bins();
   std::vector<Task> tasks;
   int64_t all_rows = 0;
   for (OpenNode* node : nodes) {
@@ -87,14 +93,21 @@ absl::Status TreeBuilder::CountHistograms(Growth* growth, const std::vector<Open
     const int64_t count = growth->rows.count(node->id);
     all_rows += count;
     const int64_t parts = divide ? std::clamp<int64_t>(count / kRowsPerHistogramTask, 1, threads) : 1;
-    for (int64_t p = 0; p < parts; ++p) {
+    for (int64_t p = 0; p < parts && !sparse_bins.empty(); ++p) {
+      const int64_t begin = count * p / parts, end = count * (p + 1) / parts;
+      tasks.push_back({node, {rows + begin, end - begin, 0, 0}, {}, true});
+      if (p == 0) continue;
+      tasks.back().aside.packed = node->histogram.packed;
+      tasks.back().aside.sparse.emplace();
+    }
+    for (int64_t p = 0; p < parts && slots > 0; ++p) {
       if (by_slots) {
         const auto border = [&](int64_t part) { return static_cast<int>(slots * part / parts); };
-        tasks.push_back({node, {rows, count, border(p), border(p + 1)}, {}});
+        tasks.push_back({node, {rows, count, border(p), border(p + 1)}, {}, false});
         continue;
       }
       const int64_t begin = count * p / parts, end = count * (p + 1) / parts;
-      tasks.push_back({node, {rows + begin, end - begin, 0, slots}, {}});
+      tasks.push_back({node, {rows + begin, end - begin, 0, slots}, {}, false});
       if (p == 0) continue;
       tasks.back().aside.packed = node->histogram.packed;
       tasks.back().aside.words.assign(node->histogram.words.size(), 0);
@@ -104,10 +117,18 @@ absl::Status TreeBuilder::CountHistograms(Growth* growth, const std::vector<Open
       static_cast<int>(tasks.size()),
       [&](int t, int thread) {
         Task& task = tasks[t];
+        if (task.sparse) {
+          const bool packed = task.node->histogram.packed;
+          (task.aside.empty() ? task.node->histogram : task.aside).sparse =
+              CountSparse(matrix_.sparse(), sparse_bins.back(), growth->gradients, task.part.rows,
+                          task.part.count, packed, &sparse_scratch_[thread]);
+          return;
+        }
         CountRows(matrix_, growth->shape, growth->gradients, task.part,
                   task.aside.empty() ? &task.node->histogram : &task.aside, &count_scratch_[thread]);
       },
-      kCountTime * static_cast<double>(all_rows * slots));
+      kCountTime * static_cast<double>(all_rows * slots) +
+          (sparse_bins.empty() ? 0.0 : kSparseRowTime * static_cast<double>(all_rows)));
   for (const Task& task : tasks) {
     if (!task.aside.empty()) AddHistogram(task.aside, &task.node->histogram);
   }
@@ -145,7 +166,7 @@ absl::Status TreeBuilder::MakeHistograms(Growth* growth, OpenNode* const* parent
     Histogram& parent = family.parent->histogram;
     const bool packed = growth->gradients.is_narrow && family.other->rows <= kPackedRows;
     if (packed == parent.packed)
-      family.other->histogram = std::move(parent);
+      std::swap(family.other->histogram, parent);
     else
       Allocate(*growth, family.other);
   }
@@ -157,15 +178,25 @@ absl::Status TreeBuilder::MakeHistograms(Growth* growth, OpenNode* const* parent
         SubtractHistogram(family.parent->histogram.empty() ? other : family.parent->histogram,
                           family.counted->histogram, begin, end, &other);
       },
-      kSubtractTime * static_cast<double>(families.size() * (end - begin)));
+      kSubtractTime * static_cast<double>(families.size() * (end - begin)) +
+          static_cast<double>(SparseBinsOf(to_count)));
   for (std::size_t i = 0; i < pairs; ++i) Release(parents[i]);
   return absl::OkStatus();
 }
 
+int64_t TreeBuilder::SparseBinsOf(const std::vector<OpenNode*>& nodes) {
+  int64_t bins = 0;
+  for (const OpenNode* node : nodes)
+    bins += node->histogram.sparse ? static_cast<int64_t>(node->histogram.sparse->bins.size()) : 0;
+  return bins;
+}
+
 absl::Status TreeBuilder::SearchHistograms(Growth* growth, const std::vector<OpenNode*>& nodes) {
   const int first = growth->exchange.first_slot(), end = growth->exchange.end_slot();
-  const int tasks_of_node =
-      pool_.threads() == 1 ? 1 : std::clamp((end - first) / kSlotsPerTask, 1, 2 * pool_.threads());
+  const int tasks_of_node = pool_.threads() == 1 ? 1
+                            : !growth->shape.sparse_bins().empty()
+                                ? 2 * pool_.threads()
+                                : std::clamp((end - first) / kSlotsPerTask, 1, 2 * pool_.threads());
   std::vector<std::vector<uint8_t>> allowed(nodes.size());
   std::vector<int> level_features;
   int64_t level = -1;
@@ -195,11 +226,14 @@ absl::Status TreeBuilder::SearchHistograms(Growth* growth, const std::vector<Ope
                                node.bounds,
                                &allowed[n],
                                first + (end - first) * part / tasks_of_node,
-                               first + (end - first) * (part + 1) / tasks_of_node};
+                               first + (end - first) * (part + 1) / tasks_of_node,
+                               part,
+                               tasks_of_node};
         found[t] = finder_.Best(growth->shape, scale_, query, &finder_scratch_[thread]);
       },
       kSearchTime *
-          static_cast<double>(static_cast<int64_t>(nodes.size()) * (end - first) * growth->shape.pad()));
+          static_cast<double>(static_cast<int64_t>(nodes.size()) * (end - first) * growth->shape.pad() +
+                              SparseBinsOf(nodes)));
   for (std::size_t t = 0; t < found.size(); ++t) {
     OpenNode& node = *nodes[t / tasks_of_node];
     if (found[t].Beats(node.split)) node.split = std::move(found[t]);

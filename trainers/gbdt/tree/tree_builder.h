@@ -54,7 +54,8 @@ class TreeBuilder {
   static constexpr std::size_t kHistogramBudget = std::size_t{1} << 26;  // words: 512 MiB
 
   // Keeps references to all arguments. The rows of `matrix` are this rank's. Histograms of open nodes are
-  // kept while they take no more than `histogram_budget` words; the tree is the same.
+  // kept while they take no more than `histogram_budget` words, those of sparse features, which are at most
+  // as many as the entries, not counted; the tree is the same.
   TreeBuilder(const GbdtParameters& parameters, const std::vector<FeatureCuts>& cuts, const BinMatrix& matrix,
               const FeatureLimits& limits, Communicator* ranks, ThreadPool* pool,
               std::size_t histogram_budget = kHistogramBudget);
@@ -101,6 +102,8 @@ class TreeBuilder {
   absl::Status MakeHistograms(Growth* growth, OpenNode* const* parents, OpenNode* children, std::size_t pairs,
                               bool subtract);
   absl::Status CountHistograms(Growth* growth, const std::vector<OpenNode*>& nodes);
+  // The bins of sparse features that the nodes' rows are in.
+  static int64_t SparseBinsOf(const std::vector<OpenNode*>& nodes);
   absl::Status SearchHistograms(Growth* growth, const std::vector<OpenNode*>& nodes);
   RowPartition::Cut WriteSplit(Growth* growth, const OpenNode& node) const;
   void MakeLeaf(Growth* growth, const OpenNode& node) const;
@@ -119,8 +122,9 @@ class TreeBuilder {
   GradientScale scale_;
   std::vector<int> tree_features_;
   std::vector<std::vector<uint64_t>> spare_buffers_;
-  std::vector<SplitFinder::Scratch> finder_scratch_;    // by thread
-  std::vector<std::vector<uint64_t>> count_scratch_;    // by thread
+  std::vector<SplitFinder::Scratch> finder_scratch_;  // by thread
+  std::vector<std::vector<uint64_t>> count_scratch_;  // by thread
+  std::vector<SparseScratch> sparse_scratch_;         // by thread
 };
 
 }  // namespace winnow::gbdt
