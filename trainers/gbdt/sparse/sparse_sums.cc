@@ -119,6 +119,7 @@ SparseSums SubtractSparse(const SparseSums& parent, bool parent_packed, const Sp
   std::size_t c = 0;
   for (std::size_t p = 0; p < parent.bins.size(); ++p) {
     GradientSum sum = SumAt(parent, parent_packed, p);
+    while (c < child.bins.size() && child.bins[c] < parent.bins[p]) ++c;
     if (c < child.bins.size() && child.bins[c] == parent.bins[p]) {
       sum = sum - SumAt(child, child_packed, c++);
       if (sum == GradientSum{}) continue;
