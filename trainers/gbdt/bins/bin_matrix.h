@@ -9,7 +9,7 @@
 #include "trainers/data/data_set.h"
 #include "trainers/gbdt/bins/bin_layout.h"
 #include "trainers/gbdt/bins/quantile_cuts.h"
-#include "trainers/gbdt/sparse/sparse_matrix.h"
+#include "trainers/gbdt/bins/sparse_matrix.h"
 
 namespace winnow::gbdt {
 

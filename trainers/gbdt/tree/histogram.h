@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "trainers/gbdt/bins/bin_matrix.h"
-#include "trainers/gbdt/sparse/sparse_sums.h"
 #include "trainers/gbdt/tree/fixed_gradients.h"
 #include "trainers/gbdt/tree/kernels.h"
+#include "trainers/gbdt/tree/sparse_sums.h"
 
 namespace winnow::gbdt {
 

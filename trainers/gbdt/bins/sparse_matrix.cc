@@ -1,4 +1,4 @@
-#include "trainers/gbdt/sparse/sparse_matrix.h"
+#include "trainers/gbdt/bins/sparse_matrix.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "trainers/gbdt/sparse/sparse_sums.h"
+#include "trainers/gbdt/tree/sparse_sums.h"
 
 #include <algorithm>
 #include <bit>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "trainers/gbdt/sparse/sparse_matrix.h"
+#include "trainers/gbdt/bins/sparse_matrix.h"
 #include "trainers/gbdt/tree/fixed_gradients.h"
 #include "trainers/gbdt/tree/kernels.h"
 
@@ -36,8 +36,8 @@ SparseSums CountSparse(const SparseMatrix& matrix, std::size_t bins, const Fixed
 // *to += from. REQUIRES: both packed, or neither.
 void AddSparse(const SparseSums& from, bool packed, SparseSums* to);
 
-// Returns parent - child in the form `out_packed`, without bins that become 0: so a child of them may have bins
-// that its parent has not, whose sums are 0. REQUIRES: out_packed if parent is packed.
+// Returns parent - child in the form `out_packed`, without bins that become 0: so a child of them may have
+// bins that its parent has not, whose sums are 0. REQUIRES: out_packed if parent is packed.
 SparseSums SubtractSparse(const SparseSums& parent, bool parent_packed, const SparseSums& child,
                           bool child_packed, bool out_packed);
 
