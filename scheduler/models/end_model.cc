@@ -274,7 +274,7 @@ class Predictor {
   std::vector<GainFit>& gains_;
   Ends& ends_;
   VectorXd last_gain_;  // predicted
-  // Of the errors of the last gains, and their covariances with those of the ends so far.
+  // Errors of the last gains: their variances, and their covariances with the errors of the ends so far.
   VectorXd gain_variances_, cross_covariances_;
   bool refitted_ = false;
 };
