@@ -16,6 +16,13 @@ def preempting(mode):
                     "PartitionName=high Nodes=n[1-2] MaxTime=60 State=UP PriorityTier=10 PreemptMode=OFF"])
 
 
+def begin_at_once(slurm):
+    """Slurm holds back what it has requeued for two minutes."""
+    for job, (state, _) in slurm.jobs().items():
+        if state == "PENDING":
+            slurm.command("scontrol", "update", f"JobId={job}", "StartTime=now", ok=False)
+
+
 class SlurmPreemption(unittest.TestCase):
     def preempt(self, site):
         """Starts a job, lets Slurm take its nodes, and waits for its end."""
@@ -25,6 +32,8 @@ class SlurmPreemption(unittest.TestCase):
         urgent = site.slurm.command("sbatch", "--parsable", "--partition=high", "--nodes=2", "--exclusive",
                                     "--output=/dev/null", "--wrap=sleep 1").strip()
         wait_until(lambda: "RUNNING" in site.slurm.jobs().get(urgent, ()), "the urgent job has the nodes")
+        wait_until(lambda: urgent not in site.slurm.jobs(), "the urgent job has ended")
+        begin_at_once(site.slurm)
         site.wait_for_end(name)
         site.expect_exact(self, name)
         site.wait_for_nothing()
