@@ -43,7 +43,7 @@ class WaitingTrainers {
 
   std::vector<v1::WaitingTrainer> List() const;  // those that have waited longest first
   void LetGo(const v1::WaitingTrainer& trainer);
-  // Those that the server can best spare, the first first; replaces what was said before.
+  // The waiting trainers that will probably not go on, the least probable first. Replaces the former list.
   void Spare(std::vector<v1::WaitingTrainer> trainers) { spare_ = std::move(trainers); }
   void LetGoAll(bool leaves);
   // Ends the program that can best be spared, and all that is its own, before it returns. False: none waits.

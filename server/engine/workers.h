@@ -91,7 +91,7 @@ class Workers {
   std::vector<WorkerRoom> WholeRooms() const;
   // Whether all of them have that storage. REQUIRES known ids.
   bool Share(const std::vector<std::string>& ids, const std::string& storage_id) const;
-  // The clock by which WorkerRow::ends_us is told.
+  // The current time in microseconds, on the clock of WorkerRow::ends_us.
   int64_t wall_us() const { return context_.wall_us(); }
   // Ids of those present that have that storage.
   std::set<std::string> PresentWith(const std::string& storage_id) const;

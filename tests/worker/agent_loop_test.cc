@@ -78,22 +78,48 @@ TEST_CASE("EventLoop: timers fire in the order of their times, cancelled ones ne
   CHECK(fired == "ab");
 }
 
+// An agent of a worker with so many slots, which runs in a thread and starts real processes.
+class AgentThread {
+ public:
+  AgentThread(FakeServer* server, int slots)
+      : client_(std::make_unique<ThreadClient>(server)),
+        trainers_(&loop_,
+                  TrainerPlace{folder_ / "work", folder_ / "shared", "", "127.0.0.1", OwnEnvironment()},
+                  {29500, 100}),
+        agent_(&loop_, client_.get(), &trainers_, Options(slots)),
+        thread_([this] { status_ = agent_.Run(&loop_); }) {}
+
+  // Tells the agent to leave, waits for its end, and returns what it ended with.
+  absl::Status Leave() {
+    agent_.Leave();
+    thread_.join();
+    client_.reset();
+    return status_;
+  }
+
+ private:
+  static AgentOptions Options(int slots) {
+    AgentOptions options;
+    options.identity.name = "w";
+    options.identity.host = "127.0.0.1";
+    options.identity.slots = slots;
+    options.identity.storage_id = "storage";
+    return options;
+  }
+
+  TempFolder folder_;
+  EventLoop loop_;
+  std::unique_ptr<ThreadClient> client_;
+  ProcessTrainers trainers_;
+  Agent agent_;
+  absl::Status status_;
+  std::thread thread_;
+};
+
 TEST_CASE("Agent: many short trials, lost answers and a lost worker, all in threads", "[worker]") {
   constexpr int kTrials = 24;
-  TempFolder folder;
   FakeServer server(FakeServer::kNoNetwork);
-  EventLoop loop;
-  auto client = std::make_unique<ThreadClient>(&server);
-  AgentOptions options;
-  options.identity.name = "w";
-  options.identity.host = "127.0.0.1";
-  options.identity.slots = 4;
-  options.identity.storage_id = "storage";
-  const TrainerPlace place{folder / "work", folder / "shared", "", "127.0.0.1", OwnEnvironment()};
-  ProcessTrainers trainers(&loop, place, {29500, 100});
-  Agent agent(&loop, client.get(), &trainers, options);
-  absl::Status status;
-  std::thread thread([&] { status = agent.Run(&loop); });
+  AgentThread agent(&server, 4);
 
   for (int i = 0; i < kTrials; ++i) {
     v1::Assignment assignment = MakeAssignment(
@@ -112,40 +138,21 @@ TEST_CASE("Agent: many short trials, lost answers and a lost worker, all in thre
   server.GiveUp();
   server.Assign(MakeAssignment("last", {"/bin/sh", "-c", "echo loss=1; exec sleep 1000"}));
   REQUIRE(server.Await([](const FakeServer::Told& told) { return told.assignments.contains("last"); }));
-  agent.Leave();
-  thread.join();
-  client.reset();
-
-  CHECK(status.ok());
+  CHECK(agent.Leave().ok());
   CHECK(server.known("last").outcome.kind() == v1::Outcome::HANDED_BACK);
 }
 
 TEST_CASE("Agent: a trainer that a foreign SIGTERM kills is handed back if the worker is told to leave too",
           "[worker]") {
-  TempFolder folder;
   FakeServer server(FakeServer::kNoNetwork);
-  EventLoop loop;
-  auto client = std::make_unique<ThreadClient>(&server);
-  AgentOptions options;
-  options.identity.name = "w";
-  options.identity.host = "127.0.0.1";
-  options.identity.slots = 2;
-  options.identity.storage_id = "storage";
-  const TrainerPlace place{folder / "work", folder / "shared", "", "127.0.0.1", OwnEnvironment()};
-  ProcessTrainers trainers(&loop, place, {29500, 100});
-  Agent agent(&loop, client.get(), &trainers, options);
-  absl::Status status;
-  std::thread thread([&] { status = agent.Run(&loop); });
+  AgentThread agent(&server, 2);
 
   server.Assign(MakeAssignment("alone", {"/bin/sh", "-c", "kill -TERM $$"}));
   REQUIRE(server.AwaitEnd("alone"));
   CHECK(server.known("alone").outcome.kind() == v1::Outcome::FAILED);
   server.Assign(MakeAssignment("preempted", {"/bin/sh", "-c", "kill -TERM $$"}));
   REQUIRE(server.Await([](const FakeServer::Told& told) { return told.assignments.contains("preempted"); }));
-  agent.Leave();
-  thread.join();
-  client.reset();
-  CHECK(status.ok());
+  CHECK(agent.Leave().ok());
   CHECK(server.known("preempted").outcome.kind() == v1::Outcome::HANDED_BACK);
 }
 

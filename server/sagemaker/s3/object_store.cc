@@ -511,16 +511,20 @@ absl::StatusOr<ObjectHead> ObjectStore::CompleteUpload(
     if (!transaction.ok()) return transaction.status();
     absl::StatusOr<std::vector<ObjectPiece>> old = PutLocked(account, bucket, head);
     if (!old.ok()) return old.status();
-    Statement no_parts(*index_, "DELETE FROM parts WHERE account = ?1 AND upload = ?2");
-    Statement no_upload(*index_, "DELETE FROM uploads WHERE account = ?1 AND upload = ?2");
-    absl::Status status = no_parts.Bind(account, upload).Run();
-    if (status.ok()) status = no_upload.Bind(account, upload).Run();
+    absl::Status status = ForgetUploadLocked(account, upload);
     if (status.ok()) status = (*transaction)->Commit();
     if (!status.ok()) return status;
     unused.insert(unused.end(), old->begin(), old->end());
   }
   RemoveFiles(unused);
   return head;
+}
+
+absl::Status ObjectStore::ForgetUploadLocked(const std::string& account, const std::string& upload) {
+  Statement no_parts(*index_, "DELETE FROM parts WHERE account = ?1 AND upload = ?2");
+  Statement no_upload(*index_, "DELETE FROM uploads WHERE account = ?1 AND upload = ?2");
+  absl::Status status = no_parts.Bind(account, upload).Run();
+  return status.ok() ? no_upload.Bind(account, upload).Run() : status;
 }
 
 absl::Status ObjectStore::AbortUpload(const std::string& account, const std::string& bucket,
@@ -533,10 +537,7 @@ absl::Status ObjectStore::AbortUpload(const std::string& account, const std::str
     for (const UploadedPart& part : *parts) pieces.push_back(part.piece);
     absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(*index_);
     if (!transaction.ok()) return transaction.status();
-    Statement no_parts(*index_, "DELETE FROM parts WHERE account = ?1 AND upload = ?2");
-    Statement no_upload(*index_, "DELETE FROM uploads WHERE account = ?1 AND upload = ?2");
-    absl::Status status = no_parts.Bind(account, upload).Run();
-    if (status.ok()) status = no_upload.Bind(account, upload).Run();
+    absl::Status status = ForgetUploadLocked(account, upload);
     if (status.ok()) status = (*transaction)->Commit();
     if (!status.ok()) return status;
   }

@@ -140,6 +140,9 @@ class ObjectStore {
   absl::StatusOr<std::vector<UploadedPart>> PartsLocked(const std::string& account, const std::string& bucket,
                                                         const std::string& key, const std::string& upload)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Removes the rows of an upload and of its parts; the caller's transaction commits it.
+  absl::Status ForgetUploadLocked(const std::string& account, const std::string& upload)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::filesystem::path folder_;
   Mutex mutex_;

@@ -21,7 +21,7 @@ constexpr char kUnsigned[] = "UNSIGNED-PAYLOAD";
 constexpr int64_t kMostSkew = 15 * 60;
 constexpr int64_t kMostExpires = 7 * 24 * 3600;
 
-// What a signature of version 4 says of itself.
+// The parameters of a signature of version 4, as the request states them.
 struct Claim {
   std::string key_id, day, region, service;
   std::vector<std::string> headers;  // signed ones, in order
