@@ -7,17 +7,13 @@
 extern char** environ;
 
 namespace winnow {
-namespace {
 
-// REQUIRES `texts` is not changed while the result is used.
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;
 }
-
-}  // namespace
 
 std::vector<std::string> EnvironmentWithout(const std::function<bool(std::string_view)>& withheld) {
   std::vector<std::string> entries;

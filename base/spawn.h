@@ -12,6 +12,10 @@ namespace winnow {
 // The entries ("NAME=value") of this process's environment of which `withheld` is false.
 std::vector<std::string> EnvironmentWithout(const std::function<bool(std::string_view entry)>& withheld);
 
+// The texts as exec and posix_spawn take them, a null pointer after the last. REQUIRES they are not changed
+// while the result is used.
+std::vector<char*> Pointers(const std::vector<std::string>& texts);
+
 // The standard descriptors of a new process.
 struct StandardFiles {
   int in = -1;

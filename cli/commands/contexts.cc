@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/names.h"
+#include "base/spawn.h"
 #include "base/status_text.h"
 #include "cli/output/table.h"
 #include "cli/output/text.h"
@@ -203,10 +204,7 @@ Exit ShowProgramConfig(Session& session, const std::string& program, const std::
   const std::string path = (own.parent_path() / ("winnow-" + program)).string();
   std::vector<std::string> words = {path, "--show-config", session.output == Output::kJson ? "json" : "text"};
   if (!file.empty()) words.insert(words.end(), {"--config", file});
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  execv(path.c_str(), argv.data());
+  execv(path.c_str(), Pointers(words).data());
   return absl::NotFoundError(fmt::format("cannot run {}: {}", path, std::strerror(errno)));
 }
 

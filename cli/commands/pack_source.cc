@@ -18,6 +18,7 @@
 #include "artifact/digest.h"
 #include "artifact/files.h"
 #include "artifact/manifest.h"
+#include "base/spawn.h"
 #include "base/status_text.h"
 #include "cli/commands/ignore_rules.h"
 #include "cli/output/text.h"
@@ -178,9 +179,7 @@ class Packer {
 // What a git command prints; absent: it failed, or there is no git.
 std::optional<std::string> AskGit(const fs::path& folder, std::vector<std::string> words) {
   words.insert(words.begin(), {"git", "--no-optional-locks", "-C", folder.string()});
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = Pointers(words);
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
   posix_spawn_file_actions_t actions;

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "absl/status/status.h"
+#include "base/spawn.h"
 #include "base/status_text.h"
 #include "fmt/format.h"
 #include "spdlog/spdlog.h"
@@ -37,11 +38,7 @@ pid_t StartShell(const std::string& script, const std::vector<std::string>& argu
                  const std::vector<std::string>& environment, int input) {
   std::vector<std::string> words = {"sh", "-c", script, "sh"};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv, envp;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  for (const std::string& entry : environment) envp.push_back(const_cast<char*>(entry.c_str()));
-  envp.push_back(nullptr);
+  const std::vector<char*> argv = Pointers(words), envp = Pointers(environment);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);

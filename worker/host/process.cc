@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/spawn.h"
 #include "fmt/format.h"
 #include "worker/host/child_process.h"
 
@@ -81,13 +82,6 @@ std::vector<std::string> Candidates(const ProcessSpec& spec) {
     begin = end + 1;
   }
   return candidates;
-}
-
-std::vector<char*> Pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> pointers;
-  for (const std::string& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 std::string Words(int error) { return strerrordesc_np(error); }
