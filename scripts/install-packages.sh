@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Winnow builds with from Debian's packages; with --headline also what bench/headline/run.py compares
 # against and draws with; with --tests that too, what the tests compare against, and clang for scripts/fuzz.sh and locks;
-# and with --containers (after --tests) also what builds and runs images.
+# and with --containers (after --tests) also what builds and runs images, and what starts services of its own.
 # Does nothing where everything is there already, so that it needs no root then.
 set -euo pipefail
 
@@ -27,6 +27,7 @@ test_packages+=(python3-ipykernel python3-nbclient)      # the example notebook
 test_packages+=(slurm-wlm slurmd slurmctld slurm-client munge)  # a cluster on this machine
 test_packages+=(chromium)                                # what looks at the page
 container_packages=(buildah podman runc netavark iptables uidmap mmdebstrap)
+container_packages+=(gridengine-master gridengine-exec gridengine-client)  # an engine for a pool; it starts a service too
 container_packages+=(prometheus)  # promtool, which reads /metrics; not for everybody's machine, since the package starts a service
 
 packages=("${build_packages[@]}")
