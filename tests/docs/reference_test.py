@@ -57,6 +57,47 @@ def paths_of(value, message, contract, path=""):
             yield from paths_of(one, inner.type, contract, below)
 
 
+def series_of(expression):
+    """(metric, its labels) of each selector of a PromQL expression."""
+    for name, labels in re.findall(r"\b((?:winnow|process)_\w+)(?:\{([^}]*)\})?", expression):
+        yield name, set(re.findall(r"(\w+)\s*[!=]?[=~]", labels))
+
+
+class Monitoring(unittest.TestCase):
+    """examples/monitoring uses only what /metrics has."""
+
+    def setUp(self):
+        page = (PAGES / "metrics.md").read_text("utf-8")
+        rows = re.findall(r'^\| <a id="\w+"></a>`(\w+)` \| (\w+) \|[^|]*\|([^|]*)\|', page, flags=re.MULTILINE)
+        self.known = {name: {"job", *re.findall(r"`(\w+)`", labels)} for name, kind, labels in rows}
+        for name, kind, _ in rows:
+            if kind == "histogram":
+                self.known.update({name + end: self.known[name] | {"le"} for end in ("_bucket", "_sum", "_count")})
+
+    def check(self, expressions):
+        self.assertGreater(len(expressions), 5)
+        for expression in expressions:
+            series = list(series_of(expression))
+            self.assertTrue(series or expression.startswith("up"), expression)
+            for name, labels in series:
+                self.assertIn(name, self.known, expression)
+                self.assertLessEqual(labels, self.known[name], expression)
+            for labels in re.findall(r"by \(([^)]*)\)", expression):
+                known = set().union(*(self.known[name] for name, _ in series))
+                self.assertLessEqual({label.strip() for label in labels.split(",")}, known, expression)
+
+    def test_the_panels_of_the_board(self):
+        board = json.loads((ROOT / "examples/monitoring/grafana-dashboard.json").read_text("utf-8"))
+        panels = [panel for panel in board["panels"] if panel["type"] != "row"]
+        self.check([target["expr"] for panel in panels for target in panel["targets"]])
+        self.assertEqual(len({panel["id"] for panel in board["panels"]}), len(board["panels"]))
+        for panel in panels:
+            self.assertLessEqual(panel["gridPos"]["x"] + panel["gridPos"]["w"], 24, panel["title"])
+
+    def test_the_rules_of_the_alerts(self):
+        self.check(re.findall(r"^ +expr: (.+)$", (ROOT / "examples/monitoring/alerts.yaml").read_text("utf-8"), flags=re.MULTILINE))
+
+
 class Reference(unittest.TestCase):
     def test_each_page_is_as_its_sources_make_it(self):
         with tempfile.TemporaryDirectory() as folder:
