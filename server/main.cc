@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -26,6 +27,7 @@
 #include "server/grpc/tokens.h"
 #include "server/host/artifact_store.h"
 #include "server/host/check.h"
+#include "server/host/copy_database.h"
 #include "server/host/declared_workers.h"
 #include "server/host/last_resort.h"
 #include "server/host/local_workers.h"
@@ -35,6 +37,7 @@
 #include "server/pools/pool_kinds.h"
 #include "server/reads/reads.h"
 #include "server/sagemaker/sagemaker_app.h"
+#include "store/leadership.h"
 #include "store/wal_check.h"
 
 namespace winnow {
@@ -77,6 +80,7 @@ struct Flags {
   std::string secrets_dir;
   bool accept_log_damage = false;
   bool check = false;
+  std::string copy_to;
   TlsFiles tls;
   bool require_tokens = false;
   double rate_limit = AuthOptions().calls_per_second;
@@ -85,8 +89,10 @@ struct Flags {
 
 void Declare(CLI::App& app, Flags& flags) {
   app.set_version_flag("--version", "winnow-server " WINNOW_VERSION);
-  app.add_option("--db", flags.db, "Database file; created if missing")
-      ->type_name("FILE")
+  app.add_option("--db", flags.db,
+                 "Database: a file, created if missing, or the address of a PostgreSQL database, "
+                 "postgresql://USER@HOST/NAME (docs/postgresql.md)")
+      ->type_name("DATABASE")
       ->capture_default_str();
   app.add_option(
          "--listen", flags.listen,
@@ -170,7 +176,8 @@ void Declare(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option(
          "--state-dir", flags.state_dir,
-         "Directory for local workers, checkpoints and models (default: the database's path and \".d\")")
+         "Directory for local workers, checkpoints and models (default: the database's path, or its name in "
+         "PostgreSQL, and \".d\")")
       ->type_name("DIR");
   app.add_option("--port-file", flags.port_file,
                  "File to which the port of --listen is written once the server listens")
@@ -193,13 +200,19 @@ void Declare(CLI::App& app, Flags& flags) {
                "Start although the database's log is damaged; records after the damage are lost");
   app.add_flag("--check", flags.check,
                "Verify the database, also beside a running server, and exit: 0 if it is sound, else 1");
+  app.add_option(
+         "--copy-to", flags.copy_to,
+         "Copy all that is in the database to a new one, a file or an address of PostgreSQL, verify the "
+         "copy and exit")
+      ->option_text("DATABASE");
   app.add_option("--log-level", flags.log_level, "debug, info, warn or error (default: info)")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->option_text("LEVEL");
 }
 
 std::string StateDir(const Flags& flags) {
-  return flags.state_dir.empty() ? flags.db + ".d" : flags.state_dir;
+  if (!flags.state_dir.empty()) return flags.state_dir;
+  return (IsPostgres(flags.db) ? PostgresDatabaseName(flags.db) : flags.db) + ".d";
 }
 
 bool TokensRequired(const Flags& flags) { return flags.require_tokens || flags.tls.used(); }
@@ -209,7 +222,7 @@ absl::StatusOr<ReadableFolders> FilesOfJobs(const Flags& flags) {
   absl::StatusOr<ReadableFolders> files = flags.read_dirs.empty() && !TokensRequired(flags)
                                               ? ReadableFolders::Everything()
                                               : ReadableFolders::Only(flags.read_dirs);
-  if (files.ok()) files->Keep(flags.db);
+  if (files.ok() && !IsPostgres(flags.db)) files->Keep(flags.db);
   return files;
 }
 
@@ -273,6 +286,11 @@ std::unique_ptr<PoolKeeper> MakePools(const Flags& flags, std::vector<DeclaredPo
 std::string Check(const Flags& flags) {
   if (flags.db.empty()) return "--db: \"\" is not a name; expected a file";
   if (flags.db == ":memory:") return "--db: \":memory:\" would not be saved; expected a file";
+  for (const auto& [flag, name] : {std::pair("--db", flags.db), std::pair("--copy-to", flags.copy_to)}) {
+    if (!IsPostgres(name)) continue;
+    const absl::Status status = CheckPostgresAddress(name);
+    if (!status.ok()) return fmt::format("{}: {}", flag, MessageOf(status));
+  }
   if (!(flags.lease_seconds > 0)) return "--lease: expected a number of seconds from 0.1 to 86400";  // nan
   if (const auto declared = Declared(flags); !declared.ok())
     return "--declare-workers: " + MessageOf(declared.status());
@@ -320,6 +338,7 @@ class Signals {
     thread_.join();
   }
   void WaitForFirst() { first_.get_future().wait(); }
+  bool came() const { return came_; }
   // Sets the action of a second signal.
   void OnSecond(std::function<void()> action) {
     MutexLock lock(mutex_);
@@ -331,6 +350,7 @@ class Signals {
     bool first = true;
     for (int signal = 0; sigwait(&set, &signal) == 0 && signal != SIGUSR1;) {
       if (first) {
+        came_ = true;
         first_.set_value();
         first = false;
         continue;
@@ -340,6 +360,7 @@ class Signals {
     }
   }
   std::promise<void> first_;
+  std::atomic<bool> came_ = false;
   Mutex mutex_;
   std::function<void()> second_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
@@ -363,6 +384,20 @@ int CheckAndTell(const Flags& flags) {
   }
   fmt::print("{}\n", Text(*summary, flags.db));
   return summary->sound() ? 0 : 1;
+}
+
+// Returns the exit code.
+int CopyAndTell(const Flags& flags) {
+  const absl::StatusOr<int64_t> rows = CopyDatabase(flags.db, flags.copy_to);
+  if (!rows.ok()) {
+    fmt::print(stderr, "winnow-server: {}\n", MessageOf(rows.status()));
+    return 1;
+  }
+  fmt::print(
+      "{} rows were copied from {} to {}, read again and compared: they are the same. Start "
+      "with --db {} --state-dir {}\n",
+      *rows, flags.db, flags.copy_to, flags.copy_to, StateDir(flags));
+  return 0;
 }
 
 // Null if nothing is to be stored.
@@ -444,18 +479,52 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartSagemaker(const Flags& flags, G
   return server;
 }
 
+[[noreturn]] void StopWithoutRecord(const absl::Status& why) {
+  spdlog::critical("stopping, because nothing more can be recorded: {}", MessageOf(why));
+  spdlog::shutdown();
+  std::_Exit(1);  // local workers continue, and report to the next server
+}
+
+// Waits until this server leads the PostgreSQL database. CANCELLED: it was asked to end before.
+absl::StatusOr<std::unique_ptr<Leadership>> Lead(const std::string& address, Signals& signals) {
+  absl::StatusOr<std::unique_ptr<Leadership>> leadership = Leadership::Take(
+      address,
+      [&] {
+        spdlog::info("another winnow-server leads {}; waiting as its standby, without listening", address);
+      },
+      [&] { return signals.came(); });
+  if (!leadership.ok()) return leadership.status();
+  spdlog::info("leads {} in epoch {}", address, (*leadership)->epoch());
+  (*leadership)->Keep(StopWithoutRecord);
+  return leadership;
+}
+
 absl::Status Serve(Flags flags, Signals& signals) {
   std::optional<LastResort> last_resort;  // until all that follows is destroyed
   flags.state_dir = StateDir(flags);
+  std::unique_ptr<Leadership> leadership;
+  if (IsPostgres(flags.db)) {
+    absl::StatusOr<std::unique_ptr<Leadership>> taken = Lead(flags.db, signals);
+    if (absl::IsCancelled(taken.status())) return absl::OkStatus();
+    if (!taken.ok()) return taken.status();
+    leadership = *std::move(taken);
+  }
   // Destroyed last: closing a file of the database would release SQLite's locks.
-  absl::StatusOr<OwnFiles> own = OwnFiles::Take(flags.db, fs::absolute(flags.state_dir));
+  absl::StatusOr<OwnFiles> own = leadership == nullptr
+                                     ? OwnFiles::Take(flags.db, fs::absolute(flags.state_dir))
+                                     : OwnFiles::TakeFolder(fs::absolute(flags.state_dir));
   if (!own.ok()) return own.status();
-  flags.db = own->database();
-  absl::Status status = CheckLog(flags.db);
-  if (!status.ok() && !flags.accept_log_damage) return status;
-  if (!status.ok()) spdlog::warn("started in spite of this: {}", MessageOf(status));
+  absl::Status status;
+  if (leadership == nullptr) {
+    flags.db = own->database();
+    status = CheckLog(flags.db);
+    if (!status.ok() && !flags.accept_log_damage) return status;
+    if (!status.ok()) spdlog::warn("started in spite of this: {}", MessageOf(status));
+  }
   absl::StatusOr<std::unique_ptr<Store>> store = Store::Open(flags.db);
   if (!store.ok()) return store.status();
+  if (leadership != nullptr) status = leadership->Guard((*store)->database());
+  if (!status.ok()) return status;
 
   absl::StatusOr<std::string> identity = (*store)->Identity();
   if (!identity.ok()) return identity.status();
@@ -481,11 +550,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
   absl::StatusOr<std::unique_ptr<Coordinator>> coordinator =
       Coordinator::Start(*std::move(store), hub, std::move(options));
   if (!coordinator.ok()) return coordinator.status();
-  (*coordinator)->OnFatal([](const absl::Status& why) {
-    spdlog::critical("stopping, because nothing more can be recorded: {}", MessageOf(why));
-    spdlog::shutdown();
-    std::_Exit(1);  // local workers continue, and report to the next server
-  });
+  (*coordinator)->OnFatal(StopWithoutRecord);
   if (*artifacts != nullptr) {
     (*artifacts)->OnLoss([raw = coordinator->get()](const std::string& digest) { raw->LoseBlob(digest); });
   }
@@ -593,6 +658,7 @@ int Main(int argc, char** argv) {
   }
   if (const std::string problem = Check(flags); !problem.empty()) return Misused(problem);
   if (flags.check) return CheckAndTell(flags);
+  if (!flags.copy_to.empty()) return CopyAndTell(flags);
 
   sigset_t set;
   sigemptyset(&set);
