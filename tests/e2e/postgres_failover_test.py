@@ -7,9 +7,9 @@ Both servers are reached by one port: a proxy of the test that connects to which
 import os
 import re
 import signal
+import socket
 import sys
 import threading
-import socket
 import unittest
 
 import processes
@@ -36,10 +36,10 @@ class LeaderProxy:
     def cut(self, server):
         with self.lock:
             self.avoided = server
-            ended, self.open = [pair for pair in self.open if pair[0] is server], [p for p in self.open if p[0] is not server]
-        for _, *sockets in ended:
-            for one in sockets:
-                one.close() if one.fileno() < 0 else one.shutdown(socket.SHUT_RDWR)
+            for owner, near, far in self.open:
+                if owner is server:
+                    self._end(near)
+                    self._end(far)
 
     def _serve(self):
         while True:
@@ -60,8 +60,14 @@ class LeaderProxy:
                 continue
             with self.lock:
                 self.open.append((server, near, far))
-            for one, other in ((near, far), (far, near)):
-                threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
+            back = threading.Thread(target=self._pump, args=(far, near), daemon=True)
+            back.start()
+            self._pump(near, far)
+            back.join()
+            with self.lock:
+                self.open = [pair for pair in self.open if pair[1] is not near]
+                near.close()
+                far.close()
             return
         near.close()
 
@@ -72,11 +78,15 @@ class LeaderProxy:
                 other.sendall(data)
         except OSError:
             pass
-        for end in (one, other):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+        LeaderProxy._end(one)
+        LeaderProxy._end(other)
+
+    @staticmethod
+    def _end(one):
+        try:
+            one.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
 
 
 class DatabaseServer(processes.Server):
