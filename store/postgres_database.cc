@@ -145,6 +145,8 @@ const std::string& PasswordOfEnvironment() {
 
 }  // namespace
 
+bool PostgresDatabase::Alive() const { return !lost_ && PQstatus(connection_) == CONNECTION_OK; }
+
 void PostgresDatabase::FreeResult::operator()(pg_result* result) const { PQclear(result); }
 
 absl::StatusOr<std::unique_ptr<PostgresDatabase>> PostgresDatabase::Open(const std::string& address,
@@ -161,6 +163,7 @@ PostgresDatabase::~PostgresDatabase() { PQfinish(connection_); }
 
 absl::Status PostgresDatabase::Connect() {
   PQfinish(connection_);
+  lost_ = false;
   plans_.clear();
   rows_ = {};
   unanswered_ = 0;
@@ -222,7 +225,7 @@ absl::Status PostgresDatabase::SetName(const std::string& name) {
 }
 
 absl::Status PostgresDatabase::Ready() {
-  if (open_ || PQstatus(connection_) == CONNECTION_OK) return absl::OkStatus();
+  if (open_ || Alive()) return absl::OkStatus();
   return Connect();
 }
 
@@ -237,7 +240,7 @@ absl::Status PostgresDatabase::Lost(std::string_view doing) {
 }
 
 absl::Status PostgresDatabase::Execute(const std::string& sql) {
-  absl::Status status = PQstatus(connection_) == CONNECTION_OK ? absl::OkStatus() : Ready();
+  absl::Status status = Alive() ? absl::OkStatus() : Ready();
   if (status.ok() && (rows_.count > 0 || unanswered_ > 0)) status = Drain(sql).status();
   if (!status.ok()) return status;
   if (!failed_.ok()) return failed_;
@@ -258,17 +261,21 @@ absl::Status PostgresDatabase::Execute(const std::string& sql) {
 
 absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Drain(std::string_view doing) {
   absl::Status status = SendRows();
-  if (!status.ok() && PQstatus(connection_) != CONNECTION_OK) return status;
+  if (!status.ok() && !Alive()) return status;
   if (PQpipelineStatus(connection_) == PQ_PIPELINE_OFF) return Result();
   if (PQpipelineSync(connection_) != 1) return Lost(doing);
   Result last;
   unanswered_ = 0;
+  int ends = 0;
   while (true) {
     Result result(PQgetResult(connection_));
     if (result == nullptr) {
-      if (PQstatus(connection_) != CONNECTION_OK) return Lost(doing);
-      continue;  // the end of one statement's results
+      if (Alive() && ++ends == 1) continue;  // the end of one statement's results
+      // Nothing more will come: the server ended the session before it read what was sent.
+      lost_ = true;
+      return status.ok() ? Lost(doing) : Failed(std::move(status));
     }
+    ends = 0;
     switch (PQresultStatus(result.get())) {
       case PGRES_PIPELINE_SYNC:
         if (!status.ok()) return Failed(std::move(status));
@@ -283,7 +290,7 @@ absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Drain(std::string_vie
           status = PostgresStatus(sqlstate == nullptr ? "" : sqlstate, file_,
                                   Trimmed(message == nullptr ? PQerrorMessage(connection_) : message), doing);
         }
-        if (PQstatus(connection_) != CONNECTION_OK) return Failed(std::move(status));
+        if (!Alive()) return Failed(std::move(status));
         break;
       }
       default:
@@ -454,16 +461,16 @@ absl::Status PostgresDatabase::Commit() {
 
 void PostgresDatabase::Rollback() {
   rows_ = {};
-  if (PQstatus(connection_) == CONNECTION_OK && unanswered_ > 0) (void)Drain("ROLLBACK");
+  if (Alive() && unanswered_ > 0) (void)Drain("ROLLBACK");
   open_ = false;
   failed_ = absl::OkStatus();
-  if (PQstatus(connection_) == CONNECTION_OK) (void)Execute("ROLLBACK");
+  if (Alive()) (void)Execute("ROLLBACK");
 }
 
 absl::StatusOr<int64_t> PostgresDatabase::LastInsertKey() { return QueryInt("SELECT lastval()"); }
 
 absl::Status PostgresDatabase::CheckWritable() {
-  if (PQstatus(connection_) != CONNECTION_OK) return Connect();
+  if (!Alive()) return Connect();
   return Execute("SELECT 1");
 }
 

@@ -76,6 +76,7 @@ class PostgresDatabase final : public Database {
 
   PostgresDatabase(std::string address, OpenMode mode) : Database(std::move(address)), mode_(mode) {}
   absl::Status Connect();
+  bool Alive() const;
   // Connects anew if the connection is lost and no transaction is open.
   absl::Status Ready();
   absl::StatusOr<const Plan*> FindPlan(const std::string& sql);
@@ -99,6 +100,7 @@ class PostgresDatabase final : public Database {
   int64_t prepared_ = 0;
   Rows rows_;
   int unanswered_ = 0;
+  bool lost_ = false;    // the connection, which libpq has not noticed
   bool open_ = false;    // a transaction, as far as this side knows
   absl::Status failed_;  // of the open transaction
   int64_t changes_ = 0;

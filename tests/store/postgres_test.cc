@@ -111,6 +111,12 @@ TEST_CASE("PostgreSQL: a lost connection fails its transaction and is made anew"
   CHECK(Get(other->workers.Marks()).empty());
   CHECK(store->Write([&] { return store->workers.PutMark({"two", Marked::kCordoned, "", 0}); }).ok());
   CHECK(Get(other->workers.Marks()).size() == 1);
+
+  // The session ends while it is idle: one answer is an error, the next is not.
+  const int64_t idle = Get(store->database().QueryInt("SELECT pg_backend_pid()"));
+  REQUIRE(other->database().Execute("SELECT pg_terminate_backend(" + std::to_string(idle) + ", 5000)").ok());
+  CHECK(absl::IsUnavailable(store->workers.Marks().status()));
+  CHECK(Get(store->workers.Marks()).size() == 1);
 }
 
 TEST_CASE("PostgreSQL: a database of another program, of a newer version or that is not there is refused",
