@@ -47,6 +47,14 @@ class Jobs(WithFolder):
         self.assertTrue(job.history())
         self.assertIn("loss =", job._repr_html_())
 
+    def test_of_several_addresses_the_one_that_listens_is_used(self):
+        server = self.serve(local_workers=1)
+        client = winnow.connect(f"127.0.0.1:1,{server.http}")  # nothing listens at port 1
+        self.assertEqual(client.jobs(), [])
+        job = winnow.connect(f"{server.http},127.0.0.1:1").submit(SHELL)
+        self.assertEqual(client.job(job.id).watch(show=False)["state"], "COMPLETED")
+        self.assertEqual(str(client), f"<winnow.Client of http://{server.http}>")
+
     def test_the_best_model_is_downloaded(self):
         server = self.serve(local_workers=1)
         job = winnow.connect(server.http).submit(SHELL)
