@@ -35,13 +35,19 @@ class Door:
                 near, _ = self.listener.accept()
             except OSError:
                 return
+            threading.Thread(target=self._pass_on, args=(near,), daemon=True).start()
+
+    def _pass_on(self, near):
+        with near:
             try:
                 far = socket.create_connection(("127.0.0.1", self.server.listens_at()))
             except OSError:
-                near.close()
-                continue
-            for one, other in ((near, far), (far, near)):
-                threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
+                return
+            with far:
+                back = threading.Thread(target=self._pump, args=(far, near), daemon=True)
+                back.start()
+                self._pump(near, far)
+                back.join()
 
     @staticmethod
     def _pump(one, other):
@@ -94,12 +100,17 @@ class Site:
         self.workers = []
 
     def leader(self, but=None):
-        return processes.wait_until(lambda: next((s for s in self.servers if s is not but and s.leads()), None),
-                                    "a server leads")
+        """The server that leads; as a supervisor would, starts one that has ended by itself, such as a former leader after
+        its database was away."""
+        def find():
+            others = [server for server in self.servers if server is not but]
+            for server in others:
+                if not server.alive():
+                    server.start()
+            return next((server for server in others if server.leads()), None)
+        return processes.wait_until(find, "a server leads")
 
     def begin(self):
-        for server in self.servers:
-            server.start()
         self.leader()
         self.client = processes.Client(self.servers[0], self.address)
         self.workers = [processes.Worker(self, self.folder, f"w{i}") for i in range(4)]
