@@ -514,16 +514,15 @@ absl::Status Serve(Flags flags, Signals& signals) {
                                      ? OwnFiles::Take(flags.db, fs::absolute(flags.state_dir))
                                      : OwnFiles::TakeFolder(fs::absolute(flags.state_dir));
   if (!own.ok()) return own.status();
-  absl::Status status;
   if (leadership == nullptr) {
     flags.db = own->database();
-    status = CheckLog(flags.db);
-    if (!status.ok() && !flags.accept_log_damage) return status;
-    if (!status.ok()) spdlog::warn("started in spite of this: {}", MessageOf(status));
+    const absl::Status damage = CheckLog(flags.db);
+    if (!damage.ok() && !flags.accept_log_damage) return damage;
+    if (!damage.ok()) spdlog::warn("started in spite of this: {}", MessageOf(damage));
   }
   absl::StatusOr<std::unique_ptr<Store>> store = Store::Open(flags.db);
   if (!store.ok()) return store.status();
-  if (leadership != nullptr) status = leadership->Guard((*store)->database());
+  absl::Status status = leadership == nullptr ? absl::OkStatus() : leadership->Guard((*store)->database());
   if (!status.ok()) return status;
 
   absl::StatusOr<std::string> identity = (*store)->Identity();

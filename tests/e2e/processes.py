@@ -19,7 +19,7 @@ import time
 import unittest
 
 BIN = os.environ.get("WINNOW_BIN_DIR", "")
-PATIENCE = 240  # seconds after which something that must happen has not
+PATIENCE = int(os.environ.get("WINNOW_TEST_PATIENCE", "240"))  # seconds after which something that must happen has not
 SKIPPED = 77    # exit code by which ctest knows a skipped test
 
 
