@@ -177,7 +177,7 @@ class Responses(unittest.TestCase):
         connection.connect, connection.sock = lambda: None, ours
         theirs.sendall(sent)
         theirs.shutdown(socket.SHUT_WR)
-        return transport._Held(connection)
+        return transport._Held(connection, transport.Address("127.0.0.1:1", tls=False))
 
     def test_one_after_the_other_by_length_and_in_chunks(self):
         held = self.held(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{\"a\":1}"
