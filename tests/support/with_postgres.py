@@ -11,6 +11,7 @@ import os
 import pathlib
 import pwd
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -81,6 +82,7 @@ def main():
     if programs() is None:
         print("skipped here: PostgreSQL's server (Debian's package postgresql) is not installed")
         return 77
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the server ends too
     command = sys.argv[1:]
     durable = command[0] == "--durable"
     with Cluster(durable) as cluster:
