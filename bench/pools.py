@@ -7,13 +7,16 @@ latency: seconds from the submission of a trivial job to its first report, with 
 worker is there (warm), beside the seconds from sbatch to the first line of a trivial job of Slurm's.
 throughput: trials of one second on 4 nodes of one slot through a pool, beside as many jobs of Slurm's, and beside one array of
 them: makespan, and requests to slurmctld (sdiag). The least possible makespan is the trials' time on 4 nodes.
-local: 1,000 trials that do nothing on a local worker, under a server with a pool and under one without, in turns.
+local: 1,000 trials on a local worker of 4 slots, under a server with a pool, whose two workers are there and idle, and under one
+without, with two such workers started by hand, in turns: trials of 0.22 s, which are 1,000 a minute, and trials that do nothing
+(--repeats of the latter, a quarter of the former).
 """
 
 import argparse
 import os
 import pathlib
 import re
+import signal
 import statistics
 import sys
 import time
@@ -127,22 +130,44 @@ class Bench:
                   "its requests")
 
 
-def local(pool_server, trials, repeats):
-    took = {True: [], False: []}
-    job = spec("local", "echo loss=1", trials, cluster={"labels": {"zone": "here"}})
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def end_processes(folder):
+    """Those of a pool's workers, which outlive their server; their command lines name the folder."""
+    for file in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if folder.encode() in file.read_bytes() and int(file.parent.name) != os.getpid():
+                os.kill(int(file.parent.name), signal.SIGKILL)
+        except OSError:
+            pass
+
+
+def local(pool_server, command, trials, repeats):
+    took, used = {True: [], False: []}, {True: [], False: []}
+    job = spec("local", command, trials, cluster={"labels": {"zone": "here"}})
     for repeat in range(2 * repeats):
-        with_pool = repeat % 2 == 0
-        site = pool_server.PoolServer({"name": "idle", "kind": "COMMAND", "poll_seconds": 0.2,
-                                       "command": {each: ["true"] for each in ("submit", "list", "cancel")}})
+        with_pool = repeat % 4 in (0, 3)  # neither is always the first of two
+        site = pool_server.PoolServer({"name": "idle", "kind": "LOCAL", "min_nodes": 2})
+        site.pool["local"] = {"scratch_dir": site.cluster.folder}
         with site if with_pool else site.cluster:
-            site.cluster.add_worker("w1", slots=4, flags=["--label", "zone=here"])
-            wait_for(lambda: site.client.workers())
-            begin = time.monotonic()
+            for name in () if with_pool else ("idle-1", "idle-2"):
+                site.cluster.add_worker(name, slots=1)
+            site.cluster.worker_flags = ["--label", "zone=here"]
+            site.cluster.add_worker("w1", slots=4)
+            wait_for(lambda: len(site.client.workers()) == 3)
+            begin, cpu = time.monotonic(), cpu_seconds(site.server.pid)
             name = site.client.submit(job, site.cluster.folder)
             site.wait_for_end(name)
             took[with_pool].append(time.monotonic() - begin)
-    print(f"local, {trials} trials that do nothing, {repeats} times in turns: with a pool {seconds(took[True])}, without "
+            used[with_pool].append(cpu_seconds(site.server.pid) - cpu)
+        end_processes(site.cluster.folder)
+    print(f"local, {trials} trials of `{command}`, {repeats} times in turns: with a pool {seconds(took[True])}, without "
           f"{seconds(took[False])}; ratio of the medians {statistics.median(took[True]) / statistics.median(took[False]):.3f}")
+    print(f"  the server's CPU time: {seconds(used[True])}, {seconds(used[False])}; "
+          f"{statistics.median(used[True]) / statistics.median(used[False]):.3f}")
 
 
 def main():
@@ -169,7 +194,8 @@ def main():
             if "throughput" in parts:
                 bench.throughput(options.trials)
     if "local" in parts:
-        local(pool_server, 1000, options.repeats)
+        local(pool_server, "echo loss=1", 1000, options.repeats)
+        local(pool_server, "sleep 0.22; echo loss=1", 1000, max(1, options.repeats // 4))
 
 
 if __name__ == "__main__":

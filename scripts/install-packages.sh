@@ -20,6 +20,7 @@ test_packages+=(iproute2 nftables openssl python3-yaml)  # hosts as network name
 test_packages+=(openmpi-bin libopenmpi-dev)             # MPI programs on several nodes
 test_packages+=(python3-botocore python3-boto3)          # checks the signatures of requests to S3; the endpoint of SageMaker
 test_packages+=(mypy python3-pip python3-setuptools python3-venv python3-wheel python3-tqdm)  # the Python client
+test_packages+=(slurmrestd slurm-wlm-jwt-plugin)         # a pool that asks Slurm by its REST service
 test_packages+=(etcd-server xz-utils)                    # a Kubernetes control plane, see WINNOW_KUBERNETES_DIR
 test_packages+=(dpkg-dev file patchelf zstd)            # the packages
 test_packages+=(python3-grpcio python3-protobuf)           # the example that speaks gRPC

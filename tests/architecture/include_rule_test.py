@@ -43,7 +43,7 @@ RULE = {  # base is everybody's
     "server/host": (ENGINE | {"server/host"}, SERVER | {"openssl"}),
     "server/host/pools/kubernetes": ({"server/host/pools", "server/host/pools/kubernetes"},
                                      SERVER | {"curl", "nlohmann", "yaml-cpp"}),
-    "server/host/pools": ({"server/host/pools"}, SERVER | {"nlohmann"}),
+    "server/host/pools": ({"server/host/pools"}, SERVER | {"curl", "nlohmann"}),
     "server/pools": (ENGINE | {"server/pools", "server/host/pools", "server/host/pools/kubernetes"},
                      SERVER | {"prometheus"}),
     "server/grpc": (ENGINE | {"server/grpc", "server/host", "server/reads", "server/insights", "insight", "rpc"},

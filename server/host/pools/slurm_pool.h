@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -8,13 +7,12 @@
 
 #include "server/host/pools/pilot_files.h"
 #include "server/host/pools/pool_settings.h"
-#include "server/host/pools/program.h"
+#include "server/host/pools/slurm_calls.h"
 
 namespace winnow {
 
-// Slurm, by the commands sbatch, squeue and scancel (22.05 or newer). An allocation is a job of its name;
-// several of one node are an array whose indices are their numbers. One text squeue asks for all; accounting
-// is not needed.
+// Slurm, by its commands or its REST service. An allocation is a job of its name; several of one node are an
+// array whose indices are their numbers. Accounting is not needed.
 class SlurmPool final : public Pool {
  public:
   static std::unique_ptr<Pool> Make(const PoolSettings& settings, const PoolPlace& place,
@@ -33,23 +31,18 @@ class SlurmPool final : public Pool {
  private:
   static constexpr int kMostInArray = 100;
 
-  SlurmPool(PilotFiles files) : files_(std::move(files)) {}
-  std::vector<std::string> SbatchCommand(const std::vector<AllocationRequest>& batch) const;
+  explicit SlurmPool(PilotFiles files) : files_(std::move(files)) {}
+  SlurmSubmission SubmissionOf(const std::vector<AllocationRequest>& batch) const;
   std::string Script(const std::vector<AllocationRequest>& batch) const;
-  absl::StatusOr<ProgramResult> Run(std::vector<std::string> command, const std::string& input = "") const;
 
   PilotFiles files_;
-  std::string bin_;  // directory of the commands; "": they are in PATH
-  std::string partition_, account_, qos_;
-  std::vector<std::string> arguments_;  // of sbatch, verbatim
+  std::unique_ptr<SlurmCalls> calls_;
   std::vector<std::string> srun_arguments_;
   std::string scratch_;  // a directory on each node
   bool arrays_ = true;
 };
 
-// What squeue prints with the format that SlurmPool asks for; lines that are none are left out. For tests.
-std::vector<Allocation> ReadSqueue(const std::string& output);
-// What a failed command's words mean, see Pool.
-absl::Status SlurmError(const ProgramResult& result);
+// The allocation that the job is. Unknown states count as running. For tests.
+Allocation ReadSlurmJob(const SlurmJob& job);
 
 }  // namespace winnow

@@ -4,7 +4,9 @@
 #include <fstream>
 
 #include "server/host/pools/command_pool.h"
+#include "server/host/pools/slurm_commands.h"
 #include "server/host/pools/slurm_pool.h"
+#include "server/host/pools/slurm_rest.h"
 #include "tests/support/temp_folder.h"
 
 namespace winnow {
@@ -89,13 +91,14 @@ TEST_CASE("SlurmPool: renders one allocation, and several single nodes as an arr
 }
 
 TEST_CASE("SlurmPool: reads squeue, elements of arrays too", "[server]") {
-  const std::vector<Allocation> read = ReadSqueue(
-      "5|PENDING|Resources||winnow-0123abcd-cpu-7|N/A\n"
-      "6_7|RUNNING|None|n[1-3]|winnow-0123abcd-cpu-2x|7\n"
-      "8|TIMEOUT|TimeLimit|n1|winnow-0123abcd-cpu-9|N/A\n"
-      "9|COMPLETING|None|n1|winnow-0123abcd-cpu-10|N/A\n"
-      "10|SOMETHING_NEW|None|n1|winnow-0123abcd-cpu-11|N/A\n"
-      "slurm_load_jobs: a line of another kind\n");
+  std::vector<Allocation> read;
+  for (const SlurmJob& job : ReadSqueue("5|PENDING|Resources||winnow-0123abcd-cpu-7|N/A\n"
+                                        "6_7|RUNNING|None|n[1-3]|winnow-0123abcd-cpu-2x|7\n"
+                                        "8|TIMEOUT|TimeLimit|n1|winnow-0123abcd-cpu-9|N/A\n"
+                                        "9|COMPLETING|None|n1|winnow-0123abcd-cpu-10|N/A\n"
+                                        "10|SOMETHING_NEW|None|n1|winnow-0123abcd-cpu-11|N/A\n"
+                                        "slurm_load_jobs: a line of another kind\n"))
+    read.push_back(ReadSlurmJob(job));
   using State = Allocation::State;
   CHECK(read ==
         std::vector<Allocation>{
@@ -107,11 +110,47 @@ TEST_CASE("SlurmPool: reads squeue, elements of arrays too", "[server]") {
 }
 
 TEST_CASE("SlurmPool: knows what is a limit, no answer, and a refusal", "[server]") {
-  const auto said = [](const char* words) { return SlurmError({1, "", words}).code(); };
+  const auto said = [](const char* words) { return SlurmError(words, words).code(); };
   CHECK(said("sbatch: error: QOSMaxSubmitJobPerUserLimit") == absl::StatusCode::kResourceExhausted);
   CHECK(said("sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect "
              "failure)") == absl::StatusCode::kUnavailable);
   CHECK(said("sbatch: error: invalid partition specified: gold") == absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("SlurmPool: reads the jobs of slurmrestd, and of an array that waits each element", "[server]") {
+  const std::vector<SlurmJob> jobs = ReadSlurmRestJobs(R"({"jobs": [
+    {"job_id": 5, "job_state": "PENDING", "state_reason": "Resources", "nodes": "", "name": "a-7",
+     "array_job_id": 0, "array_task_id": null, "array_task_string": ""},
+    {"job_id": 9, "job_state": "RUNNING", "state_reason": "None", "nodes": "n1", "name": "a-2x",
+     "array_job_id": 6, "array_task_id": 7, "array_task_string": ""},
+    {"job_id": 6, "job_state": "PENDING", "state_reason": "Priority", "nodes": "", "name": "a-2x",
+     "array_job_id": 6, "array_task_id": null, "array_task_string": "8-9,12%2"},
+    {"name": "no job"}, 7]})");
+  std::vector<std::string> ids;
+  for (const SlurmJob& job : jobs) ids.push_back(job.id + " " + ReadSlurmJob(job).name);
+  CHECK(ids == std::vector<std::string>{"5 a-7", "6_7 a-1007", "6_8 a-1008", "6_9 a-1009", "6_12 a-1012"});
+  CHECK(ReadSlurmRestJobs("[1]").empty());
+  CHECK(ReadSlurmRestJobs("<html>").empty());
+}
+
+TEST_CASE("SlurmPool: the newest version of slurmrestd's interface that is known", "[server]") {
+  CHECK(SlurmRestVersion(R"({"paths": {"/slurm/v0.0.36/job/submit": {}, "/slurm/v0.0.38/job/submit": {},
+                             "/slurm/v0.0.41/job/submit": {}}})") == "v0.0.38");
+  CHECK(SlurmRestVersion(R"({"paths": {"/slurm/v0.0.41/job/submit": {}}})").empty());
+  CHECK(SlurmRestVersion("").empty());
+}
+
+TEST_CASE("SlurmPool: every error in `rest` is reported", "[server]") {
+  const auto pools = ReadText(R"({"pools": [{"name": "a", "kind": "SLURM", "slurm": {"arguments": ["--x"],
+    "rest": {"url": "head:6820", "job": {"name": "mine"}, "tokn_file": "x"}}},
+    {"name": "b", "kind": "SLURM", "slurm": {"rest": {"url": "http://head:6820"}}}]})");
+  REQUIRE_FALSE(pools.ok());
+  for (const char* part :
+       {"slurm.arguments: is for Slurm's commands", "slurm.rest.url: is \"head:6820\"",
+        "slurm.rest.job: has \"name\"", "slurm.rest.tokn_file", "slurm.rest.token_file: is absent"}) {
+    INFO(pools.status().message());
+    CHECK_THAT(std::string(pools.status().message()), Catch::Contains(part));
+  }
 }
 
 TEST_CASE("a shell gets a worker's arguments as they are", "[server]") {
