@@ -30,7 +30,8 @@
 // --diverged: prints strategy,family,seed,units,after: all units, and those that were trained in trials after
 // their first value that was no finite number.
 //
-// --choices: prints each choice of a search model with its reason, and the value with which each part ended.
+// --choices: prints each choice of a search model with its reason, the value with which each part ended, and
+// the true one at the end of the trial's curve.
 //
 // --prior: every parameter has a prior. A right one is the optimum's coordinate on the unit interval, moved
 // by a normal number of deviation 0.1 that depends on the seed; a wrong one is the end of the range opposite
@@ -168,14 +169,17 @@ void PrintDiverged(const std::string& name, const std::string& label, uint64_t s
               static_cast<long long>(all), static_cast<long long>(after));
 }
 
-// Every choice of the search model with its sentence, and what each part of a trial ended with.
-void PrintChoices(const SimulationResult& result) {
+// Every choice of the search model with its sentence, and what each part of a trial ended with; `end_of`
+// gives what a trial would reach at the end of its curve.
+template <typename End>
+void PrintChoices(const SimulationResult& result, const End& end_of) {
   double newest = 0;
   for (const Fact& fact : result.facts) {
     if (const auto* report = std::get_if<Reported>(&fact.body)) newest = report->objective;
     if (const auto* ended = std::get_if<AttemptEnded>(&fact.body))
-      std::printf("%lld trial %lld: %.6g\n", static_cast<long long>(fact.sequence),
-                  static_cast<long long>(ended->trial), newest);
+      std::printf("%lld trial %lld: %.6g, at its end %.6g\n", static_cast<long long>(fact.sequence),
+                  static_cast<long long>(ended->trial), newest,
+                  end_of(result.state.trial(ended->trial).configuration));
     if (const auto* suggested = std::get_if<Suggested>(&fact.body))
       std::printf("%lld rule %lld, trial %lld to %lld: %s\n", static_cast<long long>(fact.sequence),
                   static_cast<long long>(suggested->rule), static_cast<long long>(suggested->trial),
@@ -206,7 +210,10 @@ void Play(const std::string& name, const std::string& label, const Family& famil
   const double budget = played.multiple * family.max_resource();
   if (played.ends_by_time()) SetTimes(played, budget, seed, simulation);
   const SimulationResult result = Simulate(spec, simulation);
-  if (played.choices) return PrintChoices(result);
+  if (played.choices) {
+    return PrintChoices(
+        result, [&](const Configuration& configuration) { return curve_of(configuration).values.back(); });
+  }
   if (played.diverged) return PrintDiverged(name, label, seed, result);
 
   double spent = 0, printed = 0;

@@ -49,8 +49,13 @@ std::string FreezeThawPruner::EndOfPaused(const JobState& state, const TrialStat
           ? StandingText(state, StandingAt(state.spec(), trial, resource),
                          RungsOf(state)[trial.rung].top_front->FrontOf(trial.number))
           : state.spec().objective_metric + " = " + (value ? SixDigits(*value) : "no value");
+  const TrialNumber original = state.twins().OriginalOf(trial.number);
+  const std::string why =
+      original == trial.number
+          ? state.completion_met()->reason
+          : "it reported the same as trial " + std::to_string(original) + ", which shows how it would go on.";
   return "Paused at rung " + std::to_string(trial.rung + 1) + " at resource " + std::to_string(resource) +
-         " with " + with + ", and not resumed: " + state.completion_met()->reason;
+         " with " + with + ", and not resumed: " + why;
 }
 
 }  // namespace winnow

@@ -283,6 +283,7 @@ class Choice {
       const TrialState& trial = state_.trial(model.known()[place].trial);
       if (trial.phase != TrialPhase::kPaused || static_cast<size_t>(trial.rung) + 1 >= rungs_.size())
         continue;
+      if (state_.twins().IsTwin(trial.number)) continue;
       TrainingModel::Worth end = model.WorthOfKnown(place);
       if (!may_create_ && end.chance < kLeastChance) continue;
       const int64_t to = LevelFor(end, trial.checkpoint, NextLevel(trial));

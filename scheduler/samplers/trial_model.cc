@@ -234,9 +234,11 @@ TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vect
   const size_t count = state.trials().size();
   for (size_t i = count > kNewest ? count - kNewest : 0; i < count; ++i) {
     const TrialState& trial = state.trials()[i];
-    SeenCurve curve = CurveOf(trial, state.brackets().empty() ? std::vector<int64_t>() : levels);
-    const bool no_number = curve.points.empty() && !trial.curve.empty() && !trial.live;
-    if (trial.phase == TrialPhase::kFailed || no_number) {
+    // What a twin's original has shown beyond it, the twin would show too.
+    const TrialState& shown = state.trial(state.twins().OriginalOf(trial.number));
+    SeenCurve curve = CurveOf(shown, state.brackets().empty() ? std::vector<int64_t>() : levels);
+    const bool no_number = curve.points.empty() && !shown.curve.empty() && !shown.live;
+    if (shown.phase == TrialPhase::kFailed || no_number) {
       failed.push_back(&trial.configuration);
     } else if (curve.rungs >= (basis_ == Basis::kAll ? 1 : levels.size())) {
       results.work += 1 + kRungWork * (static_cast<int64_t>(curve.rungs) - 1);

@@ -140,6 +140,7 @@ void JobState::ArriveAt(RungState& rung, const TrialState& trial, int64_t level)
     const bool record = standing.finite() && rung.top_front->Rank(trial.number) == 0;
     if (TraitsOf(spec().pruner.kind).asks_model)
       earnings_.Arrived(static_cast<size_t>(trial.rung), trial.created_by, trial.chosen_by, before, record);
+    NoteTwins(trial, level);
     return;
   }
   const double value =
@@ -148,6 +149,18 @@ void JobState::ArriveAt(RungState& rung, const TrialState& trial, int64_t level)
   const double key = spec().goal == Goal::kMaximize ? -value : value;
   if (TraitsOf(spec().pruner.kind).asks_model) NoteEarning(rung, trial, key);
   rung.top->Add(key, trial.number);
+  NoteTwins(trial, level);
+}
+
+// A twin would only repeat what is known: its places at rungs go to other trials. REQUIRES the trial has been
+// added to the rung.
+void JobState::NoteTwins(const TrialState& trial, int64_t level) {
+  if (!TraitsOf(spec().pruner.kind).asks_model || trial.curve.empty()) return;
+  std::vector<const Curve*> curves = {&trial.curve};
+  for (const Curve& curve : trial.further) curves.push_back(&curve);
+  const Twins::Print print = Twins::PrintOf(curves, level);
+  for (const TrialNumber twin : twins_.Arrived(static_cast<size_t>(trial.rung), trial.number, print))
+    FailAtRungs(At(twin));
 }
 
 // A record is better than the best by more than a hair: by a part of what lies between the best and the
@@ -161,7 +174,7 @@ void JobState::NoteEarning(const RungState& rung, const TrialState& trial, doubl
   earnings_.Arrived(static_cast<size_t>(trial.rung), trial.created_by, trial.chosen_by, top.size(), record);
 }
 
-// What it showed at lower rungs led to nothing: it keeps no place there that another trial may have.
+// What it showed at rungs leads to nothing: it keeps no place there that another trial may have.
 void JobState::FailAtRungs(const TrialState& trial) {
   if (trial.bracket < 0) return;
   for (RungState& rung : brackets_[trial.bracket].rungs) {

@@ -27,6 +27,7 @@
 #include "scheduler/state/startup.h"
 #include "scheduler/state/top_share.h"
 #include "scheduler/state/trial_front.h"
+#include "scheduler/state/twins.h"
 
 namespace winnow {
 
@@ -296,6 +297,8 @@ class JobState {
   const Startup& startup() const { return startup_; }
   // What the rules of suggestions have earned; kept where a search model chooses trainings.
   const Earnings& earnings() const { return earnings_; }
+  // The trials that only repeat what others reported; kept where a search model chooses trainings.
+  const Twins& twins() const { return twins_; }
   // The parameters of the last model fit, as in Suggested::model; empty: none yet.
   const std::vector<double>& model() const { return model_; }
 
@@ -330,6 +333,7 @@ class JobState {
   std::pair<int64_t, TrialNumber> PlaceInQueue(const TrialState& trial) const;
   void ArriveAt(RungState& rung, const TrialState& trial, int64_t level);
   void NoteEarning(const RungState& rung, const TrialState& trial, double key);
+  void NoteTwins(const TrialState& trial, int64_t level);
   void FailAtRungs(const TrialState& trial);
   void PassRungs(TrialState& trial, int64_t resource);
   void Taken(TrialState& trial);
@@ -367,6 +371,7 @@ class JobState {
   std::map<TrialNumber, PricedPlaces> priced_places_;
   Startup startup_;
   Earnings earnings_;
+  Twins twins_;
   std::string diverged_;  // reason of the first trial that reported a value that is not finite
 };
 

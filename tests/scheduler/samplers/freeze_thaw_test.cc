@@ -285,6 +285,40 @@ TEST_CASE("Freeze-thaw: every rule gets a share of a long job, and says so", "[s
   CHECK(Verify(spec, result.facts).ok());
 }
 
+TEST_CASE("Freeze-thaw: what only repeats another trial is not trained further", "[scheduler]") {
+  SearchSpec spec = FreezeThawJob(0);
+  spec.limits.max_total_resource = 40 * 27;
+  Simulation simulation = Slots(2);
+  // Nothing between a tenth of x and the next changes anything, nor between thirds of y.
+  const auto step_of = [](const Configuration& configuration) {
+    return std::pair(std::min(9.0, std::floor(10 * std::get<double>(configuration[0]))),
+                     std::min(2.0, std::floor(3 * std::get<double>(configuration[1]))));
+  };
+  simulation.objective = [&](const Configuration& configuration, int64_t resource) {
+    const auto [x, y] = step_of(configuration);
+    return Curve({(x + 0.5) / 10, (y + 0.5) / 3}, resource);
+  };
+  const SimulationResult result = Simulate(spec, simulation);
+  std::map<std::pair<double, double>, int> trials, trained;
+  for (const TrialState& trial : result.state.trials()) {
+    ++trials[step_of(trial.configuration)];
+    // Straight trains its trials to the end at once, whatever they report.
+    if (trial.created_by == SuggestionRule::kStraight) continue;
+    trained[step_of(trial.configuration)] += trial.trained_resource == 27 ? 1 : 0;
+  }
+  CHECK(trials.size() > 20);
+  int most_trained = 0, most_tried = 0;
+  for (const auto& [step, count] : trained) most_trained = std::max(most_trained, count);
+  for (const auto& [step, count] : trials) most_tried = std::max(most_tried, count);
+  CHECK(most_trained <= 4);  // two to learn that they stay the same, and what ran meanwhile
+  CHECK(most_tried > 4);
+  const std::vector<TrialState>& all = result.state.trials();
+  CHECK(std::any_of(all.begin(), all.end(), [](const TrialState& trial) {
+    return Contains(trial.reason, "and not resumed: it reported the same as trial ");
+  }));
+  CHECK(Verify(spec, result.facts).ok());
+}
+
 TEST_CASE("Freeze-thaw: a single rung, and values that are no numbers", "[scheduler]") {
   SearchSpec spec = FreezeThawJob(15);
   spec.pruner.rungs = {9, 9, 3};

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "scheduler/space/types.h"
+#include "scheduler/state/curve.h"
+
+namespace winnow {
+
+// Detects trials that report the same to the bit although their configurations differ: what differs has no
+// effect there, so that the end of one is known once the other has been trained. A twin is a trial that has
+// arrived at a rung with the reports of an earlier one, its original, where twins are believed to stay twins.
+//
+// Reports may also be the same by chance, as where a metric has few values. So what happened to those that
+// were the same at a rung and went on counts: whether they were still the same at the next one. Twins at a
+// rung are believed if this rung, or rungs from a lower one up to it, saw at least two more trials stay the
+// same than twice as many as parted there or above. Curves that never change say nothing.
+class Twins {
+ public:
+  // The reports of a trial so far.
+  struct Print {
+    uint64_t bits = 0;   // the same for the same reports, and otherwise different but for a chance of 2^-64
+    bool moves = false;  // not all values are the same
+  };
+  // The print of all curves of a trial up to a level.
+  static Print PrintOf(const std::vector<const Curve*>& curves, int64_t level);
+
+  // The trial has arrived at a rung. The answer: which trials are twins now and were not before. O(1), but
+  // O(trials) where that changes what is believed of a rung.
+  std::vector<TrialNumber> Arrived(size_t rung, TrialNumber number, const Print& print);
+
+  // The trial's original at the highest rung at which it has arrived; itself: it is no twin.
+  TrialNumber OriginalOf(TrialNumber number) const;
+  bool IsTwin(TrialNumber number) const { return OriginalOf(number) != number; }
+
+  bool operator==(const Twins&) const = default;
+
+ private:
+  struct AtRung {
+    std::unordered_map<TrialNumber, uint64_t> prints;
+    std::unordered_map<uint64_t, TrialNumber> first;  // to arrive with a print
+    int64_t stayed = 0, parted = 0;                   // of those that were the same here, at the next rung
+    bool believed = false;
+
+    bool operator==(const AtRung&) const = default;
+  };
+
+  // What those that go on from below show about staying the same.
+  void Learn(size_t rung, TrialNumber number, const Print& print);
+  bool Believes(size_t rung) const;
+
+  std::vector<AtRung> rungs_;
+  bool any_ = false;  // whether any rung's twins are believed
+};
+
+}  // namespace winnow
