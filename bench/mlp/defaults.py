@@ -58,9 +58,9 @@ class Table:
             return 0, True
         if self.classes:
             right, base = (predicted == self.test_label).mean(), numpy.bincount(self.test_label).max() / len(self.test_label)
-            return max(0.0, (right - base) / (1 - base)), right < base - TOLERATED
+            return max(0.0, (right - base) / (1 - base)), bool(right < base - TOLERATED)
         r_squared = 1 - ((predicted - self.test_label) ** 2).mean() / self.test_label.var()
-        return max(0.0, r_squared), r_squared < 0
+        return max(0.0, r_squared), bool(r_squared < 0)
 
 
 def bank_table(path, target):
