@@ -75,6 +75,8 @@ Commands::Commands(CLI::App& app, Flags& flags) : app_(app), flags_(flags) {
   DefineBackup();
   DefineTokens();
   DefineContexts();
+  DefineImport();
+  DefineSagemaker();
   DefineCompletion();
 }
 

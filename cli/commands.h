@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "cli/commands/actions.h"
-#include "cli/commands/pools.h"
 #include "cli/commands/contexts.h"
+#include "cli/commands/import.h"
+#include "cli/commands/pools.h"
 #include "cli/commands/run.h"
+#include "cli/commands/sagemaker.h"
 #include "cli/completion.h"
 #include "cli/session/session.h"
 #include "rpc/endpoint.h"
@@ -62,6 +64,9 @@ struct Flags {
   AddContextOptions add_context;
   std::string context_name;
   Run context_run;  // the action of the word after `context`
+  ImportOptions imported;
+  SagemakerUse sagemaker;
+  Run sagemaker_run;  // the action of the word after `sagemaker`
   std::string config_program;
   std::string config_file;
 };
@@ -100,6 +105,8 @@ class Commands {
   void DefineCompletion();
   void DefineRun();
   void DefineContexts();
+  void DefineImport();
+  void DefineSagemaker();
 
   CLI::App& app_;
   Flags& flags_;

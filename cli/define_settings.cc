@@ -111,4 +111,67 @@ void Commands::DefineContexts() {
       ->option_text(" ");
 }
 
+void Commands::DefineSagemaker() {
+  Flags& f = flags_;
+  CLI::App* sagemaker =
+      Add("sagemaker", "Help for programs written for SageMaker, of the server's --sagemaker",
+          Formats::kTextJson, [&f](Session& session) { return f.sagemaker_run(session); });
+  sagemaker->require_subcommand(1);
+  const auto add = [&](const std::string& name, const std::string& help, Run run) {
+    CLI::App* command = sagemaker->add_subcommand(name, help);
+    command->fallthrough();
+    command->callback([&f, run = std::move(run)] { f.sagemaker_run = run; });
+    command->add_option("--url", f.sagemaker.url, "the server's --sagemaker, with http:// or https://")
+        ->check(NotEmpty(4096))
+        ->capture_default_str()
+        ->option_text("URL");
+    command->add_option("--keys", f.sagemaker.keys, "file of the server's access keys")
+        ->check(NotEmpty(4096))
+        ->capture_default_str()
+        ->option_text("FILE");
+    command->add_option("--user", f.sagemaker.user, "name or id of a key (default: the first)")
+        ->check(NotEmpty(128))
+        ->option_text("NAME");
+    command->add_option("--region", f.sagemaker.region, "region that clients say")
+        ->check(NotEmpty(64))
+        ->capture_default_str()
+        ->option_text("REGION");
+    return command;
+  };
+  add("env", "Print the variables that a shell or a notebook needs",
+      [&f](Session& session) { return SagemakerEnvironment(session, f.sagemaker); })
+      ->add_option("--folder", f.sagemaker.folder,
+                   "also write the files that the SageMaker SDK looks for, to this folder")
+      ->check(NotEmpty(4096))
+      ->option_text("FOLDER");
+  add("doctor", "Call each service as a client does, and say what works",
+      [&f](Session& session) { return SagemakerDoctor(session, f.sagemaker); });
+}
+
+void Commands::DefineImport() {
+  Flags& f = flags_;
+  CLI::App* command = Add(
+      "import", "Print a job file made of another program's; on standard error what could not be taken over",
+      Formats::kTextJson, [&f](Session& session) { return Import(session, f.imported); });
+  command->add_option("PROGRAM", f.imported.program, "sagemaker, katib, wandb, ray or optuna")
+      ->required()
+      ->check(WordOf({"sagemaker", "katib", "wandb", "ray", "optuna"}))
+      ->option_text(" ");
+  command->add_option("FILE", f.imported.file, "its file, JSON or YAML (docs/imports.md)")
+      ->required()
+      ->check(NotEmpty(4096))
+      ->option_text(" ");
+  command
+      ->add_option(
+          "--training-jobs", f.imported.training_jobs,
+          "of sagemaker: what `list-training-jobs-for-hyper-parameter-tuning-job` prints, for a warm start")
+      ->check(NotEmpty(4096))
+      ->option_text("FILE");
+  command
+      ->add_option("--results", f.imported.results,
+                   "where their results are written (default: FILE.csv of --training-jobs)")
+      ->check(NotEmpty(4096))
+      ->option_text("FILE");
+}
+
 }  // namespace winnow::cli

@@ -70,7 +70,8 @@ absl::StatusOr<EndpointContext> ChosenContext(const std::string& flag) {
 // Sets the session's server from the flags, the environment and the user's contexts. What cannot be read does
 // not matter to commands that ask no server.
 absl::Status TakeEndpoint(const Flags& flags, const std::string& command, Session& session) {
-  const bool asks_none = command == "context" || command == "completion";
+  const bool asks_none =
+      command == "context" || command == "completion" || command == "import" || command == "sagemaker";
   const absl::StatusOr<EndpointContext> context = ChosenContext(flags.context);
   if (!context.ok()) return asks_none ? absl::OkStatus() : context.status();
   session.endpoint_settings = EndpointSettings(flags.endpoint, *context);

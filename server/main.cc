@@ -73,8 +73,9 @@ struct Flags {
   std::string http_port_file;
   std::string sagemaker = "off";
   std::string sagemaker_port_file;
-  std::string sagemaker_keys;  // "": in the state directory
-  std::string sagemaker_url;   // "": of the address
+  std::string sagemaker_keys;    // "": in the state directory
+  std::string sagemaker_images;  // "": only those that are known without a file
+  std::string sagemaker_url;     // "": of the address
   double artifact_quota_gib = 20;
   std::vector<std::string> read_dirs;
   std::string secrets_dir;
@@ -119,6 +120,10 @@ void Declare(CLI::App& app, Flags& flags) {
          "--sagemaker-keys", flags.sagemaker_keys,
          "JSON file of the access keys of --sagemaker (default: STATE_DIR/sagemaker/keys.json, which is "
          "created with one key)")
+      ->option_text("FILE");
+  app.add_option(
+         "--sagemaker-images", flags.sagemaker_images,
+         "JSON file of what further image names of --sagemaker stand for: an interpreter or a container")
       ->option_text("FILE");
   app.add_option("--sagemaker-url", flags.sagemaker_url,
                  "URL by which workers reach --sagemaker (default: its address)")
@@ -461,6 +466,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartSagemaker(const Flags& flags, G
   options.tokens_required = TokensRequired(flags);
   options.relay_key = grpc.relay_key();
   options.keys_file = flags.sagemaker_keys;
+  options.images_file = flags.sagemaker_images;
   options.url = flags.sagemaker_url;
   absl::StatusOr<std::unique_ptr<SagemakerApp>> app =
       SagemakerApp::Open(std::move(options), grpc.InProcessChannel());

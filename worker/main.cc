@@ -555,7 +555,7 @@ int Work(const Flags& flags) {
     }
   };
 
-  const absl::StatusOr<fs::path> module = WriteTrainerModule(work);
+  const absl::StatusOr<fs::path> module = WriteTrainerModules(work);
   if (!module.ok()) {
     fmt::print(stderr, "winnow-worker: {}\n", MessageOf(module.status()));
     return 1;

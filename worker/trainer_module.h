@@ -6,8 +6,8 @@
 
 namespace winnow {
 
-// Writes the Python module winnow_trainer, which is part of this program, into WORK/python, where every user
-// may read it. Returns that folder.
-absl::StatusOr<std::filesystem::path> WriteTrainerModule(const std::filesystem::path& work);
+// Writes the Python modules winnow_trainer and winnow_sagemaker, which are part of this program, into
+// WORK/python, where every user may read them. Returns that folder.
+absl::StatusOr<std::filesystem::path> WriteTrainerModules(const std::filesystem::path& work);
 
 }  // namespace winnow

@@ -9,19 +9,21 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/mutex.h"
-#include "base/status_text.h"
 #include "base/task_threads.h"
 #include "server/sagemaker/jobs/follower.h"
 #include "server/sagemaker/jobs/job_service.h"
 #include "server/sagemaker/jobs/job_table.h"
+#include "server/sagemaker/jobs/training_image.h"
 #include "server/sagemaker/jobs/winnow_calls.h"
+#include "server/sagemaker/monitoring/log_events.h"
+#include "server/sagemaker/monitoring/metric_statistics.h"
 #include "server/sagemaker/s3/object_store.h"
 #include "server/sagemaker/s3/s3_service.h"
-#include "server/sagemaker/s3/xml.h"
 #include "server/sagemaker/wire/access_keys.h"
+#include "server/sagemaker/wire/aws_call.h"
 #include "server/sagemaker/wire/aws_error.h"
-#include "server/sagemaker/wire/aws_request.h"
 #include "server/sagemaker/wire/digests.h"
+#include "server/sagemaker/wire/identity.h"
 #include "server/sagemaker/wire/signature.h"
 
 namespace winnow {
@@ -35,9 +37,8 @@ constexpr int kConnectionThreads = 2;
 constexpr size_t kMostBody = 64 << 20;
 constexpr size_t kMostWaiting = 1'000;
 // Requests of all services but S3 are read before their signature is checked, which needs the body.
-constexpr size_t kJsonBody = 2 << 20;
+constexpr size_t kCallBody = 2 << 20;
 constexpr size_t kUnknownBody = 16 << 10;
-constexpr char kJsonType[] = "application/x-amz-json-1.1";
 constexpr char kFollowerPeer[] = "ipv4:127.0.0.1:0";
 
 // 8-4-4-4-12 hexadecimal digits.
@@ -47,18 +48,12 @@ std::string NewRequestId() {
   return id;
 }
 
-HttpAnswer JsonError(const absl::Status& status, const std::string& request_id) {
-  const std::string code = AwsCodeOf(status);
-  // The member that each kind of error has in the services' models.
-  const bool modelled =
-      code == "ResourceNotFound" || code == "ResourceInUse" || code == "ResourceLimitExceeded";
-  HttpAnswer answer;
-  answer.status = HttpStatusOfAwsCode(code);
-  answer.headers = {
-      {"Content-Type", kJsonType}, {"x-amzn-RequestId", request_id}, {"x-amzn-ErrorType", code}};
-  answer.body = json({{"__type", code}, {modelled ? "Message" : "message", MessageOf(status)}})
-                    .dump(-1, ' ', false, json::error_handler_t::replace);
-  return answer;
+// An error in the form that clients of the request's service read.
+HttpAnswer ErrorAnswer(const HttpRequest& request, const absl::Status& status) {
+  const std::string service = ServiceOf(request);
+  const bool s3 = service == "s3" || (service.empty() && request.header("x-amz-target").empty());
+  return s3 ? S3Service::Error(status, request.target, NewRequestId())
+            : WriteAwsAnswer(request, service, status, NewRequestId());
 }
 
 // Runs a function on one of the threads, and has its answer.
@@ -101,8 +96,9 @@ class ThreadExchange final : public Exchange, public std::enable_shared_from_thi
 
 class SagemakerApp::Parts {
  public:
-  Parts(SagemakerOptions options, AccessKeys keys, std::unique_ptr<SagemakerJobs> table,
-        std::unique_ptr<ObjectStore> objects, const std::shared_ptr<grpc::Channel>& channel)
+  Parts(SagemakerOptions options, AccessKeys keys, TrainingImages images,
+        std::unique_ptr<SagemakerJobs> table, std::unique_ptr<ObjectStore> objects,
+        const std::shared_ptr<grpc::Channel>& channel)
       : url_(std::move(options.url)),
         keys_(std::move(keys)),
         table_(std::move(table)),
@@ -111,7 +107,9 @@ class SagemakerApp::Parts {
         follower_(*table_, *objects_, calls_,
                   [this](const SagemakerJob& row) { return CallerOfKey(row.key_id, kFollowerPeer); }),
         s3_(*objects_),
-        jobs_(*table_, *objects_, calls_, follower_, [this] { return url(); }),
+        jobs_(*table_, *objects_, calls_, follower_, std::move(images), [this] { return url(); }),
+        metrics_(*table_, calls_),
+        logs_(*table_, calls_),
         threads_(kAnswerThreads) {}
 
   // A request that nobody thought of must not end the server.
@@ -120,40 +118,30 @@ class SagemakerApp::Parts {
       return Answer(request);
     } catch (const std::exception& exception) {
       spdlog::error("SageMaker: a request to {} failed: {}", request.target, exception.what());
-      const absl::Status why = AwsError("InternalFailure", "The request failed within the server.");
-      return ServiceOf(request) == "s3" ? S3Service::Error(why, request.target, NewRequestId())
-                                        : JsonError(why, NewRequestId());
+      return ErrorAnswer(request, AwsError("InternalFailure", "The request failed within the server."));
     }
   }
 
   HttpAnswer Answer(const HttpRequest& request) {
-    const std::string request_id = NewRequestId();
-    const std::string service = ServiceOf(request);
-    const bool is_s3 = service == "s3" || (service.empty() && request.header("x-amz-target").empty());
     std::string account;
     const absl::StatusOr<Signer> signer = Check(request, SignedPart::kAll, account);
-    if (!signer.ok())
-      return is_s3 ? S3Service::Error(signer.status(), request.target, request_id)
-                   : JsonError(signer.status(), request_id);
-    if (is_s3) return s3_.Answer(request, account, request_id);
-    if (service == "sts" || service == "iam") return AnswerQuery(request, *signer, account, request_id);
-    return AnswerJson(request, *signer, account, request_id);
+    if (!signer.ok()) return ErrorAnswer(request, signer.status());
+    const std::string request_id = NewRequestId();
+    if (signer->service == "s3") return s3_.Answer(request, account, request_id);
+    return WriteAwsAnswer(request, signer->service, Called(request, *signer, account), request_id);
   }
 
   HttpAnswer Admit(const HttpRequest& request) {
     std::string account;
     const absl::StatusOr<Signer> signer = Check(request, SignedPart::kHead, account);
-    if (signer.ok()) return HttpAnswer();
-    const std::string request_id = NewRequestId();
-    return ServiceOf(request) == "s3" ? S3Service::Error(signer.status(), request.target, request_id)
-                                      : JsonError(signer.status(), request_id);
+    return signer.ok() ? HttpAnswer() : ErrorAnswer(request, signer.status());
   }
 
-  std::shared_ptr<Exchange> OnThread(std::function<HttpAnswer()> work, bool s3) {
-    return std::make_shared<ThreadExchange>(threads_, std::move(work), [s3] {
-      const absl::Status busy =
-          AwsError(s3 ? "SlowDown" : "ServiceUnavailable", "Too many requests at a time; try again.");
-      return s3 ? S3Service::Error(busy, "/", NewRequestId()) : JsonError(busy, NewRequestId());
+  std::shared_ptr<Exchange> OnThread(const HttpRequest& request, std::function<HttpAnswer()> work) {
+    HttpRequest head{request.method, request.target, request.headers, "", request.peer};
+    return std::make_shared<ThreadExchange>(threads_, std::move(work), [head = std::move(head)] {
+      return ErrorAnswer(head, AwsError(ServiceOf(head) == "s3" ? "SlowDown" : "ServiceUnavailable",
+                                        "Too many requests at a time; try again."));
     });
   }
 
@@ -162,8 +150,11 @@ class SagemakerApp::Parts {
     return url_;
   }
   void SetUrl(const std::string& url) {
-    MutexLock lock(mutex_);
-    if (url_.empty()) url_ = url;
+    {
+      MutexLock lock(mutex_);
+      if (url_.empty()) url_ = url;
+    }
+    jobs_.FinishCreations([this](const SagemakerJob& row) { return CallerOfKey(row.key_id, kFollowerPeer); });
   }
   void Stop() { follower_.Stop(); }
 
@@ -188,62 +179,24 @@ class SagemakerApp::Parts {
     return {peer, key == nullptr ? "" : key->token};
   }
 
-  // The services whose answers are XML.
-  HttpAnswer AnswerQuery(const HttpRequest& request, const Signer& signer, const std::string& account,
-                         const std::string& request_id) const {
-    const std::string action = ParseAwsTarget("?" + request.body).value("Action");
-    HttpAnswer answer;
-    answer.headers = {{"Content-Type", "text/xml"}, {"x-amzn-RequestId", request_id}};
-    if (signer.service != "sts" || action != "GetCallerIdentity") {
-      XmlWriter error("ErrorResponse");
-      error.Open("Error");
-      error.Add("Type", "Sender");
-      error.Add("Code", "AccessDenied");
-      error.Add("Message",
-                "The operation " + action + " of " + signer.service + " is not offered by Winnow.");
-      error.Close();
-      error.Add("RequestId", request_id);
-      answer.status = 403;
-      answer.body = error.Finish();
-      return answer;
-    }
+  // What a service other than S3 answers.
+  absl::StatusOr<json> Called(const HttpRequest& request, const Signer& signer, const std::string& account) {
+    const absl::StatusOr<AwsCall> call = ReadAwsCall(request, signer.service);
+    if (!call.ok()) return call.status();
     const AccessKey* key = keys_.Find(signer.key_id);
-    const std::string name = key == nullptr ? "job" : key->name.empty() ? key->id : key->name;
-    XmlWriter xml("GetCallerIdentityResponse", "https://sts.amazonaws.com/doc/2011-06-15/");
-    xml.Open("GetCallerIdentityResult");
-    xml.Add("Arn", "arn:aws:iam::" + account + ":user/" + name);
-    xml.Add("UserId", signer.key_id);
-    xml.Add("Account", account);
-    xml.Close();
-    xml.Open("ResponseMetadata");
-    xml.Add("RequestId", request_id);
-    xml.Close();
-    answer.body = xml.Finish();
-    return answer;
-  }
-
-  HttpAnswer AnswerJson(const HttpRequest& request, const Signer& signer, const std::string& account,
-                        const std::string& request_id) {
-    const std::string target(request.header("x-amz-target"));
-    if (signer.service != "sagemaker" || !target.starts_with("SageMaker.")) {
-      return JsonError(AwsError("UnknownOperationException",
-                                "The service " + signer.service + " is not offered by Winnow."),
-                       request_id);
+    if (signer.service == "sts" || signer.service == "iam") {
+      const std::string user = key == nullptr ? "job" : key->name.empty() ? key->id : key->name;
+      return AnswerIdentity(*call, account, user, signer.key_id);
     }
     // Processes of jobs have their account's objects, and nothing else.
-    if (keys_.Find(signer.key_id) == nullptr)
-      return JsonError(AwsError("AccessDeniedException", "The key of a job may use S3 only."), request_id);
-    const json body = request.body.empty() ? json::object() : json::parse(request.body, nullptr, false);
-    if (body.is_discarded() || !body.is_object())
-      return JsonError(AwsError("SerializationException", "The body is not a JSON object."), request_id);
+    if (key == nullptr) return AwsError("AccessDeniedException", "The key of a job may use S3 only.");
     const JobCaller caller{account, signer.region, signer.key_id, CallerOfKey(signer.key_id, request.peer)};
-    const absl::StatusOr<json> answer =
-        jobs_.Call(target.substr(std::string("SageMaker.").size()), body, caller);
-    if (!answer.ok()) return JsonError(answer.status(), request_id);
-    HttpAnswer written;
-    written.headers = {{"Content-Type", kJsonType}, {"x-amzn-RequestId", request_id}};
-    if (!answer->is_null()) written.body = answer->dump(-1, ' ', false, json::error_handler_t::replace);
-    return written;
+    if (signer.service == "sagemaker") return jobs_.Call(call->operation, call->body, caller);
+    if (signer.service == "monitoring")
+      return metrics_.Call(call->operation, call->body, account, caller.winnow);
+    if (signer.service == "logs") return logs_.Call(call->operation, call->body, account, caller.winnow);
+    return AwsError("UnknownOperationException",
+                    "The service " + signer.service + " is not offered by Winnow.");
   }
 
   Mutex mutex_;
@@ -255,6 +208,8 @@ class SagemakerApp::Parts {
   Follower follower_;
   S3Service s3_;
   JobService jobs_;
+  MetricStatistics metrics_;
+  LogEvents logs_;
   TaskThreads threads_;  // destroyed first
 };
 
@@ -275,12 +230,16 @@ absl::StatusOr<std::unique_ptr<SagemakerApp>> SagemakerApp::Open(
   absl::StatusOr<AccessKeys> keys =
       AccessKeys::Open(options.keys_file.empty() ? own_keys : options.keys_file, options.tokens_required);
   if (!keys.ok()) return keys.status();
+  absl::StatusOr<TrainingImages> images =
+      options.images_file.empty() ? TrainingImages() : TrainingImages::Open(options.images_file);
+  if (!images.ok()) return images.status();
   absl::StatusOr<std::unique_ptr<SagemakerJobs>> table = SagemakerJobs::Open(options.folder / "jobs.db");
   if (!table.ok()) return table.status();
   absl::StatusOr<std::unique_ptr<ObjectStore>> objects = ObjectStore::Open(options.folder / "objects");
   if (!objects.ok()) return objects.status();
-  return std::unique_ptr<SagemakerApp>(new SagemakerApp(std::make_unique<Parts>(
-      std::move(options), *std::move(keys), *std::move(table), *std::move(objects), channel)));
+  return std::unique_ptr<SagemakerApp>(
+      new SagemakerApp(std::make_unique<Parts>(std::move(options), *std::move(keys), *std::move(images),
+                                               *std::move(table), *std::move(objects), channel)));
 }
 
 HttpListenOptions SagemakerApp::ListenOptions() {
@@ -292,17 +251,16 @@ HttpListenOptions SagemakerApp::ListenOptions() {
 }
 
 RequestHandler::Way SagemakerApp::Handle(const HttpRequest& request) const {
-  const bool s3 = ServiceOf(request) == "s3";
-  return parts_->OnThread([parts = parts_.get(), request] { return parts->SafeAnswer(request); }, s3);
+  return parts_->OnThread(request, [parts = parts_.get(), request] { return parts->SafeAnswer(request); });
 }
 
 RequestHandler::FreeBody SagemakerApp::FreeBodyOf(std::string_view target) const {
-  return {target == "/" ? kJsonBody : kUnknownBody, target == "/"};
+  const bool call = target == "/" || target.starts_with("/service/");
+  return {call ? kCallBody : kUnknownBody, call};
 }
 
 std::shared_ptr<Exchange> SagemakerApp::Admit(const HttpRequest& request) const {
-  return parts_->OnThread([parts = parts_.get(), request] { return parts->Admit(request); },
-                          ServiceOf(request) == "s3");
+  return parts_->OnThread(request, [parts = parts_.get(), request] { return parts->Admit(request); });
 }
 
 HttpAnswer SagemakerApp::Refusal(int status, const std::string& why) const {

@@ -13,8 +13,9 @@
 namespace winnow {
 
 struct SagemakerOptions {
-  std::filesystem::path folder;     // of jobs and objects
-  std::filesystem::path keys_file;  // "": keys.json in `folder`, created if it is missing
+  std::filesystem::path folder;       // of jobs and objects
+  std::filesystem::path keys_file;    // "": keys.json in `folder`, created if it is missing
+  std::filesystem::path images_file;  // what image names stand for; "": only what is known without one
   bool tokens_required = false;
   std::string relay_key;  // of the gRPC server
   std::string url;        // by which workers reach this endpoint; "": http(s)://ADDRESS:PORT
@@ -24,7 +25,7 @@ struct SagemakerOptions {
 // protocol.
 class SagemakerApp final : public RequestHandler {
  public:
-  // INVALID_ARGUMENT: the file of keys is wrong; other errors of the folder.
+  // INVALID_ARGUMENT: the file of keys or of images is wrong; other errors of the folder.
   static absl::StatusOr<std::unique_ptr<SagemakerApp>> Open(SagemakerOptions options,
                                                             const std::shared_ptr<grpc::Channel>& channel);
   ~SagemakerApp() override;

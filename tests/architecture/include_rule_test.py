@@ -75,8 +75,9 @@ RULE = {  # base is everybody's
     "trainers/mlp": (TRAINERS | {"trainers/mlp", "trainers/mlp/hyperparameters"}, TRAINER),
     "cli/output": (SCHEDULER | {"cli/output", "flags", "spec", "proto", "json"}, COMMON | {"google", "nlohmann"}),
     "cli/session": ({"cli/session", "cli/output", "proto", "rpc"}, COMMON | {"google", "grpc", "grpcpp", "nlohmann"}),
-    "cli/commands": (SCHEDULER | {"cli/commands", "cli/session", "cli/output", "flags", "spec", "proto", "rpc", "json", "artifact"},
-                     COMMON | {"google", "grpc", "grpcpp", "nlohmann"}),
+    "cli/imports": ({"cli/imports"}, COMMON | {"nlohmann", "yaml-cpp"}),
+    "cli/commands": (SCHEDULER | {"cli/commands", "cli/imports", "cli/session", "cli/output", "flags", "spec", "proto", "rpc", "json", "artifact"},
+                     COMMON | {"curl", "google", "grpc", "grpcpp", "nlohmann"}),
     "cli": ({"cli", "cli/commands", "cli/session", "cli/output", "flags", "proto", "rpc"}, COMMON | {"CLI", "nlohmann", "grpcpp"}),
 }
 

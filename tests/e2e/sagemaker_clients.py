@@ -42,6 +42,7 @@ class Endpoint(processes.Cluster):
         self.keys_file = os.path.join(self.folder, "winnow.db.d", "sagemaker", "keys.json")
         self.address = "127.0.0.1:0"
         self.given = keys
+        self.images = None  # what image names stand for
 
     def begin(self):
         if self.given:
@@ -49,6 +50,11 @@ class Endpoint(processes.Cluster):
             self.server.flags += ["--sagemaker-keys", self.keys_file]
             with open(self.keys_file, "w", encoding="ascii") as file:
                 json.dump(self.given, file)
+        if self.images:
+            images = os.path.join(self.folder, "images.json")
+            self.server.flags += ["--sagemaker-images", images]
+            with open(images, "w", encoding="ascii") as file:
+                json.dump(self.images, file)
         self.flags = list(self.server.flags)
         self.server.flags = self.flags + ["--sagemaker", self.address, "--sagemaker-port-file", self.port_file]
         super().begin()

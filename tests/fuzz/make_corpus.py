@@ -7,6 +7,7 @@ What fuzzing has added beside them stays.
 """
 
 import gzip
+import io
 import json
 import pathlib
 import shutil
@@ -14,7 +15,9 @@ import sqlite3
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
+import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "tests/fuzz/corpus"
@@ -285,6 +288,60 @@ def event_files():
     put("event_file", "long", b"\xff" + version + long + masked(long) + b"x" * 100)
 
 
+def aws_requests():
+    """As botocore writes them: each protocol, an upload in chunks, and an archive of code. Without botocore the old ones stay."""
+    try:
+        import botocore.auth
+        import botocore.awsrequest
+        import botocore.credentials
+        import botocore.serialize
+        import botocore.session
+    except ImportError:
+        return
+    session = botocore.session.get_session()
+    keys = botocore.credentials.Credentials("AKIDEXAMPLE", "secret")
+
+    def add(name, service, method, target, headers, body):
+        request = botocore.awsrequest.AWSRequest(method, "http://127.0.0.1" + target, data=body, headers=headers)
+        signer = botocore.auth.S3SigV4Auth if service == "s3" else botocore.auth.SigV4Auth
+        signer(keys, service, "us-east-1").add_auth(request)
+        head = "".join(f"{header}: {value}\n" for header, value in request.headers.items())
+        put("aws_request", name, f"{service} {method} {target}\n{head}\n".encode() + body)
+
+    def call(name, signed, service, protocol, operation, **parameters):
+        model = session.get_service_model(service).operation_model(operation)
+        sent = botocore.serialize.create_serializer(protocol).serialize_to_request(parameters, model)
+        body = sent["body"]
+        if isinstance(body, dict):
+            body = urllib.parse.urlencode(body)
+        add(name, signed, "POST", sent["url_path"], sent["headers"], body.encode() if isinstance(body, str) else body)
+
+    call("list_json", "sagemaker", "sagemaker", "json", "ListTrainingJobs", MaxResults=5, NameContains="a")
+    call("tags_json", "sagemaker", "sagemaker", "json", "AddTags", ResourceArn="arn:aws:sagemaker:us-east-1:123456789012:training-job/x",
+         Tags=[{"Key": "k", "Value": "v"}])
+    call("logs_json", "logs", "logs", "json", "GetLogEvents", logGroupName="/aws/sagemaker/TrainingJobs", logStreamName="x/algo-1")
+    metrics = {"Namespace": "n", "MetricName": "m", "Dimensions": [{"Name": "d", "Value": "v"}], "StartTime": 1700000000, "EndTime": 1700003600,
+               "Period": 60, "Statistics": ["Average", "Sum"]}
+    for protocol in ("query", "json", "smithy-rpc-v2-cbor"):
+        if protocol in botocore.serialize.SERIALIZERS:
+            call("metrics_" + protocol.rsplit("-", maxsplit=1)[-1], "monitoring", "cloudwatch", protocol, "GetMetricStatistics", **metrics)
+    call("identity", "sts", "sts", "query", "GetCallerIdentity")
+    add("put", "s3", "PUT", "/bucket/a%20b?x-id=PutObject", {"x-amz-checksum-crc32": "NSRBwg=="}, b"content")
+    chunked = b"7\r\ncontent\r\n0\r\nx-amz-checksum-crc32:NSRBwg==\r\n\r\n"
+    add("chunks", "s3", "PUT", "/bucket/key", {"x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER", "Content-Encoding": "aws-chunked",
+                                               "X-Amz-Decoded-Content-Length": "7", "X-Amz-Trailer": "x-amz-checksum-crc32"}, chunked)
+    add("complete", "s3", "POST", "/bucket/key?uploadId=u", {},
+        b"<CompleteMultipartUpload><Part><ETag>&quot;e&quot;</ETag><PartNumber>1</PartNumber></Part></CompleteMultipartUpload>")
+    code = io.BytesIO()
+    with tarfile.open(fileobj=code, mode="w") as tar:
+        for name, content in (("train.py", b"print(1)\n"), ("lib/util.py", b"")):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content))
+    put("aws_request", "code", b"s3 PUT /bucket/sourcedir.tar.gz\n\n" + code.getvalue())
+    put("aws_request", "nested_cbor", b"monitoring POST /service/S/operation/O\n\n" + b"\x81" * 5000)
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -298,6 +355,7 @@ def main():
     warm_starts()
     ranks()
     sync()
+    aws_requests()
     with tempfile.TemporaryDirectory() as folder:
         trained(pathlib.Path(sys.argv[1]).resolve(), folder)
         cache_entries(pathlib.Path(sys.argv[1]).resolve(), folder)

@@ -167,7 +167,11 @@ absl::Status ContentKey::CheckUnchanged() const {
   for (size_t i = 0; i < paths_.size(); ++i) {
     const absl::StatusOr<Stamp> now = StampOf(paths_[i]);
     if (!now.ok()) return now.status();
-    if (now->text != stamps_[i])
+    if (now->text == stamps_[i]) continue;
+    // Another name of the file, such as the worker's for another job, changes its times and not its content.
+    const absl::StatusOr<std::string> hash = HashOf(paths_[i], now->size, 1);
+    if (!hash.ok()) return hash.status();
+    if (*hash != hashes_[i])
       return absl::AbortedError(paths_[i] + ": changed while being read; expected it to stay unchanged");
   }
   return absl::OkStatus();
@@ -196,6 +200,7 @@ absl::StatusOr<ContentKey> KeyOfFiles(const std::vector<std::string>& files, con
     key.text_ += fmt::format("{} {}:{}\n", hash, name.size(), name);
     in_use.emplace_back(stamp->text, path);
     key.stamps_.push_back(stamp->text);
+    key.hashes_.push_back(hash);
   }
   // A hash is valid for its stamp only if the stamp is unchanged.
   if (absl::Status status = key.CheckUnchanged(); !status.ok()) return status;

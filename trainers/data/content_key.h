@@ -18,15 +18,15 @@ class ContentKey {
   // and the extra text are equal.
   const std::string& text() const { return text_; }
 
-  // Aborted, naming the file, if a file was changed since the key was made. To be called after reading:
-  // otherwise the data may not match the key.
+  // Aborted, naming the file, if a file's content was changed since the key was made. To be called after
+  // reading: otherwise the data may not match the key. Reads a file again if only its times have changed.
   absl::Status CheckUnchanged() const;
 
  private:
   friend absl::StatusOr<ContentKey> KeyOfFiles(const std::vector<std::string>&, const DataOptions&,
                                                std::string_view, const CacheFolder*, int);
   std::string text_;
-  std::vector<std::string> paths_, stamps_;
+  std::vector<std::string> paths_, stamps_, hashes_;
 };
 
 // Reads `files` completely (SHA-256, on up to `threads` threads), except those that have a hash in `memo`

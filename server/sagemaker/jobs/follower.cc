@@ -17,6 +17,7 @@
 #include "base/status_text.h"
 #include "server/sagemaker/jobs/job_spec.h"
 #include "server/sagemaker/jobs/model_archive.h"
+#include "server/sagemaker/jobs/script_spec.h"
 #include "server/sagemaker/wire/digests.h"
 
 namespace winnow {
@@ -63,7 +64,7 @@ json FinalMetrics(const std::vector<v1::MetricPoint>& points) {
   }
   json metrics = json::array();
   for (const auto& [name, point] : last) {
-    if (!std::isfinite(point->value()) || metrics.size() == 40) continue;
+    if (!std::isfinite(point->value()) || metrics.size() == 40 || name == kOwnMetric) continue;
     metrics.push_back({{"MetricName", name},
                        {"Value", point->value()},
                        {"Timestamp", static_cast<double>(UsOf(point->time()) / 1000) / 1000}});
@@ -204,7 +205,7 @@ absl::Status Follower::FollowTraining(const CallerOf& caller, const v1::TuningJo
     if (row.status != "Failed" && !trials->empty()) {
       row.trial = 1;
       const std::string output = json::parse(row.request)["OutputDataConfig"]["S3OutputPath"];
-      if (absl::Status status = PutModel(caller, row, output); !status.ok()) return status;
+      if (absl::Status status = PutModel(caller, job, row, output); !status.ok()) return status;
       row.trial = 0;
       row.ended_us = row.modified_us = std::max(row.ended_us, NowMicros());
     }
@@ -250,7 +251,7 @@ absl::Status Follower::FollowTuning(const CallerOf& caller, const v1::TuningJob&
       best.trial = job.best().trial();
       const std::string output =
           DefinitionOf(json::parse(row.request))["OutputDataConfig"]["S3OutputPath"].get<std::string>();
-      if (absl::Status status = PutModel(caller, best, output); !status.ok()) return status;
+      if (absl::Status status = PutModel(caller, job, best, output); !status.ok()) return status;
     }
   }
   if (HasEnded(job.state())) {
@@ -268,7 +269,7 @@ absl::Status Follower::FollowTuning(const CallerOf& caller, const v1::TuningJob&
   return absl::OkStatus();
 }
 
-absl::Status Follower::PutModel(const CallerOf& caller, const SagemakerJob& row,
+absl::Status Follower::PutModel(const CallerOf& caller, const v1::TuningJob& job, const SagemakerJob& row,
                                 const std::string& output_path) {
   std::string bucket, key;
   if (!SplitS3Uri(ModelUri(output_path, row.name), bucket, key)) return absl::OkStatus();
@@ -282,7 +283,9 @@ absl::Status Follower::PutModel(const CallerOf& caller, const SagemakerJob& row,
   absl::Status status = WriteModelArchive(
       model->manifest(), file,
       // As XGBoost's image names it.
-      [](const std::string& path) { return path == "model.json" ? std::string("xgboost-model") : path; },
+      [builtin = !job.spec().trainer().builtin().empty()](const std::string& path) {
+        return builtin && path == "model.json" ? std::string("xgboost-model") : path;
+      },
       [&](const std::string& digest, const auto& receive) { return calls_.Blob(caller, digest, receive); });
   if (!status.ok()) return status;
   ObjectHead head;

@@ -56,7 +56,8 @@ class Follower {
   // Fills in what a trial says.
   absl::Status Fill(const CallerOf& caller, const v1::Trial& trial, SagemakerJob& row);
   // OK too if there is no model.
-  absl::Status PutModel(const CallerOf& caller, const SagemakerJob& row, const std::string& output_path);
+  absl::Status PutModel(const CallerOf& caller, const v1::TuningJob& job, const SagemakerJob& row,
+                        const std::string& output_path);
 
   SagemakerJobs& table_;
   ObjectStore& objects_;

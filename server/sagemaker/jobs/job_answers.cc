@@ -6,6 +6,7 @@
 
 #include "server/sagemaker/jobs/follower.h"
 #include "server/sagemaker/jobs/job_spec.h"
+#include "server/sagemaker/jobs/training_image.h"
 
 namespace winnow {
 namespace {
@@ -37,7 +38,8 @@ const json& ObjectiveOf(const json& tuning_request) {
 json AlgorithmOf(const json& definition) {
   json algorithm = ObjectIn(definition, "AlgorithmSpecification");
   if (!algorithm.contains("MetricDefinitions") || algorithm["MetricDefinitions"].empty())
-    algorithm["MetricDefinitions"] = BuiltinMetrics();
+    algorithm["MetricDefinitions"] =
+        IsXgboost(TextIn(algorithm, "TrainingImage")) ? BuiltinMetrics() : json::array();
   return algorithm;
 }
 
@@ -254,7 +256,7 @@ json DescribeTuning(const SagemakerJob& row, const json& request,
   answer["TrainingJobStatusCounters"] = CountersOf(children, objectives);
   answer["ObjectiveStatusCounters"] = std::move(objectives);
   if (best) answer["BestTrainingJob"] = SummaryOfChild(*best, request);
-  Echo(request, {"WarmStartConfig"}, answer);
+  Echo(request, {"WarmStartConfig", "Autotune"}, answer);
   if (best && TextIn(ObjectIn(request, "WarmStartConfig"), "WarmStartType") == "IdenticalDataAndAlgorithm")
     answer["OverallBestTrainingJob"] = answer["BestTrainingJob"];
   if (row.status == "Failed")

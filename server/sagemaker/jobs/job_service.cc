@@ -1,6 +1,7 @@
 #include "server/sagemaker/jobs/job_service.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <map>
@@ -149,9 +150,9 @@ absl::StatusOr<SagemakerJob> JobService::Find(SagemakerJob::Kind kind, const std
                   name));
 }
 
-absl::StatusOr<v1::TuningJobSpec> JobService::SpecOf(const SagemakerJob& row, const json& request,
-                                                     const JobCaller& caller) {
-  SpecContext context{row.account, objects_, {}, s3_endpoint_(), {}};
+absl::StatusOr<JobPlan> JobService::PlanOf(const SagemakerJob& row, const json& request,
+                                           const JobCaller& caller) {
+  SpecContext context{row.account, objects_, {}, s3_endpoint_(), {}, row.region, images_};
   if (row.kind == SagemakerJob::kTuning) {
     const json& warm = ObjectIn(request, "WarmStartConfig");
     for (const json& parent : warm.contains("ParentHyperParameterTuningJobs")
@@ -173,12 +174,11 @@ absl::StatusOr<v1::TuningJobSpec> JobService::SpecOf(const SagemakerJob& row, co
                          {"AWS_REGION", row.region},
                          {"AWS_DEFAULT_REGION", row.region},
                          {"AWS_ENDPOINT_URL_S3", context.endpoint}};
-  absl::StatusOr<v1::TuningJobSpec> spec = row.kind == SagemakerJob::kTuning
-                                               ? SpecOfTuningJob(request, context)
-                                               : SpecOfTrainingJob(request, context);
-  if (!spec.ok()) return spec;
+  absl::StatusOr<JobPlan> plan =
+      row.kind == SagemakerJob::kTuning ? PlanTuningJob(request, context) : PlanTrainingJob(request, context);
+  if (!plan.ok()) return plan;
   if (absl::Status status = table_.AddJobKey(id, secret, row.account); !status.ok()) return status;
-  return spec;
+  return plan;
 }
 
 JobService::Answer JobService::CreateTuning(const json& request, const JobCaller& caller) {
@@ -211,22 +211,38 @@ JobService::Answer JobService::Create(SagemakerJob row, const json& request, con
                                 row.kind == SagemakerJob::kTuning ? "tuning job" : "training job", row.name));
   }
   if (!status.ok()) return status;
-  const absl::StatusOr<v1::TuningJobSpec> spec = SpecOf(row, request, caller);
-  absl::StatusOr<v1::TuningJob> job = v1::TuningJob();
-  if (spec.ok()) {
-    job = calls_.Create(caller.winnow, *spec, RequestIdOf(row));
-  }
-  if (!spec.ok() || !job.ok()) {
-    const absl::Status why = spec.ok() ? OfWinnow(job.status()) : spec.status();
-    status = table_.Delete(row, arn);
-    return status.ok() ? why : status;
-  }
-  row.winnow_job = job->id();
-  if (status = table_.Write({row}); !status.ok()) return status;
-  follower_.Wake();
+  status = Start(row, request, caller);
+  if (!status.ok()) return status;
   return json{
       {std::string(row.kind == SagemakerJob::kTuning ? "HyperParameterTuningJobArn" : "TrainingJobArn"),
        arn}};
+}
+
+absl::Status JobService::Start(SagemakerJob row, const json& request, const JobCaller& caller) {
+  const absl::StatusOr<JobPlan> plan = PlanOf(row, request, caller);
+  absl::StatusOr<v1::TuningJob> job = v1::TuningJob();
+  if (plan.ok()) job = calls_.Create(caller.winnow, *plan, RequestIdOf(row));
+  if (!plan.ok() || !job.ok()) {
+    const absl::Status why = plan.ok() ? OfWinnow(job.status()) : plan.status();
+    const absl::Status status = table_.Delete(row, ArnOf(row));
+    return status.ok() ? why : status;
+  }
+  row.winnow_job = job->id();
+  if (absl::Status status = table_.Write({row}); !status.ok()) return status;
+  follower_.Wake();
+  return absl::OkStatus();
+}
+
+void JobService::FinishCreations(const std::function<CallerOf(const SagemakerJob&)>& caller_of) {
+  const absl::StatusOr<std::vector<SagemakerJob>> rows = table_.Unfinished();
+  if (!rows.ok()) return;
+  for (const SagemakerJob& row : *rows) {
+    if (!row.winnow_job.empty()) continue;
+    const absl::Status status =
+        Start(row, json::parse(row.request), {row.account, row.region, row.key_id, caller_of(row)});
+    if (!status.ok())
+      spdlog::warn("SageMaker: the creation of {} was not finished: {}", row.name, MessageOf(status));
+  }
 }
 
 JobService::Answer JobService::Describe(SagemakerJob::Kind kind, const std::string& name,
@@ -315,7 +331,7 @@ JobService::Answer JobService::ListChildren(const json& request, const JobCaller
 
 JobService::Answer JobService::Stop(SagemakerJob::Kind kind, const std::string& name,
                                     const JobCaller& caller) {
-  absl::StatusOr<SagemakerJob> row = Find(kind, name, caller);
+  const absl::StatusOr<SagemakerJob> row = Find(kind, name, caller);
   if (!row.ok()) return row.status();
   if (row->ended()) {
     if (kind == SagemakerJob::kTraining)
@@ -327,12 +343,11 @@ JobService::Answer JobService::Stop(SagemakerJob::Kind kind, const std::string& 
   if (!row->parent.empty())
     return Refused("A training job of a tuning job cannot be stopped alone here; stop the tuning job " +
                    row->parent + ".");
+  if (row->winnow_job.empty())
+    return AwsError("ThrottlingException", fmt::format("The job {} is being created; try again.", row->name));
   if (absl::Status status = calls_.Stop(caller.winnow, row->winnow_job); !status.ok())
     return OfWinnow(status);
-  row->status = "Stopping";
-  if (kind == SagemakerJob::kTraining) row->secondary = "Stopping";
-  row->modified_us = CurrentUs();
-  if (absl::Status status = table_.Write({*row}); !status.ok()) return status;
+  if (absl::Status status = table_.MarkStopping(*row, CurrentUs()); !status.ok()) return status;
   follower_.Wake();
   return json();
 }

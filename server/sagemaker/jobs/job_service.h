@@ -3,10 +3,13 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "server/sagemaker/jobs/follower.h"
+#include "server/sagemaker/jobs/job_spec.h"
 #include "server/sagemaker/jobs/job_table.h"
+#include "server/sagemaker/jobs/training_image.h"
 #include "server/sagemaker/jobs/winnow_calls.h"
 #include "server/sagemaker/s3/object_store.h"
 
@@ -25,22 +28,29 @@ class JobService {
  public:
   // `s3_endpoint`: of this server, as workers reach it. The arguments outlive it.
   JobService(SagemakerJobs& table, ObjectStore& objects, WinnowCalls& calls, Follower& follower,
-             std::function<std::string()> s3_endpoint)
+             TrainingImages images, std::function<std::string()> s3_endpoint)
       : table_(table),
         objects_(objects),
         calls_(calls),
         follower_(follower),
+        images_(std::move(images)),
         s3_endpoint_(std::move(s3_endpoint)) {}
 
   // The answer of an operation, such as "CreateTrainingJob"; null for an empty body. The errors are AwsError.
   absl::StatusOr<nlohmann::json> Call(const std::string& operation, const nlohmann::json& request,
                                       const JobCaller& caller);
 
+  // Creates the jobs whose creation the end of an earlier server cut off: the same ones, if Winnow has them
+  // already. Harmless for one that is being created now.
+  void FinishCreations(const std::function<CallerOf(const SagemakerJob&)>& caller_of);
+
  private:
   using Answer = absl::StatusOr<nlohmann::json>;
   Answer CreateTuning(const nlohmann::json& request, const JobCaller& caller);
   Answer CreateTraining(const nlohmann::json& request, const JobCaller& caller);
   Answer Create(SagemakerJob row, const nlohmann::json& request, const JobCaller& caller);
+  // Starts the job of a row that is in the table; removes the row if that fails.
+  absl::Status Start(SagemakerJob row, const nlohmann::json& request, const JobCaller& caller);
   Answer Describe(SagemakerJob::Kind kind, const std::string& name, const JobCaller& caller);
   Answer List(SagemakerJob::Kind kind, const nlohmann::json& request, const JobCaller& caller);
   Answer ListChildren(const nlohmann::json& request, const JobCaller& caller);
@@ -51,13 +61,14 @@ class JobService {
   // The job, or the error of its kind that there is none.
   absl::StatusOr<SagemakerJob> Find(SagemakerJob::Kind kind, const std::string& name,
                                     const JobCaller& caller);
-  absl::StatusOr<v1::TuningJobSpec> SpecOf(const SagemakerJob& row, const nlohmann::json& request,
-                                           const JobCaller& caller);
+  absl::StatusOr<JobPlan> PlanOf(const SagemakerJob& row, const nlohmann::json& request,
+                                 const JobCaller& caller);
 
   SagemakerJobs& table_;
   ObjectStore& objects_;
   WinnowCalls& calls_;
   Follower& follower_;
+  const TrainingImages images_;
   const std::function<std::string()> s3_endpoint_;
 };
 

@@ -10,6 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "base/status_text.h"
+#include "server/sagemaker/jobs/autotune.h"
+#include "server/sagemaker/jobs/script_spec.h"
 #include "server/sagemaker/jobs/training_image.h"
 #include "server/sagemaker/wire/aws_error.h"
 #include "server/sagemaker/wire/aws_request.h"
@@ -27,6 +29,9 @@ constexpr double kLogRatio = 100;
 // XGBoost's subsample is above 0; a range that begins there begins here.
 constexpr double kLeastSubsample = 1e-6;
 constexpr double kConvergenceTolerance = 0.01;
+constexpr char kMetricRequired[] =
+    "A metric is required for this hyperparameter tuning job objective. Provide a metric in the metric "
+    "definitions.";
 
 absl::Status Invalid(const std::string& message) { return AwsError("ValidationException", message); }
 
@@ -171,7 +176,7 @@ absl::StatusOr<Shape> AddDefinition(const json& definition, const json& hyperpar
   const std::string image = TextIn(algorithm, "TrainingImage");
   if (image.empty())
     return Invalid("AlgorithmSpecification.TrainingImage is needed here; AlgorithmName is not offered.");
-  absl::StatusOr<TrainingImage> found = FindTrainingImage(image, hyperparameters);
+  absl::StatusOr<TrainingImage> found = context.images.Find(image, hyperparameters);
   if (!found.ok()) return found.status();
   shape.image = *std::move(found);
   shape.nodes = NodesOf(definition);
@@ -193,7 +198,7 @@ absl::StatusOr<Shape> AddDefinition(const json& definition, const json& hyperpar
     return AwsCodeOf(status) == "NoSuchBucket" ? Invalid(MessageOf(status)) : status;
   }
   v1::TrainerSpec& trainer = *spec.mutable_trainer();
-  trainer.set_builtin("gbdt");
+  if (shape.image.builtin) trainer.set_builtin("gbdt");
   for (const auto& [name, value] : context.environment) (*trainer.mutable_environment())[name] = value;
   for (const auto& [name, value] : ObjectIn(definition, "Environment").items())
     (*trainer.mutable_environment())[name] = value.get<std::string>();
@@ -274,7 +279,7 @@ const json& ListIn(const json& object, const char* member) {
 
 // `combinations`: how many there are; infinite with a continuous range.
 absl::Status AddRanges(const json& ranges, v1::TuningJobSpec& spec, double& combinations) {
-  combinations = 1;
+  combinations = spec.parameters_size() > 0 ? INFINITY : 1;  // those that are there are automatic
   for (const json& range : ListIn(ranges, "IntegerParameterRanges")) {
     if (absl::Status status = AddNumber(range, true, spec); !status.ok()) return status;
     const v1::IntegerRange& added = spec.parameters(spec.parameters_size() - 1).integer();
@@ -298,8 +303,7 @@ absl::Status AddRanges(const json& ranges, v1::TuningJobSpec& spec, double& comb
     if (spec.static_hyperparameters().contains(parameter.name()))
       return Invalid(fmt::format("Hyperparameter {} is both static and tunable.", parameter.name()));
   }
-  if (names.empty())
-    return Invalid("At least one hyperparameter range is needed; Autotune is not offered here.");
+  if (names.empty()) return Invalid("At least one hyperparameter range is needed, or Autotune.");
   return absl::OkStatus();
 }
 
@@ -405,6 +409,33 @@ absl::Status AddOwnObjective(v1::TuningJobSpec& spec) {
   return absl::OkStatus();
 }
 
+// A search of one configuration needs a hyperparameter.
+void AddOnlyValue(const std::string& name, int64_t value, v1::TuningJobSpec& spec) {
+  v1::ParameterSpec& single = *spec.add_parameters();
+  single.set_name(name);
+  single.mutable_integer()->set_min(value);
+  single.mutable_integer()->set_max(value);
+}
+
+// One run of winnow-gbdt.
+absl::Status AddOneRun(v1::TuningJobSpec& spec) {
+  const auto rounds = spec.static_hyperparameters().find("num_round");
+  int64_t count = 0;
+  if (rounds == spec.static_hyperparameters().end() || !absl::SimpleAtoi(rounds->second, &count) || count < 1)
+    return Invalid("The hyperparameter num_round is required: a whole number of at least 1.");
+  if (absl::Status status = AddOwnObjective(spec); !status.ok()) return status;
+  spec.mutable_static_hyperparameters()->erase("num_round");
+  AddOnlyValue("num_round", count, spec);
+  return absl::OkStatus();
+}
+
+bool DefinesMetric(const json& definition, const std::string& name) {
+  for (const json& metric : ListIn(ObjectIn(definition, "AlgorithmSpecification"), "MetricDefinitions")) {
+    if (metric["Name"] == name) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string TextIn(const json& object, const char* member, const std::string& otherwise) {
@@ -434,32 +465,34 @@ bool SplitS3Uri(const std::string& uri, std::string& bucket, std::string& key) {
   return !bucket.empty();
 }
 
-absl::StatusOr<v1::TuningJobSpec> SpecOfTrainingJob(const json& request, const SpecContext& context) {
-  v1::TuningJobSpec spec;
+absl::StatusOr<JobPlan> PlanTrainingJob(const json& request, const SpecContext& context) {
+  JobPlan plan;
+  v1::TuningJobSpec& spec = plan.spec;
   spec.set_name(request["TrainingJobName"].get<std::string>());
   const absl::StatusOr<Shape> shape =
       AddDefinition(request, ObjectIn(request, "HyperParameters"), context, spec);
   if (!shape.ok()) return shape.status();
-  const auto rounds = spec.static_hyperparameters().find("num_round");
-  int64_t count = 0;
-  if (rounds == spec.static_hyperparameters().end() || !absl::SimpleAtoi(rounds->second, &count) || count < 1)
-    return Invalid("The hyperparameter num_round is required: a whole number of at least 1.");
-  if (absl::Status status = AddOwnObjective(spec); !status.ok()) return status;
-  // A search of one configuration.
-  spec.mutable_static_hyperparameters()->erase("num_round");
-  v1::ParameterSpec& single = *spec.add_parameters();
-  single.set_name("num_round");
-  single.mutable_integer()->set_min(count);
-  single.mutable_integer()->set_max(count);
+  if (shape->image.builtin) {
+    if (absl::Status status = AddOneRun(spec); !status.ok()) return status;
+  } else {
+    spec.mutable_objective()->set_metric(kOwnMetric);
+    spec.mutable_objective()->set_goal(v1::MINIMIZE);
+    AddOnlyValue("sagemaker_instance_count", shape->nodes, spec);
+    absl::StatusOr<std::optional<ScriptCode>> code = AddScript(
+        {spec.name(), false, request, ObjectIn(request, "HyperParameters"), shape->image, shape->nodes},
+        context, spec);
+    if (!code.ok()) return code.status();
+    plan.code = *std::move(code);
+  }
   spec.set_strategy(v1::RANDOM);
   spec.mutable_limits()->set_max_trials(1);
   const int64_t seconds = IntegerIn(ObjectIn(request, "StoppingCondition"), "MaxRuntimeInSeconds", 86'400);
   spec.mutable_limits()->set_max_node_seconds(static_cast<double>(seconds) *
                                               static_cast<double>(shape->nodes));
-  return spec;
+  return plan;
 }
 
-absl::StatusOr<v1::TuningJobSpec> SpecOfTuningJob(const json& request, const SpecContext& context) {
+absl::StatusOr<JobPlan> PlanTuningJob(const json& request, const SpecContext& context) {
   const json& config = request["HyperParameterTuningJobConfig"];
   const bool several = request.contains("TrainingJobDefinitions");
   if (several == request.contains("TrainingJobDefinition"))
@@ -468,42 +501,54 @@ absl::StatusOr<v1::TuningJobSpec> SpecOfTuningJob(const json& request, const Spe
     return Invalid(
         "Several TrainingJobDefinitions in one tuning job are not offered here; create a tuning job for "
         "each.");
-  if (request.contains("Autotune"))
-    return Invalid("Autotune is not offered here; give the ranges of the hyperparameters.");
   const json& definition = DefinitionOf(request);
-  v1::TuningJobSpec spec;
+  JobPlan plan;
+  v1::TuningJobSpec& spec = plan.spec;
   spec.set_name(request["HyperParameterTuningJobName"].get<std::string>());
   const absl::StatusOr<Shape> shape =
       AddDefinition(definition, ObjectIn(definition, "StaticHyperParameters"), context, spec);
   if (!shape.ok()) return shape.status();
   const json& own = ObjectIn(definition, "TuningObjective");
   const json& objective = own.empty() ? ObjectIn(config, "HyperParameterTuningJobObjective") : own;
-  if (objective.empty())
-    return Invalid(
-        "A metric is required for this hyperparameter tuning job objective. Provide a metric in the metric "
-        "definitions.");
+  if (objective.empty()) return Invalid(kMetricRequired);
   const std::string metric = objective["MetricName"];
-  if (!absl::StartsWith(metric, "validation:") && !absl::StartsWith(metric, "train:"))
-    return Invalid(fmt::format(
-        "The objective metric for the hyperparameter tuning job, [{}], isn't valid for the algorithm; "
-        "expected validation:METRIC or train:METRIC.",
-        metric));
-  Evaluate(metric, spec);
+  if (shape->image.builtin) {
+    if (!absl::StartsWith(metric, "validation:") && !absl::StartsWith(metric, "train:"))
+      return Invalid(fmt::format(
+          "The objective metric for the hyperparameter tuning job, [{}], isn't valid for the algorithm; "
+          "expected validation:METRIC or train:METRIC.",
+          metric));
+    Evaluate(metric, spec);
+  } else if (!DefinesMetric(definition, metric)) {
+    return Invalid(kMetricRequired);
+  }
   spec.mutable_objective()->set_metric(metric);
   spec.mutable_objective()->set_goal(objective["Type"] == "Maximize" ? v1::MAXIMIZE : v1::MINIMIZE);
-  const json& ranges = ObjectIn(definition, "HyperParameterRanges");
+  const json& own_ranges = ObjectIn(definition, "HyperParameterRanges");
+  const json& ranges = own_ranges.empty() ? ObjectIn(config, "ParameterRanges") : own_ranges;
+  if (!request.contains("Autotune") && !ListIn(ranges, "AutoParameters").empty())
+    return Invalid("AutoParameters are given; expected them only with Autotune.");
+  absl::Status status;
+  if (request.contains("Autotune")) status = AddAutomaticRanges(ranges, spec);
   double combinations = 1;
-  absl::Status status =
-      AddRanges(ranges.empty() ? ObjectIn(config, "ParameterRanges") : ranges, spec, combinations);
+  if (status.ok()) status = AddRanges(ranges, spec, combinations);
   if (status.ok()) status = AddSearch(config, combinations, spec);
   if (!status.ok()) return status;
+  if (!shape->image.builtin) {
+    absl::StatusOr<std::optional<ScriptCode>> code =
+        AddScript({spec.name(), true, definition, ObjectIn(definition, "StaticHyperParameters"), shape->image,
+                   shape->nodes},
+                  context, spec);
+    if (!code.ok()) return code.status();
+    plan.code = *std::move(code);
+  }
   const int64_t seconds = IntegerIn(ObjectIn(definition, "StoppingCondition"), "MaxRuntimeInSeconds", 86'400);
   spec.mutable_limits()->mutable_max_attempt_time()->set_seconds(seconds);
   for (const json& parent : ListIn(ObjectIn(request, "WarmStartConfig"), "ParentHyperParameterTuningJobs")) {
     const auto id = context.parents.find(TextIn(parent, "HyperParameterTuningJobName"));
     if (id != context.parents.end()) spec.mutable_warm_start()->add_jobs(id->second);
   }
-  return spec;
+  return plan;
 }
 
 }  // namespace winnow

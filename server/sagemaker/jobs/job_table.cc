@@ -11,13 +11,17 @@ constexpr char kSchema[] = R"(
 CREATE TABLE IF NOT EXISTS jobs (account TEXT, kind INTEGER, name TEXT COLLATE NOCASE, parent TEXT, trial INTEGER, region TEXT,
   key_id TEXT, request TEXT, winnow_job TEXT, status TEXT, secondary TEXT, created_us INTEGER, started_us INTEGER,
   ended_us INTEGER, modified_us INTEGER, objective REAL, result TEXT, PRIMARY KEY (account, kind, name));
-CREATE INDEX IF NOT EXISTS jobs_by_time ON jobs (account, kind, created_us);
-CREATE INDEX IF NOT EXISTS jobs_by_parent ON jobs (account, parent) WHERE parent != '';
+DROP INDEX IF EXISTS jobs_by_time;
+DROP INDEX IF EXISTS jobs_by_parent;
+CREATE INDEX IF NOT EXISTS jobs_listed ON jobs (account, kind, created_us, name, parent, status, modified_us, objective);
+CREATE INDEX IF NOT EXISTS jobs_named ON jobs (account, kind, name, parent, status, created_us, modified_us, objective);
+CREATE INDEX IF NOT EXISTS jobs_of_parent ON jobs (account, parent, status, objective, name, created_us, modified_us, kind) WHERE parent != '';
 CREATE INDEX IF NOT EXISTS jobs_unfinished ON jobs (status) WHERE status IN ('InProgress', 'Stopping');
 CREATE TABLE IF NOT EXISTS tags (account TEXT, arn TEXT, key TEXT, value TEXT, PRIMARY KEY (account, arn, key)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS job_keys (id TEXT PRIMARY KEY, secret TEXT, account TEXT) WITHOUT ROWID;
 )";
 
+// Requests are large: what selects, counts and sorts jobs is in the indices.
 constexpr char kColumns[] =
     "account, kind, name, parent, trial, region, key_id, request, winnow_job, status, secondary, created_us, "
     "started_us, ended_us, modified_us, objective, result";
@@ -58,8 +62,6 @@ absl::Status InsertRow(Database& database, const SagemakerJob& row, std::string_
 
 const char* OrderOf(JobQuery::Sort sort) {
   switch (sort) {
-    case JobQuery::kName:
-      return "name";
     case JobQuery::kStatus:
       return "status";
     case JobQuery::kObjective:
@@ -75,9 +77,6 @@ absl::StatusOr<std::unique_ptr<SagemakerJobs>> SagemakerJobs::Open(const std::fi
   absl::StatusOr<std::unique_ptr<Database>> database = Database::Open(file, OpenMode::kReadWrite);
   if (!database.ok()) return database.status();
   if (absl::Status status = (*database)->Execute(kSchema); !status.ok()) return status;
-  // The server ended while these were being created, and nobody was told of them.
-  absl::Status status = (*database)->Execute("DELETE FROM jobs WHERE winnow_job = ''");
-  if (!status.ok()) return status;
   return std::unique_ptr<SagemakerJobs>(new SagemakerJobs(*std::move(database)));
 }
 
@@ -110,13 +109,28 @@ absl::Status SagemakerJobs::Write(const std::vector<SagemakerJob>& rows) {
   for (const SagemakerJob& row : rows) {
     const absl::Status status = InsertRow(
         *database_, row,
-        "ON CONFLICT (account, kind, name) DO UPDATE SET winnow_job = excluded.winnow_job, status = "
-        "excluded.status, secondary = excluded.secondary, started_us = excluded.started_us, ended_us = "
+        "ON CONFLICT (account, kind, name) DO UPDATE SET winnow_job = excluded.winnow_job, status = CASE "
+        "WHEN "
+        "jobs.status = 'Stopping' AND excluded.status = 'InProgress' THEN jobs.status ELSE excluded.status "
+        "END, "
+        "secondary = CASE WHEN jobs.status = 'Stopping' AND excluded.status = 'InProgress' THEN "
+        "jobs.secondary ELSE "
+        "excluded.secondary END, started_us = excluded.started_us, ended_us = "
         "excluded.ended_us, modified_us = excluded.modified_us, objective = excluded.objective, result = "
-        "excluded.result");
+        "excluded.result WHERE jobs.status IN ('InProgress', 'Stopping') OR excluded.status NOT IN "
+        "('InProgress', 'Stopping')");
     if (!status.ok()) return status;
   }
   return (*transaction)->Commit();
+}
+
+absl::Status SagemakerJobs::MarkStopping(const SagemakerJob& row, int64_t now_us) {
+  MutexLock lock(mutex_);
+  Statement mark(
+      *database_,
+      "UPDATE jobs SET status = 'Stopping', secondary = CASE secondary WHEN '' THEN '' ELSE 'Stopping' END, "
+      "modified_us = ?4 WHERE account = ?1 AND kind = ?2 AND name = ?3 AND status = 'InProgress'");
+  return mark.Bind(row.account, static_cast<int64_t>(row.kind), row.name, now_us).Run();
 }
 
 absl::Status SagemakerJobs::Delete(const SagemakerJob& row, const std::string& arn) {
@@ -155,15 +169,21 @@ absl::StatusOr<std::vector<SagemakerJob>> SagemakerJobs::List(const JobQuery& qu
   MutexLock lock(mutex_);
   std::vector<SagemakerJob> rows;
   const char* direction = query.descending ? "DESC" : "ASC";
+  std::string order = fmt::format("name {}", direction);
+  if (query.sort != JobQuery::kName) order = fmt::format("{} {}, {}", OrderOf(query.sort), direction, order);
   Statement all(
       *database_,
       fmt::format(
-          "SELECT {} FROM jobs WHERE account = ?1 AND kind = ?2 AND (?3 IS NULL OR parent = ?3) AND "
-          "(?4 = '' OR instr(lower(name), lower(?4)) > 0) AND (?5 = '' OR status = ?5) AND created_us >= ?6 "
-          "AND created_us <= ?7 AND modified_us >= ?8 AND modified_us <= ?9 {} ORDER BY {} {}, "
-          "name {} LIMIT ?10 OFFSET ?11",
-          kColumns, query.sort == JobQuery::kObjective ? "AND objective IS NOT NULL" : "",
-          OrderOf(query.sort), direction, direction));
+          "SELECT {0} FROM jobs JOIN (SELECT rowid AS id FROM jobs INDEXED BY {1} WHERE account = ?1 AND "
+          "kind = ?2 "
+          "AND {2} AND (?4 = '' OR instr(lower(name), lower(?4)) > 0) AND (?5 = '' OR status = ?5) AND "
+          "created_us >= ?6 AND created_us <= ?7 AND modified_us >= ?8 AND modified_us <= ?9 {3} ORDER BY "
+          "{4} {5}, "
+          "name {5} LIMIT ?10 OFFSET ?11) ON jobs.rowid = id ORDER BY {4} {5}, name {5}",
+          kColumns, query.parent ? "jobs_of_parent" : "jobs_listed",
+          query.parent ? "parent = ?3 AND parent != ''" : "?3 IS NULL",
+          query.sort == JobQuery::kObjective ? "AND objective IS NOT NULL" : "", OrderOf(query.sort),
+          direction));
   const absl::Status status =
       all.Bind(query.account, static_cast<int64_t>(query.kind), query.parent, query.name_contains,
                query.status, query.created_after_us, query.created_before_us, query.modified_after_us,

@@ -60,8 +60,11 @@ class SagemakerJobs {
                       const std::string& arn);
   absl::StatusOr<std::optional<SagemakerJob>> Find(const std::string& account, SagemakerJob::Kind kind,
                                                    const std::string& name);
-  // Writes what changes over the life of a job; inserts training jobs of tuning jobs.
+  // Writes what changes over the life of a job; inserts training jobs of tuning jobs. A job that has ended
+  // stays as it is, and one that is stopping does not go on.
   absl::Status Write(const std::vector<SagemakerJob>& rows);
+  // The job is stopping, unless it has ended meanwhile.
+  absl::Status MarkStopping(const SagemakerJob& row, int64_t now_us);
   absl::Status Delete(const SagemakerJob& row, const std::string& arn);
   // The jobs without a parent that have not ended.
   absl::StatusOr<std::vector<SagemakerJob>> Unfinished();

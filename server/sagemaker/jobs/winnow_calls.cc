@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "artifact/manifest.h"
 #include "server/grpc/auth.h"
 #include "server/http/errors.h"
 
@@ -48,12 +49,45 @@ WinnowCalls::WinnowCalls(const std::shared_ptr<grpc::Channel>& channel, std::str
       artifacts_(v1::ArtifactService::NewStub(channel)),
       relay_key_(std::move(relay_key)) {}
 
-absl::StatusOr<v1::TuningJob> WinnowCalls::Create(const CallerOf& caller, const v1::TuningJobSpec& spec,
+absl::Status WinnowCalls::Send(const CallerOf& caller, const ScriptCode& code) {
+  v1::FindMissingBlobsRequest wanted;
+  for (const auto& [digest, bytes] : code.blobs) wanted.add_digests(digest);
+  v1::FindMissingBlobsResponse missing;
+  {
+    CallContext context(caller, relay_key_);
+    const grpc::Status status = artifacts_->FindMissingBlobs(context.get(), wanted, &missing);
+    if (!status.ok()) return FromGrpc(status);
+  }
+  for (const std::string& digest : missing.digests()) {
+    const std::string& bytes = code.blobs.at(digest);
+    CallContext context(caller, relay_key_);
+    v1::PutBlobResponse response;
+    const auto writer = artifacts_->PutBlob(context.get(), &response);
+    for (size_t at = 0; at < bytes.size(); at += kMaxPartBytes) {
+      v1::BlobPart part;
+      if (at == 0) {
+        part.set_digest(digest);
+        part.set_size(static_cast<int64_t>(bytes.size()));
+      }
+      part.set_data(bytes.substr(at, kMaxPartBytes));
+      if (!writer->Write(part)) break;  // the server has already answered
+    }
+    writer->WritesDone();
+    if (absl::Status status = FromGrpc(writer->Finish()); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::TuningJob> WinnowCalls::Create(const CallerOf& caller, const JobPlan& plan,
                                                   const std::string& request_id) {
-  CallContext context(caller, relay_key_);
   v1::CreateTuningJobRequest request;
-  *request.mutable_spec() = spec;
+  *request.mutable_spec() = plan.spec;
   request.set_request_id(request_id);
+  if (plan.code) {
+    if (absl::Status status = Send(caller, *plan.code); !status.ok()) return status;
+    *request.mutable_source() = plan.code->source;
+  }
+  CallContext context(caller, relay_key_);
   v1::TuningJob job;
   const grpc::Status status = tuning_->CreateTuningJob(context.get(), request, &job);
   if (!status.ok()) return FromGrpc(status);
@@ -119,6 +153,32 @@ absl::StatusOr<std::vector<v1::MetricPoint>> WinnowCalls::Metrics(const CallerOf
     request.set_page_token(response.next_page_token());
   } while (!request.page_token().empty());
   return points;
+}
+
+absl::StatusOr<int64_t> WinnowCalls::Attempts(const CallerOf& caller, const std::string& job, int64_t trial) {
+  CallContext context(caller, relay_key_);
+  v1::DescribeTrialRequest request;
+  request.set_job_id(job);
+  request.set_trial(trial);
+  v1::DescribeTrialResponse response;
+  const grpc::Status status = tuning_->DescribeTrial(context.get(), request, &response);
+  if (!status.ok()) return FromGrpc(status);
+  return response.trial().attempts();
+}
+
+absl::StatusOr<v1::GetLogsResponse> WinnowCalls::Logs(const CallerOf& caller, const LogRequest& wanted) {
+  CallContext context(caller, relay_key_);
+  v1::GetLogsRequest request;
+  request.set_job_id(wanted.job);
+  request.set_trial(wanted.trial);
+  request.set_attempt(wanted.attempt);
+  request.set_rank(wanted.rank);
+  request.set_stream(wanted.error ? v1::GetLogsRequest::STDERR : v1::GetLogsRequest::STDOUT);
+  request.set_offset(wanted.offset);
+  v1::GetLogsResponse response;
+  const grpc::Status status = tuning_->GetLogs(context.get(), request, &response);
+  if (!status.ok()) return FromGrpc(status);
+  return response;
 }
 
 absl::StatusOr<v1::Artifact> WinnowCalls::Model(const CallerOf& caller, const std::string& job,

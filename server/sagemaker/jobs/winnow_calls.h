@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/sagemaker/jobs/job_spec.h"
 #include "winnow/v1/artifact.grpc.pb.h"
 #include "winnow/v1/tuning.grpc.pb.h"
 
@@ -19,6 +20,16 @@ struct CallerOf {
   std::string token;  // "": none
 };
 
+// Which output of a trial to read.
+struct LogRequest {
+  std::string job;
+  int64_t trial = 1;
+  int64_t attempt = 1;
+  int rank = 0;
+  bool error = false;  // standard error
+  int64_t offset = 0;  // bytes
+};
+
 // Winnow's own methods, as every other client calls them: through the gRPC server within the process, with
 // its roles and checks. Each call waits for its end. Errors have the codes of gRPC; INVALID_ARGUMENT lists
 // every violation in its message. Thread-safe.
@@ -26,7 +37,8 @@ class WinnowCalls {
  public:
   WinnowCalls(const std::shared_ptr<grpc::Channel>& channel, std::string relay_key);
 
-  absl::StatusOr<v1::TuningJob> Create(const CallerOf& caller, const v1::TuningJobSpec& spec,
+  // Stores the plan's code first, if it has any.
+  absl::StatusOr<v1::TuningJob> Create(const CallerOf& caller, const JobPlan& plan,
                                        const std::string& request_id);
   absl::StatusOr<v1::TuningJob> Describe(const CallerOf& caller, const std::string& job);
   absl::Status Stop(const CallerOf& caller, const std::string& job);
@@ -36,6 +48,10 @@ class WinnowCalls {
   // All values of a trial, in the order of metrics and levels.
   absl::StatusOr<std::vector<v1::MetricPoint>> Metrics(const CallerOf& caller, const std::string& job,
                                                        int64_t trial);
+  // How many attempts of a trial there are so far.
+  absl::StatusOr<int64_t> Attempts(const CallerOf& caller, const std::string& job, int64_t trial);
+  // NOT_FOUND: there is no such attempt or rank.
+  absl::StatusOr<v1::GetLogsResponse> Logs(const CallerOf& caller, const LogRequest& wanted);
   // UNAVAILABLE: the model is on its way; ask again. NOT_FOUND: there is none.
   absl::StatusOr<v1::Artifact> Model(const CallerOf& caller, const std::string& job, int64_t trial);
   // Calls `receive` with the parts of a blob.
@@ -43,6 +59,8 @@ class WinnowCalls {
                     const std::function<absl::Status(const std::string&)>& receive);
 
  private:
+  absl::Status Send(const CallerOf& caller, const ScriptCode& code);
+
   std::unique_ptr<v1::TuningService::Stub> tuning_;
   std::unique_ptr<v1::ArtifactService::Stub> artifacts_;
   const std::string relay_key_;

@@ -15,9 +15,9 @@
 #include "base/status_text.h"
 #include "re2/re2.h"
 #include "server/sagemaker/s3/payload.h"
-#include "server/sagemaker/s3/xml.h"
 #include "server/sagemaker/wire/aws_error.h"
 #include "server/sagemaker/wire/aws_request.h"
+#include "server/sagemaker/wire/xml.h"
 
 namespace winnow {
 namespace {

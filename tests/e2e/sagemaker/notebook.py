@@ -3,6 +3,7 @@
 Usage: notebook.py TRAIN.csv VALIDATION.csv FOLDER; the rest is in AWS's environment variables.
 """
 
+import datetime
 import json
 import os
 import sys
@@ -20,16 +21,50 @@ def client(service):
     return boto3.client(service, **({"endpoint_url": os.environ["AWS_ENDPOINT_URL"]} if OLD else {}))
 
 
+def metric_frame(cloudwatch, name, described):
+    """The rows of the SDK's TrainingJobAnalytics: seconds since the first value, name, average of a minute."""
+    rows = []
+    for metric in ("train:auc", "validation:auc"):
+        points = cloudwatch.get_metric_statistics(
+            Namespace="/aws/sagemaker/TrainingJobs", MetricName=metric, Dimensions=[{"Name": "TrainingJobName", "Value": name}],
+            StartTime=described["TrainingStartTime"], EndTime=described["TrainingEndTime"] + datetime.timedelta(minutes=1),
+            Period=60, Statistics=["Average"])["Datapoints"]
+        first = min(point["Timestamp"] for point in points)
+        rows += [{"timestamp": (point["Timestamp"] - first).total_seconds(), "metric_name": metric, "value": point["Average"]}
+                 for point in sorted(points, key=lambda point: point["Timestamp"])]
+    return rows
+
+
+def log_lines(logs, name):
+    """As Estimator.fit prints them, of all instances."""
+    lines = {}
+    for stream in logs.describe_log_streams(logGroupName="/aws/sagemaker/TrainingJobs", logStreamNamePrefix=name + "/")["logStreams"]:
+        token, lines[stream["logStreamName"]] = {}, []
+        while True:
+            got = logs.get_log_events(logGroupName="/aws/sagemaker/TrainingJobs", logStreamName=stream["logStreamName"],
+                                      startFromHead=True, **token)
+            lines[stream["logStreamName"]] += [event["message"] for event in got["events"]]
+            if got["nextForwardToken"] == token.get("nextToken"):
+                break
+            token = {"nextToken": got["nextForwardToken"]}
+    return lines
+
+
 def main(train, validation, folder):
     s3, sagemaker = client("s3"), client("sagemaker")
+    cloudwatch, logs = client("cloudwatch"), client("logs")
     bucket, prefix = "notebook-bucket", "xgboost-bank"
     role = "arn:aws:iam::123456789012:role/service-role/AmazonSageMaker-ExecutionRole"
     image = "811284229777.dkr.ecr.us-east-1.amazonaws.com/xgboost:1"
     s3.create_bucket(Bucket=bucket)
     s3.head_bucket(Bucket=bucket)
-    s3.upload_file(train, bucket, f"{prefix}/train/part-1.csv")
-    s3.upload_file(train, bucket, f"{prefix}/train/part-2.csv")
-    s3.upload_file(train, bucket, f"{prefix}/train/part-3.csv")
+    with open(train, encoding="ascii") as file:
+        rows = file.readlines()
+    for n in range(3):
+        part = os.path.join(folder, f"part-{n + 1}.csv")
+        with open(part, "w", encoding="ascii") as file:
+            file.writelines(rows[n * len(rows) // 3:(n + 1) * len(rows) // 3])
+        s3.upload_file(part, bucket, f"{prefix}/train/part-{n + 1}.csv")
     s3.upload_file(validation, bucket, f"{prefix}/validation/validation.csv")
     said = {"boto3": boto3.__version__, "keys": [each["Key"] for each in s3.list_objects_v2(Bucket=bucket)["Contents"]]}
 
@@ -38,8 +73,8 @@ def main(train, validation, folder):
                 "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3DataDistributionType": distribution,
                                                 "S3Uri": f"s3://{bucket}/{prefix}/{name}"}}}
 
-    static = {"objective": "binary:logistic", "eval_metric": "auc", "tree_method": "exact", "num_round": "9",
-              "rate_drop": "0.3"}
+    static = {"objective": "binary:logistic", "eval_metric": "auc", "tree_method": "exact", "num_round": "150", "rate_drop": "0.0",
+              "eta": "0.3", "colsample_bylevel": "0.5", "colsample_bytree": "0.8"}
     for instances in (1, 3):
         name = f"bank-{instances}-instances"
         sagemaker.create_training_job(
@@ -55,31 +90,33 @@ def main(train, validation, folder):
         described = sagemaker.describe_training_job(TrainingJobName=name)
         said[name] = {"status": described["TrainingJobStatus"], "seconds": described["TrainingTimeInSeconds"],
                       "metrics": {each["MetricName"]: each["Value"] for each in described["FinalMetricDataList"]},
+                      "frame": metric_frame(cloudwatch, name, described), "logs": log_lines(logs, name),
                       "model": described["ModelArtifacts"]["S3ModelArtifacts"],
                       "reason": described.get("FailureReason", "")}
 
     tuning = "bank-tuning"
+    ranges = {"eta": (0, 1), "min_child_weight": (1, 10), "alpha": (0, 2), "colsample_bylevel": (0, 1), "colsample_bytree": (0, 1)}
+    static = {name: value for name, value in static.items() if name not in (*ranges, "num_round")}
     sagemaker.create_hyper_parameter_tuning_job(
         HyperParameterTuningJobName=tuning,
         HyperParameterTuningJobConfig={
-            "Strategy": "Hyperband", "StrategyConfig": {"HyperbandStrategyConfig": {"MinResource": 1, "MaxResource": 9}},
+            "Strategy": "Hyperband", "StrategyConfig": {"HyperbandStrategyConfig": {"MinResource": 1, "MaxResource": 30}},
             "HyperParameterTuningJobObjective": {"Type": "Maximize", "MetricName": "validation:auc"},
             "ResourceLimits": {"MaxNumberOfTrainingJobs": 30, "MaxParallelTrainingJobs": 4},
             "ParameterRanges": {
-                "IntegerParameterRanges": [{"Name": "max_depth", "MinValue": "1", "MaxValue": "10", "ScalingType": "Auto"}],
+                "IntegerParameterRanges": [
+                    {"Name": "num_round", "MinValue": "100", "MaxValue": "200", "ScalingType": "Auto"},
+                    {"Name": "max_depth", "MinValue": "1", "MaxValue": "10", "ScalingType": "Auto"}],
                 "CategoricalParameterRanges": [],
-                "ContinuousParameterRanges": [
-                    {"Name": "eta", "MinValue": "0", "MaxValue": "1", "ScalingType": "Auto"},
-                    {"Name": "colsample_bytree", "MinValue": "0", "MaxValue": "1", "ScalingType": "Auto"},
-                    {"Name": "subsample", "MinValue": "0", "MaxValue": "1", "ScalingType": "Auto"},
-                    {"Name": "alpha", "MinValue": "0", "MaxValue": "2", "ScalingType": "Auto"}]},
+                "ContinuousParameterRanges": [{"Name": name, "MinValue": str(least), "MaxValue": str(most), "ScalingType": "Auto"}
+                                              for name, (least, most) in ranges.items()]},
             "TrainingJobEarlyStoppingType": "Off"},
         TrainingJobDefinition={
             "StaticHyperParameters": static, "RoleArn": role,
             "AlgorithmSpecification": {"TrainingImage": image, "TrainingInputMode": "File"},
-            "InputDataConfig": [channel("train", "FullyReplicated"), channel("validation", "FullyReplicated")],
+            "InputDataConfig": [channel("train", "ShardedByS3Key"), channel("validation", "FullyReplicated")],
             "OutputDataConfig": {"S3OutputPath": f"s3://{bucket}/{prefix}/output"},
-            "HyperParameterTuningResourceConfig": {"InstanceType": "ml.m4.xlarge", "InstanceCount": 1, "VolumeSizeInGB": 10},
+            "HyperParameterTuningResourceConfig": {"InstanceType": "ml.m4.xlarge", "InstanceCount": 3, "VolumeSizeInGB": 10},
             "StoppingCondition": {"MaxRuntimeInSeconds": 43200}},
         Tags=[{"Key": "project", "Value": "bank"}])
     while True:

@@ -112,6 +112,11 @@ TEST_CASE("ContentKey: a file that changes under the reading is noticed", "[data
   const std::string path = folder.Write("t.csv", "y,a\n1,2\n");
   const ContentKey key = KeyOf({path});
   CHECK(key.CheckUnchanged().ok());
+  // Another name changes the file's times only.
+  fs::create_hard_link(path, path + ".linked");
+  CHECK(key.CheckUnchanged().ok());
+  folder.Write("t.csv", "y,a\n0,2\n");
+  CHECK(key.CheckUnchanged().code() == absl::StatusCode::kAborted);
   folder.Write("t.csv", "y,a\n1,2\n0,3\n");
   CHECK(key.CheckUnchanged().code() == absl::StatusCode::kAborted);
   fs::remove(path);

@@ -9,10 +9,16 @@ import json  # noqa: E402
 import os  # noqa: E402
 import unittest  # noqa: E402
 import urllib.error  # noqa: E402
+import urllib.parse  # noqa: E402
 import urllib.request  # noqa: E402
 from unittest import mock  # noqa: E402
 
 import botocore.auth  # noqa: E402
+import botocore.awsrequest  # noqa: E402
+import botocore.credentials  # noqa: E402
+import botocore.parsers  # noqa: E402
+import botocore.serialize  # noqa: E402
+import botocore.session  # noqa: E402
 from botocore.exceptions import ClientError  # noqa: E402
 
 import processes  # noqa: E402
@@ -60,9 +66,9 @@ class Requests(unittest.TestCase):
             cls.s3.upload_file(table, "bucket", f"data/{name}/{name}.csv")
 
     @classmethod
-    def client(cls, key=0):
-        client = cls.cluster.boto3("sagemaker", key)
-        client.meta.events.register("after-call.sagemaker", cls.check_answer)
+    def client(cls, key=0, service="sagemaker"):
+        client = cls.cluster.boto3(service, key)
+        client.meta.events.register("after-call", cls.check_answer)
         return client
 
     @classmethod
@@ -74,8 +80,9 @@ class Requests(unittest.TestCase):
         else:
             code = raw.pop("__type", "no __type")
             shapes = [shape for shape in model.error_shapes if shape.name == code]
-            wrong = differences(shapes[0], raw) if shapes else []
-            if set(raw) != {"Message" if code.startswith("Resource") else "message"}:
+            wrong = differences(shapes[0], raw) if shapes and shapes[0].members else []
+            modelled = code in ("ResourceNotFound", "ResourceInUse", "ResourceLimitExceeded")
+            if set(raw) != {"Message" if modelled else "message"}:
                 wrong.append(f"an error with {sorted(raw)}")
         cls.wrong += [f"{model.name}: {each}" for each in wrong]
         if not parsed["ResponseMetadata"].get("RequestId"):
@@ -161,6 +168,106 @@ class Requests(unittest.TestCase):
                                       "ListHyperParameterTuningJobs", "ListTrainingJobsForHyperParameterTuningJob",
                                       "StopHyperParameterTuningJob", "DeleteHyperParameterTuningJob", "AddTags", "ListTags",
                                       "DeleteTags"})
+        self.assertEqual(self.wrong, [])
+
+    def test_autotune_proposes_ranges_and_keeps_what_cannot_be_tuned(self):
+        request = sagemaker_clients.tuning_job("auto", "bucket", jobs=2, strategy="Random", rounds=3)
+        definition = request["TrainingJobDefinition"]
+        hints = {"num_round": "3", "eta": "0.3", "objective": "binary:logistic"}
+        definition["StaticHyperParameters"] = {"eval_metric": "auc"}
+        ranges = {"AutoParameters": [{"Name": name, "ValueHint": hint} for name, hint in hints.items()],
+                  "IntegerParameterRanges": [{"Name": "max_depth", "MinValue": "2", "MaxValue": "4"}]}
+        request["HyperParameterTuningJobConfig"]["ParameterRanges"] = ranges
+        self.refused("ValidationException", "only with Autotune", self.sagemaker.create_hyper_parameter_tuning_job, **request)
+        self.sagemaker.create_hyper_parameter_tuning_job(Autotune={"Mode": "Enabled"}, **request)
+        described = self.wait(self.sagemaker.describe_hyper_parameter_tuning_job, "HyperParameterTuningJobStatus", HyperParameterTuningJobName="auto")
+        self.assertEqual((described["HyperParameterTuningJobStatus"], described["Autotune"]), ("Completed", {"Mode": "Enabled"}),
+                         described.get("FailureReason"))
+        tuned = described["BestTrainingJob"]["TunedHyperParameters"]
+        self.assertEqual(set(tuned), {"eta", "max_depth"})
+        self.assertTrue(0.01 <= float(tuned["eta"]) <= 0.5 and 2 <= int(tuned["max_depth"]) <= 4, tuned)
+        spec = self.cluster.client.json("describe", "auto")["spec"]
+        self.assertEqual(spec["static_hyperparameters"]["num_round"], "3")
+
+    def call_cloudwatch(self, operation, parameters, form):
+        """Over JSON or as a form, which this botocore may not speak by itself: status and parsed answer."""
+        model = botocore.session.get_session().get_service_model("cloudwatch").operation_model(operation)
+        serializer = botocore.serialize.create_serializer("query" if form else "json", include_validation=False)
+        sent = serializer.serialize_to_request(parameters, model)
+        body = urllib.parse.urlencode(sent["body"]).encode() if form else sent["body"]
+        request = botocore.awsrequest.AWSRequest("POST", self.cluster.url + "/", data=body, headers=sent["headers"])
+        key = self.cluster.keys[0]
+        credentials = botocore.credentials.Credentials(key["access_key_id"], key["secret_access_key"])
+        botocore.auth.SigV4Auth(credentials, "monitoring", "us-east-1").add_auth(request)
+        prepared = request.prepare()
+        try:
+            with urllib.request.urlopen(urllib.request.Request(prepared.url, data=prepared.body, headers=dict(prepared.headers))) as answer:
+                status, headers, content = answer.status, answer.headers, answer.read()
+        except urllib.error.HTTPError as error:
+            status, headers, content = error.code, error.headers, error.read()
+            error.close()
+        if not form and status == 200:
+            self.assertEqual(differences(model.output_shape, json.loads(content)), [])
+        parser = botocore.parsers.create_parser("query" if form else "json")
+        return status, parser.parse({"status_code": status, "headers": {name.lower(): value for name, value in headers.items()},
+                                     "body": content}, model.output_shape)
+
+    def test_metrics_in_each_protocol_logs_and_roles(self):
+        self.sagemaker.create_training_job(**sagemaker_clients.training_job("watched", "bucket", rounds=7))
+        described = self.wait(self.sagemaker.describe_training_job, "TrainingJobStatus", TrainingJobName="watched")
+        final = {each["MetricName"]: each["Value"] for each in described["FinalMetricDataList"]}
+        cloudwatch = self.cluster.boto3("cloudwatch")
+        metric = {"Namespace": "/aws/sagemaker/TrainingJobs", "MetricName": "validation:auc",
+                  "Dimensions": [{"Name": "TrainingJobName", "Value": "watched"}]}
+        times = {"StartTime": described["TrainingStartTime"], "EndTime": described["TrainingEndTime"] + datetime.timedelta(minutes=1)}
+        asked = {**metric, **times, "Period": 3600, "Statistics": ["Average", "Maximum", "Minimum", "Sum", "SampleCount"]}
+        said = cloudwatch.get_metric_statistics(**asked)
+        self.assertEqual(sum(point["SampleCount"] for point in said["Datapoints"]), 7)  # two periods if the hour ended meanwhile
+        self.assertTrue(all(point["Minimum"] <= point["Average"] <= point["Maximum"] for point in said["Datapoints"]))
+        self.assertTrue(any(point["Minimum"] <= final["validation:auc"] <= point["Maximum"] for point in said["Datapoints"]))
+        # Each protocol says the same.
+        for form in (False, True):
+            status, other = self.call_cloudwatch("GetMetricStatistics", asked, form)
+            self.assertEqual((status, other["Datapoints"], other["Label"]), (200, said["Datapoints"], said["Label"]))
+            status, other = self.call_cloudwatch("GetMetricStatistics", {**asked, "Period": 7}, form)
+            self.assertEqual((status, other["Error"]["Code"]), (400, "InvalidParameterValue"))
+        for wrong, code in (({"Period": 7}, "InvalidParameterValue"), ({"Statistics": ["Median"]}, "InvalidParameterValue"),
+                            ({"EndTime": times["StartTime"]}, "InvalidParameterValue"),
+                            ({"Period": 60, "StartTime": datetime.datetime(2020, 1, 1)}, "InvalidParameterCombination")):
+            self.refused(code, "", cloudwatch.get_metric_statistics, **{**asked, **wrong})
+        self.assertEqual(cloudwatch.get_metric_statistics(**{**asked, "Namespace": "AWS/EC2"})["Datapoints"], [])
+        query = {"Id": "auc", "MetricStat": {"Metric": metric, "Period": 3600, "Stat": "Maximum"}}
+        data = cloudwatch.get_metric_data(MetricDataQueries=[query, {**query, "Id": "again", "ReturnData": False}], **times)
+        self.assertEqual([(each["Id"], each["StatusCode"], max(each["Values"])) for each in data["MetricDataResults"]],
+                         [("auc", "Complete", max(point["Maximum"] for point in said["Datapoints"]))])
+        self.assertEqual(set(data["MetricDataResults"][0]["Timestamps"]), {point["Timestamp"] for point in said["Datapoints"]})
+        self.refused("ValidationError", "expressions are not offered", cloudwatch.get_metric_data,
+                     MetricDataQueries=[{"Id": "a", "Expression": "SUM(METRICS())"}], **times)
+        self.assertEqual({each["MetricName"] for each in cloudwatch.list_metrics(Dimensions=metric["Dimensions"])["Metrics"]}, set(final))
+        self.refused("InvalidAction", "PutMetricData of CloudWatch is not offered", cloudwatch.put_metric_data, Namespace="a", MetricData=[])
+        for form in (False, True):
+            asked = {"MetricDataQueries": [query], **times}
+            self.assertEqual(self.call_cloudwatch("GetMetricData", asked, form)[1]["MetricDataResults"], data["MetricDataResults"])
+            self.assertEqual(len(self.call_cloudwatch("ListMetrics", {"Dimensions": metric["Dimensions"]}, form)[1]["Metrics"]), len(final))
+        logs = self.client(service="logs")
+        group = {"logGroupName": "/aws/sagemaker/TrainingJobs"}
+        streams = logs.describe_log_streams(logStreamNamePrefix="watched/", **group)["logStreams"]
+        self.assertEqual([each["logStreamName"] for each in streams], ["watched/algo-1"])
+        lines, token = [], {}
+        while not token or len(lines) < 1000:  # three at a time
+            got = logs.get_log_events(logStreamName="watched/algo-1", limit=3, startFromHead=True, **group, **token)
+            lines += [event["message"] for event in got["events"]]
+            if token == {"nextToken": got["nextForwardToken"]}:
+                break
+            token = {"nextToken": got["nextForwardToken"]}
+        self.assertEqual(lines, [event["message"] for event in logs.get_log_events(logStreamName="watched/algo-1", **group)["events"]])
+        self.assertEqual(sum("validation-auc:" in line for line in lines), 7)
+        for wrong, code in (({"logStreamName": "other/algo-1"}, "ResourceNotFoundException"),
+                            ({"logStreamName": "watched/algo-1", "nextToken": "x"}, "InvalidParameterException")):
+            self.refused(code, "", logs.get_log_events, **group, **wrong)
+        self.refused("ResourceNotFoundException", "log group", logs.describe_log_streams, logGroupName="other")
+        self.assertEqual(self.cluster.boto3("iam").get_role(RoleName="any")["Role"]["Arn"], f"arn:aws:iam::{KEYS[0]['account']}:role/any")
+        self.refused("AccessDenied", "not offered", self.cluster.boto3("iam").list_roles)
         self.assertEqual(self.wrong, [])
 
     def test_wrong_requests_start_nothing_and_say_why(self):

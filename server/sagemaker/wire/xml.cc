@@ -1,4 +1,4 @@
-#include "server/sagemaker/s3/xml.h"
+#include "server/sagemaker/wire/xml.h"
 
 #include <libxml/parser.h>
 #include <libxml/tree.h>

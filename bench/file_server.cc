@@ -1,0 +1,156 @@
+// A static file server over the HTTP of winnow-server, without S3: the peer of bench/sagemaker.py. PUT /NAME
+// keeps the body as a file of the folder, GET /NAME with a Range gives its bytes.
+//
+// Usage: bench-file-server FOLDER; prints its port.
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/task_threads.h"
+#include "server/http/http_server.h"
+
+namespace winnow {
+namespace {
+
+constexpr size_t kMostPart = 64 << 20;
+constexpr int kThreads = 8;
+
+class FileRange final : public BodySource {
+ public:
+  FileRange(int descriptor, int64_t from, int64_t size)
+      : descriptor_(descriptor), from_(from), size_(size), left_(size) {}
+  FileRange(const FileRange&) = delete;
+  FileRange& operator=(const FileRange&) = delete;
+  ~FileRange() override { close(descriptor_); }
+  int64_t size() const override { return size_; }
+  std::string Next(size_t most) override {
+    std::string bytes(static_cast<size_t>(std::min<int64_t>(left_, static_cast<int64_t>(most))), '\0');
+    const ssize_t got = pread(descriptor_, bytes.data(), bytes.size(), from_);
+    if (got <= 0) return "";
+    bytes.resize(static_cast<size_t>(got));
+    from_ += got;
+    left_ -= got;
+    return bytes;
+  }
+
+ private:
+  const int descriptor_;
+  int64_t from_;
+  const int64_t size_;
+  int64_t left_;
+};
+
+class FileExchange final : public Exchange, public std::enable_shared_from_this<FileExchange> {
+ public:
+  FileExchange(TaskThreads& threads, std::string folder, HttpRequest request)
+      : threads_(threads), folder_(std::move(folder)), request_(std::move(request)) {}
+  void Start(std::function<void()> changed) override {
+    threads_.Post([self = shared_from_this(), changed = std::move(changed)] {
+      HttpAnswer answer = self->Answer();
+      {
+        MutexLock lock(self->mutex_);
+        self->answer_ = std::move(answer);
+        self->ready_ = true;
+      }
+      changed();
+    });
+  }
+  Step Next() override {
+    MutexLock lock(mutex_);
+    if (!ready_) return {};
+    return {Step::Kind::kAnswer, std::move(answer_), {}};
+  }
+  void Cancel() override {}
+
+ private:
+  HttpAnswer Answer() const {
+    HttpAnswer answer;
+    const std::string path = folder_ + request_.target;
+    if (request_.method == "PUT") {
+      const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+      const ssize_t written = write(file, request_.body.data(), request_.body.size());
+      close(file);
+      answer.status = written == static_cast<ssize_t>(request_.body.size()) ? 200 : 500;
+      return answer;
+    }
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat about = {};
+    long long from = 0;
+    long long last = 0;
+    if (file < 0 || fstat(file, &about) != 0 ||
+        std::sscanf(std::string(request_.header("range")).c_str(), "bytes=%lld-%lld", &from, &last) != 2) {
+      if (file >= 0) close(file);
+      answer.status = 404;
+      return answer;
+    }
+    last = std::min<long long>(last, about.st_size - 1);
+    answer.status = 206;
+    answer.source = std::make_shared<FileRange>(file, from, last - from + 1);
+    return answer;
+  }
+
+  TaskThreads& threads_;
+  const std::string folder_;
+  const HttpRequest request_;
+  Mutex mutex_;
+  bool ready_ ABSL_GUARDED_BY(mutex_) = false;
+  HttpAnswer answer_ ABSL_GUARDED_BY(mutex_);
+};
+
+class FileHandler final : public RequestHandler {
+ public:
+  explicit FileHandler(std::string folder) : folder_(std::move(folder)), threads_(kThreads) {}
+  Way Handle(const HttpRequest& request) const override {
+    return std::make_shared<FileExchange>(threads_, folder_, request);
+  }
+  FreeBody FreeBodyOf(std::string_view) const override { return {kMostPart, true}; }
+  std::shared_ptr<Exchange> Admit(const HttpRequest& request) const override {
+    return std::make_shared<FileExchange>(threads_, folder_, request);
+  }
+  HttpAnswer Refusal(int status, const std::string&) const override {
+    HttpAnswer answer;
+    answer.status = status;
+    return answer;
+  }
+  void AnnounceStop() override {}
+
+ private:
+  const std::string folder_;
+  mutable TaskThreads threads_;
+};
+
+int Serve(const std::string& folder) {
+  HttpListenOptions options;
+  options.address = "127.0.0.1:0";
+  options.limits.body_bytes = kMostPart;
+  auto server = HttpServer::Start(std::move(options), std::make_unique<FileHandler>(folder));
+  if (!server.ok()) {
+    fmt::print(stderr, "{}\n", server.status().ToString());
+    return 1;
+  }
+  fmt::print("{}\n", (*server)->port());
+  std::fflush(stdout);
+  char end = 0;
+  while (read(STDIN_FILENO, &end, 1) > 0) {
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace winnow
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: bench-file-server FOLDER\n");
+    return 2;
+  }
+  return winnow::Serve(argv[1]);
+}

@@ -1,0 +1,164 @@
+"""What the endpoint for SageMaker's clients costs.
+
+A file of 1 GiB through upload_file and download_file of boto3 with its default settings (parts of 8 MiB, ten threads), beside the same
+parts through a static file server that is written with the same HTTP library; the goal is at least half its speed. Then each page of
+100 of List with 10,000 jobs; the goal is at most 50 ms a page.
+
+Usage: bench/sagemaker.py [MIB]; WINNOW_BIN_DIR names the programs.
+"""
+
+import concurrent.futures
+import hashlib
+import http.client
+
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests/e2e"))
+import processes  # noqa: E402
+import sagemaker_clients  # noqa: E402
+
+MIB = 1 << 20
+PART, THREADS = 8 * MIB, 10
+JOBS, PAGE = 10_000, 100
+
+
+def digest(path):
+    sha = hashlib.sha256()
+    with open(path, "rb") as file:
+        while part := file.read(MIB):
+            sha.update(part)
+    return sha.hexdigest()
+
+
+def through_file_server(folder, source, back, size):
+    """The seconds of sending and of fetching all parts."""
+    os.makedirs(folder)
+    server = subprocess.Popen([os.path.join(processes.BIN, "bench-file-server"), folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    port = int(server.stdout.readline())
+    offsets = range(0, size, PART)
+    connections = {}
+
+    def call(method, name, body=None, headers=None):
+        import threading
+        mine = threading.get_ident()
+        if mine not in connections:
+            connections[mine] = http.client.HTTPConnection("127.0.0.1", port)
+        connections[mine].request(method, name, body, headers or {})
+        answer = connections[mine].getresponse()
+        content = answer.read()
+        assert answer.status in (200, 206), answer.status
+        return content
+
+    def send(at):
+        with open(source, "rb") as file:
+            file.seek(at)
+            call("PUT", f"/part-{at}", file.read(PART))
+
+    with open(back, "wb") as result:
+        def fetch(at):
+            length = min(PART, size - at)
+            os.pwrite(result.fileno(), call("GET", f"/part-{at}", headers={"Range": f"bytes=0-{length - 1}"}), at)
+
+        times = []
+        for work in (send, fetch):
+            begin = time.monotonic()
+            with concurrent.futures.ThreadPoolExecutor(THREADS) as threads:
+                list(threads.map(work, offsets))
+            times.append(time.monotonic() - begin)
+    server.stdin.close()
+    server.wait()
+    return times
+
+
+def files(cluster, mib):
+    size = mib * MIB
+    source, back = (os.path.join(cluster.folder, name) for name in ("source", "back"))
+    with open(source, "wb") as file:
+        for _ in range(mib):
+            file.write(os.urandom(MIB))
+    expected = digest(source)
+    s3 = cluster.boto3("s3")
+    s3.create_bucket(Bucket="bucket")
+    peer = through_file_server(os.path.join(cluster.folder, "peer"), source, back, size)
+    assert digest(back) == expected
+    begin = time.monotonic()
+    s3.upload_file(source, "bucket", "large")
+    middle = time.monotonic()
+    s3.download_file("bucket", "large", back)
+    ours = [middle - begin, time.monotonic() - middle]
+    assert digest(back) == expected
+    for name, our, its in zip(("upload_file", "download_file"), ours, peer):
+        print(f"{name:<14} {mib} MiB: {our:6.2f} s, {mib / our:6.0f} MiB/s; file server {its:6.2f} s, {mib / its:6.0f} MiB/s; "
+              f"{its / our:.2f} of its speed (goal 0.50)")
+    s3.delete_object(Bucket="bucket", Key="large")
+
+
+def fill(cluster):
+    """Makes 10,000 jobs of each kind out of one."""
+    cluster.server.kill()
+    database = sqlite3.connect(os.path.join(cluster.folder, "winnow.db.d", "sagemaker", "jobs.db"))
+    columns = [row[1] for row in database.execute("PRAGMA table_info(jobs)")]
+    for kind in (0, 1):
+        row = dict(zip(columns, database.execute("SELECT * FROM jobs WHERE kind = ? AND parent = '' LIMIT 1", (kind,)).fetchone()))
+        many = []
+        for n in range(JOBS):
+            changed = {**row, "name": f"job-{n * 7919 % JOBS:05}", "status": ("Completed", "Failed", "Stopped")[n % 3], "created_us": row["created_us"] + n,
+                       "modified_us": row["created_us"] + 1000 + n, "ended_us": row["created_us"] + 1000 + n}
+            many.append([changed[column] for column in columns])
+        with database:
+            database.executemany(f"INSERT INTO jobs VALUES ({', '.join('?' * len(columns))})", many)
+    database.close()
+    cluster.restart()
+
+
+def pages(call, **request):
+    """The milliseconds of each page."""
+    times, token, rows = [], {}, 0
+    while True:
+        begin = time.monotonic()
+        answer = call(MaxResults=PAGE, **request, **token)
+        times.append(1000 * (time.monotonic() - begin))
+        rows += sum(len(value) for name, value in answer.items() if name.endswith("Summaries"))
+        if "NextToken" not in answer:
+            return sorted(times), rows
+        token = {"NextToken": answer["NextToken"]}
+
+
+def lists(cluster):
+    s3, sagemaker = cluster.boto3("s3"), cluster.boto3("sagemaker")
+    table = os.path.join(cluster.folder, "table.csv")
+    sagemaker_clients.write_table(table, 50, 1)
+    if "bucket" not in [each["Name"] for each in s3.list_buckets()["Buckets"]]:
+        s3.create_bucket(Bucket="bucket")
+    for name in ("train/train.csv", "validation/validation.csv"):
+        s3.upload_file(table, "bucket", "data/" + name)
+    sagemaker.create_training_job(**sagemaker_clients.training_job("first", "bucket"))
+    sagemaker.create_hyper_parameter_tuning_job(**sagemaker_clients.tuning_job("first", "bucket"))
+    sagemaker.stop_training_job(TrainingJobName="first")
+    sagemaker.stop_hyper_parameter_tuning_job(HyperParameterTuningJobName="first")
+    processes.wait_until(lambda: sagemaker.describe_hyper_parameter_tuning_job(HyperParameterTuningJobName="first")[
+        "HyperParameterTuningJobStatus"] == "Stopped", "the job has stopped")
+    fill(cluster)
+    for name, call, sort in (("ListTrainingJobs", sagemaker.list_training_jobs, "CreationTime"), ("ListTrainingJobs", sagemaker.list_training_jobs, "Name"),
+                             ("ListHyperParameterTuningJobs", sagemaker.list_hyper_parameter_tuning_jobs, "CreationTime"),
+                             ("ListHyperParameterTuningJobs", sagemaker.list_hyper_parameter_tuning_jobs, "Status")):
+        times, rows = pages(call, SortBy=sort, SortOrder="Descending")
+        assert rows == JOBS + 1, rows
+        print(f"{name} of {JOBS} by {sort}, pages of {PAGE}: median {times[len(times) // 2]:.1f} ms, longest {times[-1]:.1f} ms; "
+              f"{50 / times[len(times) // 2]:.1f} times as fast as the goal of 50 ms a page")
+
+
+def main():
+    mib = int(sys.argv[1]) if len(sys.argv) > 1 else 1024
+    with sagemaker_clients.Endpoint(workers=0) as cluster:
+        files(cluster, mib)
+        lists(cluster)
+
+
+if __name__ == "__main__":
+    sagemaker_clients.with_newest_boto3()
+    main()

@@ -1,0 +1,182 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "cli/imports/imported_job.h"
+
+namespace winnow::cli::imports {
+namespace {
+
+constexpr double kLogRatio = 100;  // as the server's endpoint reads the scaling Auto
+
+std::string CsvCell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string cell = "\"";
+  for (const char c : text) cell += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return cell + "\"";
+}
+
+std::string RepositoryOf(const std::string& image) {
+  const size_t slash = image.rfind('/');
+  const std::string name = slash == std::string::npos ? image : image.substr(slash + 1);
+  return name.substr(0, name.find_first_of(":@"));
+}
+
+void AddRanges(const OrderedJson& ranges, ImportedJob& imported) {
+  OrderedJson& parameters = imported.job["parameters"];
+  for (const bool integer : {true, false}) {
+    for (const OrderedJson& range :
+         MemberOf(ranges, integer ? "IntegerParameterRanges" : "ContinuousParameterRanges")) {
+      double least = 0, most = 0;
+      const std::string name = TextOf(range, "Name");
+      if (!NumberOf(MemberOf(range, "MinValue"), least) || !NumberOf(MemberOf(range, "MaxValue"), most)) {
+        imported.LeaveOut("ParameterRanges." + name, "its ends are no numbers");
+        continue;
+      }
+      const std::string scaling = TextOf(range, "ScalingType");
+      const bool log = scaling == "Logarithmic" || (scaling != "Linear" && scaling != "ReverseLogarithmic" &&
+                                                    least > 0 && most / least >= kLogRatio);
+      parameters.push_back(NumberParameter(name, integer, least, most,
+                                           log                               ? "LOG"
+                                           : scaling == "ReverseLogarithmic" ? "REVERSE_LOG"
+                                                                             : ""));
+    }
+  }
+  for (const OrderedJson& range : MemberOf(ranges, "CategoricalParameterRanges"))
+    parameters.push_back(
+        {{"name", TextOf(range, "Name")}, {"categorical", {{"values", MemberOf(range, "Values")}}}});
+  for (const OrderedJson& range : MemberOf(ranges, "AutoParameters"))
+    imported.LeaveOut("AutoParameters." + TextOf(range, "Name"), "write a range");
+}
+
+void AddChannels(const OrderedJson& definition, bool builtin, ImportedJob& imported) {
+  for (const OrderedJson& channel : MemberOf(definition, "InputDataConfig")) {
+    const OrderedJson& source = MemberOf(channel, "DataSource");
+    const OrderedJson& s3 = MemberOf(source, "S3DataSource");
+    const std::string name = TextOf(channel, "ChannelName");
+    OrderedJson& added = imported.job["channels"][name];
+    added["path"] =
+        s3.empty() ? TextOf(MemberOf(source, "FileSystemDataSource"), "DirectoryPath") : TextOf(s3, "S3Uri");
+    if (builtin && TextOf(channel, "ContentType").find("csv") != std::string::npos) {
+      added["format"] = "csv";
+      added["header"] = "no";
+      added["label"] = "0";
+    } else if (builtin) {
+      added["format"] = "libsvm";
+    }
+    if (TextOf(s3, "S3DataDistributionType") == "ShardedByS3Key") added["distribution"] = "sharded";
+    if (!TextOf(s3, "S3DataType").empty() && TextOf(s3, "S3DataType") != "S3Prefix")
+      imported.LeaveOut("InputDataConfig." + name + ".S3DataType", "is not offered; name the objects");
+    imported.LeaveOut(
+        "InputDataConfig." + name,
+        "workers need credentials for it; a prefix that stands for several objects ends in a slash");
+  }
+}
+
+// A table of the finished training jobs, for a warm start.
+std::string TableOf(const OrderedJson& training_jobs, const OrderedJson& parameters) {
+  std::string table = "objective";
+  for (const OrderedJson& parameter : parameters) table += "," + CsvCell(TextOf(parameter, "name"));
+  table += "\n";
+  bool any = false;
+  for (const OrderedJson& job : MemberOf(training_jobs, "TrainingJobSummaries")) {
+    const OrderedJson& value =
+        MemberOf(MemberOf(job, "FinalHyperParameterTuningJobObjectiveMetric"), "Value");
+    if (!value.is_number()) continue;
+    any = true;
+    table += value.dump();
+    for (const OrderedJson& parameter : parameters)
+      table += "," + CsvCell(TextOf(MemberOf(job, "TunedHyperParameters"), TextOf(parameter, "name")));
+    table += "\n";
+  }
+  return any ? table : "";
+}
+
+}  // namespace
+
+absl::StatusOr<ImportedJob> ImportSagemakerJob(const OrderedJson& described,
+                                               const OrderedJson& training_jobs) {
+  const OrderedJson& config = MemberOf(described, "HyperParameterTuningJobConfig");
+  if (!described.is_object() || config.empty())
+    return absl::InvalidArgumentError(
+        "it is no tuning job; expected what `aws sagemaker describe-hyper-parameter-tuning-job` prints");
+  ImportedJob imported;
+  OrderedJson& job = imported.job;
+  const OrderedJson& several = MemberOf(described, "TrainingJobDefinitions");
+  const bool listed = several.is_array() && !several.empty();
+  const OrderedJson& definition = listed ? several[0] : MemberOf(described, "TrainingJobDefinition");
+  if (listed && several.size() > 1)
+    imported.LeaveOut("TrainingJobDefinitions",
+                      "a job has one; those after the first need jobs of their own");
+  job["name"] = TextOf(described, "HyperParameterTuningJobName");
+  const std::string image = TextOf(MemberOf(definition, "AlgorithmSpecification"), "TrainingImage");
+  const std::string repository = RepositoryOf(image);
+  const OrderedJson& statics = MemberOf(definition, "StaticHyperParameters");
+  const bool builtin = (repository == "xgboost" || repository == "sagemaker-xgboost") &&
+                       !statics.contains("sagemaker_program");
+  OrderedJson& trainer = job["trainer"];
+  if (builtin) {
+    trainer["builtin"] = "gbdt";
+  } else {
+    trainer["command"] = {"python3", "train.py"};
+    trainer["metrics"] = OrderedJson::array();
+    for (const OrderedJson& metric :
+         MemberOf(MemberOf(definition, "AlgorithmSpecification"), "MetricDefinitions"))
+      trainer["metrics"].push_back({{"name", TextOf(metric, "Name")}, {"regex", TextOf(metric, "Regex")}});
+    imported.LeaveOut(
+        "AlgorithmSpecification.TrainingImage",
+        image +
+            " is not known; trainer.command has to be written, or send the job to winnow-server --sagemaker");
+  }
+  AddChannels(definition, builtin, imported);
+  for (const auto& [name, value] : statics.items()) {
+    if (name != "_tuning_objective_metric" && !name.starts_with("sagemaker_"))
+      job["static_hyperparameters"][name] = value;
+  }
+  job["parameters"] = OrderedJson::array();
+  const OrderedJson& own_ranges = MemberOf(definition, "HyperParameterRanges");
+  AddRanges(own_ranges.empty() ? MemberOf(config, "ParameterRanges") : own_ranges, imported);
+  const OrderedJson& own = MemberOf(definition, "TuningObjective");
+  const OrderedJson& objective = own.empty() ? MemberOf(config, "HyperParameterTuningJobObjective") : own;
+  job["objective"] = {{"metric", TextOf(objective, "MetricName")},
+                      {"goal", TextOf(objective, "Type") == "Minimize" ? "MINIMIZE" : "MAXIMIZE"},
+                      {"value", "LAST"}};
+  static const auto* const strategies = new std::map<std::string, std::string>{
+      {"Random", "RANDOM"}, {"Grid", "GRID"}, {"Hyperband", "HYPERBAND"}, {"Bayesian", "BAYESIAN"}};
+  const auto strategy = strategies->find(TextOf(config, "Strategy"));
+  job["strategy"] = strategy == strategies->end() ? "BAYESIAN" : strategy->second;
+  const OrderedJson& hyperband = MemberOf(MemberOf(config, "StrategyConfig"), "HyperbandStrategyConfig");
+  for (const auto& [theirs, ours] :
+       {std::pair("MinResource", "min_resource"), std::pair("MaxResource", "max_resource")}) {
+    if (MemberOf(hyperband, theirs).is_number()) job["hyperband"][ours] = hyperband[theirs];
+  }
+  if (TextOf(config, "TrainingJobEarlyStoppingType") == "Auto") job["pruner"] = {{"kind", "MEDIAN"}};
+  const OrderedJson& limits = MemberOf(config, "ResourceLimits");
+  for (const auto& [theirs, ours] : {std::pair("MaxNumberOfTrainingJobs", "max_trials"),
+                                     std::pair("MaxParallelTrainingJobs", "max_parallel_trials")}) {
+    if (MemberOf(limits, theirs).is_number()) job["limits"][ours] = limits[theirs];
+  }
+  if (MemberOf(limits, "MaxRuntimeInSeconds").is_number())
+    job["limits"]["max_wall_time"] = TextOf(limits, "MaxRuntimeInSeconds") + "s";
+  const OrderedJson& target =
+      MemberOf(MemberOf(config, "TuningJobCompletionCriteria"), "TargetObjectiveMetricValue");
+  if (target.is_number()) job["completion"]["target_objective"] = target;
+  if (MemberOf(config, "RandomSeed").is_number()) job["seed"] = config["RandomSeed"];
+  const OrderedJson& resources = MemberOf(definition, "HyperParameterTuningResourceConfig");
+  const OrderedJson& count =
+      MemberOf(resources.empty() ? MemberOf(definition, "ResourceConfig") : resources, "InstanceCount");
+  if (count.is_number_integer() && count.get<int64_t>() > 1) job["cluster"]["nodes"] = count;
+  imported.LeaveOut("ResourceConfig", "what each trial needs of a host is said in cluster");
+  if (described.contains("WarmStartConfig"))
+    imported.LeaveOut("WarmStartConfig", "import the parents with their training jobs too");
+  imported.LeaveOutOthers(
+      definition,
+      {"AlgorithmSpecification", "StaticHyperParameters", "InputDataConfig", "HyperParameterRanges",
+       "TuningObjective", "ResourceConfig", "HyperParameterTuningResourceConfig", "DefinitionName"},
+      "TrainingJobDefinition", "has no meaning here");
+  imported.earlier_results = TableOf(training_jobs, job["parameters"]);
+  return imported;
+}
+
+}  // namespace winnow::cli::imports

@@ -1,0 +1,134 @@
+#include <cmath>
+
+#include "cli/imports/imported_job.h"
+
+namespace winnow::cli::imports {
+namespace {
+
+ImportedJob Begin(const std::string& name, const std::string& metric, bool maximize) {
+  ImportedJob imported;
+  imported.job["name"] = name;
+  OrderedJson& trainer = imported.job["trainer"];
+  trainer["command"] = {"python3", "train.py"};
+  trainer["metrics"] = OrderedJson::array();
+  trainer["metrics"].push_back({{"name", metric}});
+  imported.job["parameters"] = OrderedJson::array();
+  imported.job["objective"] = {{"metric", metric}, {"goal", maximize ? "MAXIMIZE" : "MINIMIZE"}};
+  imported.LeaveOut(
+      "the objective",
+      "is a function there; write a program that prints the metric as JSON lines, or ask and tell");
+  return imported;
+}
+
+// {"domain": "loguniform", "lower": …, "upper": …, "q": …}. False: it is none that is offered.
+bool AddRayDomain(const std::string& name, const OrderedJson& given, ImportedJob& imported) {
+  const std::string domain = TextOf(given, "domain");
+  OrderedJson& parameters = imported.job["parameters"];
+  if (domain == "choice" || domain == "grid_search") {
+    const OrderedJson& values = MemberOf(given, domain == "choice" ? "categories" : "values");
+    if (!values.is_array() || values.empty()) return false;
+    parameters.push_back(ListParameter(name, values));
+    return true;
+  }
+  double least = 0, most = 0, step = 0;
+  if (!NumberOf(MemberOf(given, "lower"), least) || !NumberOf(MemberOf(given, "upper"), most)) return false;
+  const bool integer = domain.ends_with("randint");
+  const bool log = domain.find("log") != std::string::npos;
+  if (!integer && domain != "uniform" && domain != "quniform" && !log) return false;
+  const bool stepped =
+      domain.starts_with("q") && NumberOf(MemberOf(given, "q"), step) && !(integer && step == 1);
+  if (integer && !domain.starts_with("q")) most -= 1;  // randint leaves its upper end out
+  const OrderedJson values = stepped && !log ? SteppedValues(least, most, step) : OrderedJson::array();
+  if (!values.empty()) {
+    parameters.push_back(ListParameter(name, values));
+    return true;
+  }
+  if (stepped) imported.LeaveOut("param_space." + name + ".q", "all values between are tried");
+  parameters.push_back(NumberParameter(name, integer, least, most, log ? "LOG" : ""));
+  return true;
+}
+
+// What optuna.distributions.distribution_to_json writes.
+bool AddOptunaDistribution(const std::string& name, const OrderedJson& given, ImportedJob& imported) {
+  const std::string kind = TextOf(given, "name");
+  const OrderedJson& attributes = MemberOf(given, "attributes");
+  OrderedJson& parameters = imported.job["parameters"];
+  if (kind == "CategoricalDistribution") {
+    const OrderedJson& choices = MemberOf(attributes, "choices");
+    if (!choices.is_array() || choices.empty()) return false;
+    parameters.push_back(ListParameter(name, choices));
+    return true;
+  }
+  double least = 0, most = 0, step = 0;
+  if (!NumberOf(MemberOf(attributes, "low"), least) || !NumberOf(MemberOf(attributes, "high"), most))
+    return false;
+  const bool integer = kind.starts_with("Int");
+  if (!integer && kind != "FloatDistribution" && kind != "UniformDistribution" &&
+      kind != "LogUniformDistribution" && kind != "DiscreteUniformDistribution")
+    return false;
+  const OrderedJson& said = MemberOf(attributes, "log");
+  const bool log = kind.find("LogUniform") != std::string::npos || (said.is_boolean() && said.get<bool>());
+  const bool stepped = NumberOf(MemberOf(attributes, attributes.contains("q") ? "q" : "step"), step) &&
+                       !(integer && step == 1);
+  const OrderedJson values = stepped && !log ? SteppedValues(least, most, step) : OrderedJson::array();
+  if (!values.empty()) {
+    parameters.push_back(ListParameter(name, values));
+    return true;
+  }
+  if (stepped) imported.LeaveOut(name + ".step", "all values between are tried");
+  parameters.push_back(NumberParameter(name, integer, least, most, log ? "LOG" : ""));
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<ImportedJob> ImportRaySpace(const OrderedJson& space) {
+  const OrderedJson& params = MemberOf(space, "param_space");
+  if (!params.is_object() || params.empty())
+    return absl::InvalidArgumentError(
+        "it has no param_space; expected {\"metric\", \"mode\", \"num_samples\", \"param_space\": {\"lr\": "
+        "{\"domain\": "
+        "\"loguniform\", \"lower\": 0.001, \"upper\": 0.1}}}");
+  const std::string metric = TextOf(space, "metric").empty() ? "loss" : TextOf(space, "metric");
+  ImportedJob imported = Begin("ray", metric, TextOf(space, "mode") == "max");
+  for (const auto& [name, given] : params.items()) {
+    if (!given.is_object()) {
+      imported.job["static_hyperparameters"][name] = given;
+    } else if (!AddRayDomain(name, given, imported)) {
+      imported.LeaveOut("param_space." + name, "its domain is not offered; write a range");
+    }
+  }
+  double number = 0;
+  if (NumberOf(MemberOf(space, "num_samples"), number) && number > 0)
+    imported.job["limits"]["max_trials"] = static_cast<int64_t>(number);
+  if (NumberOf(MemberOf(space, "max_concurrent_trials"), number))
+    imported.job["limits"]["max_parallel_trials"] = static_cast<int64_t>(number);
+  imported.LeaveOutOthers(space, {"metric", "mode", "num_samples", "param_space", "max_concurrent_trials"},
+                          "", "is not offered; see strategy, sampler and pruner");
+  return imported;
+}
+
+absl::StatusOr<ImportedJob> ImportOptunaSpace(const OrderedJson& space) {
+  const OrderedJson& distributions = MemberOf(space, "distributions");
+  if (!distributions.is_object() || distributions.empty())
+    return absl::InvalidArgumentError(
+        "it has no distributions; expected {\"direction\", \"n_trials\", \"distributions\": {\"lr\": what "
+        "optuna.distributions.distribution_to_json writes}}");
+  ImportedJob imported = Begin(TextOf(space, "study_name").empty() ? "optuna" : TextOf(space, "study_name"),
+                               TextOf(space, "metric").empty() ? "value" : TextOf(space, "metric"),
+                               TextOf(space, "direction") == "maximize");
+  for (const auto& [name, given] : distributions.items()) {
+    const OrderedJson distribution =
+        given.is_string() ? OrderedJson::parse(given.get<std::string>(), nullptr, false) : given;
+    if (!distribution.is_object() || !AddOptunaDistribution(name, distribution, imported))
+      imported.LeaveOut("distributions." + name, "it is not known; write a range");
+  }
+  double number = 0;
+  if (NumberOf(MemberOf(space, "n_trials"), number))
+    imported.job["limits"]["max_trials"] = static_cast<int64_t>(number);
+  imported.LeaveOutOthers(space, {"study_name", "direction", "n_trials", "distributions", "metric"}, "",
+                          "is not offered; see strategy, sampler and pruner");
+  return imported;
+}
+
+}  // namespace winnow::cli::imports

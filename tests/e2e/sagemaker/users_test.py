@@ -1,0 +1,129 @@
+"""Ten users at once, each with names of their own; jobs whose creation a kill cut off; and what `winnow sagemaker` says."""
+
+import sagemaker_clients
+
+sagemaker_clients.with_newest_boto3()
+
+import concurrent.futures  # noqa: E402
+import json  # noqa: E402
+import os  # noqa: E402
+import sqlite3  # noqa: E402
+import subprocess  # noqa: E402
+import unittest  # noqa: E402
+
+from botocore.exceptions import ClientError  # noqa: E402
+
+import processes  # noqa: E402
+
+KEYS = [{"access_key_id": f"WNWTESTKEY{number:06}", "secret_access_key": f"secret-of-test-key-{number}",
+         "account": f"{number:012}", "name": f"user{number}"} for number in range(1, 11)]
+
+
+def ended(sagemaker, name):
+    return processes.wait_until(lambda: (lambda said: said if said["TrainingJobStatus"] not in ("InProgress", "Stopping") else None)(
+        sagemaker.describe_training_job(TrainingJobName=name)), f"{name} ends")
+
+
+class Users(unittest.TestCase):
+    def test_ten_at_once_do_not_see_each_other(self):
+        cluster = self.enterContext(sagemaker_clients.Endpoint(keys=KEYS))
+        table = os.path.join(cluster.folder, "table.csv")
+        sagemaker_clients.write_table(table, 300, 1)
+
+        def work(user):
+            """All users give the same names."""
+            s3, sagemaker, logs = (cluster.boto3(service, user) for service in ("s3", "sagemaker", "logs"))
+            s3.create_bucket(Bucket="bucket")
+            s3.upload_file(table, "bucket", "data/train/train.csv")
+            s3.upload_file(table, "bucket", "data/validation/validation.csv")
+            s3.put_object(Bucket="bucket", Key="mine", Body=str(user).encode())
+            sagemaker.create_training_job(**sagemaker_clients.training_job("job", "bucket", rounds=user + 2),
+                                          Tags=[{"Key": "user", "Value": str(user)}])
+            sagemaker.create_training_job(**sagemaker_clients.training_job(f"of-{user}", "bucket", rounds=2))
+            described = ended(sagemaker, "job")
+            ended(sagemaker, f"of-{user}")
+            lines = logs.get_log_events(logGroupName="/aws/sagemaker/TrainingJobs", logStreamName="job/algo-1", startFromHead=True)["events"]
+            other = f"of-{(user + 1) % len(KEYS)}"
+            for call in (sagemaker.describe_training_job, sagemaker.stop_training_job, sagemaker.delete_training_job):
+                with self.assertRaises(ClientError) as caught:
+                    call(TrainingJobName=other)
+                self.assertIn("Requested resource not found", str(caught.exception))
+            self.assertEqual(logs.describe_log_streams(logGroupName="/aws/sagemaker/TrainingJobs", logStreamNamePrefix=other + "/")["logStreams"], [])
+            with self.assertRaises(ClientError):  # another account's name in the ARN
+                sagemaker.list_tags(ResourceArn=described["TrainingJobArn"].replace(KEYS[user]["account"], KEYS[(user + 1) % len(KEYS)]["account"]))
+            return {"status": described["TrainingJobStatus"] + described.get("FailureReason", ""), "rounds": described["HyperParameters"]["num_round"],
+                    "lines": sum("validation-auc" in line["message"] for line in lines),
+                    "tags": sagemaker.list_tags(ResourceArn=described["TrainingJobArn"])["Tags"],
+                    "jobs": sorted(each["TrainingJobName"] for each in sagemaker.list_training_jobs(MaxResults=100)["TrainingJobSummaries"]),
+                    "mine": s3.get_object(Bucket="bucket", Key="mine")["Body"].read().decode(),
+                    "buckets": [each["Name"] for each in s3.list_buckets()["Buckets"]]}
+
+        with concurrent.futures.ThreadPoolExecutor(len(KEYS)) as threads:
+            for user, said in enumerate(threads.map(work, range(len(KEYS)))):
+                self.assertEqual(said["status"], "Completed")
+                self.assertEqual(said, {"status": "Completed", "rounds": str(user + 2), "lines": user + 2, "tags": [{"Key": "user", "Value": str(user)}],
+                                        "jobs": ["job", f"of-{user}"], "mine": str(user), "buckets": ["bucket"]})
+        self.assertEqual(len(cluster.client.json("list")["jobs"]), 2 * len(KEYS))
+
+
+class Creations(unittest.TestCase):
+    def test_that_a_kill_cut_off_are_finished_once(self):
+        cluster = self.enterContext(sagemaker_clients.Endpoint(workers=0))
+        s3, sagemaker = cluster.boto3("s3"), cluster.boto3("sagemaker")
+        table = os.path.join(cluster.folder, "table.csv")
+        sagemaker_clients.write_table(table, 50, 1)
+        s3.create_bucket(Bucket="bucket")
+        for name in ("train/train.csv", "validation/validation.csv"):
+            s3.upload_file(table, "bucket", "data/" + name)
+        for name in ("known", "unknown", "stopped"):
+            sagemaker.create_training_job(**sagemaker_clients.training_job(name, "bucket"))
+        ids = {job["spec"]["name"]: job["id"] for job in cluster.client.json("list")["jobs"]}
+        # "known" is killed after Winnow has created it, "unknown" before, "stopped" between Winnow's stop and the table's.
+        cluster.client.run("stop", ids["unknown"])
+        cluster.client.run("delete", ids["unknown"])
+        cluster.server.kill()
+        with sqlite3.connect(os.path.join(cluster.folder, "winnow.db.d", "sagemaker", "jobs.db")) as database:
+            database.execute("UPDATE jobs SET winnow_job = '', status = 'InProgress', secondary = 'Starting', ended_us = 0 "
+                             "WHERE name IN ('known', 'unknown')")
+        database.close()
+        cluster.restart()
+        processes.wait_until(lambda: len(cluster.client.json("list")["jobs"]) == 3, "the creations are finished")
+        jobs = {job["spec"]["name"]: job["id"] for job in cluster.client.json("list")["jobs"]}
+        self.assertEqual(jobs["known"], ids["known"])
+        self.assertNotEqual(jobs["unknown"], ids["unknown"])
+        cluster.client.run("stop", ids["stopped"])
+        for name in ("known", "unknown"):
+            sagemaker.stop_training_job(TrainingJobName=name)
+        for name in ("known", "unknown", "stopped"):
+            self.assertEqual(ended(sagemaker, name)["TrainingJobStatus"], "Stopped")
+
+
+class CommandLine(unittest.TestCase):
+    def test_the_variables_it_prints_suffice_and_the_doctor_says_what_works(self):
+        cluster = self.enterContext(sagemaker_clients.Endpoint(workers=0, keys=KEYS))
+        folder = os.path.join(cluster.folder, "sdk")
+        flags = ["--keys", cluster.keys_file, "--url", cluster.url]
+        lines = cluster.client.run("sagemaker", "env", *flags, "--user", "user3", "--folder", folder)
+        looks = "import boto3, os; print(boto3.client('sts', endpoint_url=os.environ['AWS_ENDPOINT_URL']).get_caller_identity()['Arn'])"
+        done = subprocess.run(["sh", "-c", lines + 'exec "$0" -c "$1"', os.environ["WINNOW_TEST_BOTO3"], looks], env={"PATH": os.environ["PATH"]},
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout, "arn:aws:iam::000000000003:user/user3\n", done.stderr)
+        with open(os.path.join(folder, "resource-metadata.json"), encoding="utf-8") as file:
+            role = json.load(file)["ExecutionRoleArn"].split("/")[1]
+        self.assertEqual(cluster.boto3("iam", 2).get_role(RoleName=role)["Role"]["Arn"], "arn:aws:iam::000000000003:role/winnow")
+        with open(os.path.join(folder, "config.yaml"), encoding="utf-8") as file:
+            self.assertIn("DefaultS3Bucket: sagemaker-000000000003", file.read())
+        found = cluster.client.json("sagemaker", "doctor", *flags)
+        self.assertEqual([(each["what"], each["works"]) for each in found],
+                         [(name, True) for name in ("key", "s3", "sagemaker", "monitoring", "logs")], found)
+        with open(cluster.keys_file, "w", encoding="ascii") as file:
+            json.dump([{**KEYS[0], "secret_access_key": "another secret of that key"}], file)
+        found = cluster.client.json("sagemaker", "doctor", *flags, ok=(1,))
+        self.assertEqual((len(found), found[0]["works"]), (1, False))
+        self.assertIn("does not match", found[0]["says"])
+        self.assertIn("--keys: /none cannot be read", subprocess.run(
+            cluster.client.command("sagemaker", "env", "--keys", "/none"), capture_output=True, text=True, check=False).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,78 @@
+"""winnow_sagemaker: the levels of metrics, the end at a level, and the exit code. What scripts are given is tested with real jobs."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "worker")
+# It saves each epoch after it has printed it, goes on from there, and never ends by itself before epoch 50.
+TRAIN = """
+import os, sys, time
+state = os.environ["SAGEMAKER_BASE_DIR"] + "/checkpoints/epoch"
+epoch = int(open(state).read()) if os.path.exists(state) else 0
+while epoch < 50:
+    epoch += 1
+    print(f"epoch {epoch}: score={epoch}", flush=True)
+    with open(state + ".tmp", "w") as file:
+        file.write(str(epoch))
+    os.rename(state + ".tmp", state)
+    time.sleep(0.6)
+"""
+
+
+class Module(unittest.TestCase):
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        for name in ("code", "model", "output", "checkpoint"):
+            os.mkdir(os.path.join(self.folder, name))
+
+    def run_script(self, script, metrics, attempt=1, to=0, **more):
+        with open(os.path.join(self.folder, "code", "train.py"), "w", encoding="ascii") as file:
+            file.write(script)
+        plan = {"job": "job", "tuning": True, "arn": "arn:", "instance_type": "ml.m5.xlarge", "channels": {}, "static": {},
+                "metrics": [{"Name": name, "Regex": regex} for name, regex in metrics], "objective": metrics[0][0], "program": "train.py", **more}
+        environment = {**os.environ, "PYTHONPATH": WORKER, "RANK": "0", "WORLD_SIZE": "1", "MASTER_PORT": "1", "SM_HOSTS": '["here"]', "SM_HPS": "{}",
+                       "SM_MODEL_DIR": self.folder + "/model", "SM_OUTPUT_DATA_DIR": self.folder + "/output",
+                       "WINNOW_CHECKPOINT_DIR": self.folder + "/checkpoint", "WINNOW_TRIAL": "1", "WINNOW_ATTEMPT": str(attempt),
+                       "WINNOW_RESOURCE_TO": str(to)}
+        done = subprocess.run([sys.executable, "-B", "-m", "winnow_sagemaker", json.dumps(plan), "--ignored", "1"], env=environment,
+                              cwd=self.folder + "/code", capture_output=True, text=True, timeout=300, check=False)
+        self.records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        self.assertEqual([name for name in os.listdir(self.folder + "/output") if name.startswith(".sagemaker")], [])
+        return done
+
+    def test_each_line_with_the_objective_is_a_level_and_other_metrics_belong_to_it(self):
+        before = "print('loss=3')\nprint('score=0.5')\nprint('loss=2')\nprint('score=0.75 noise score=nan')\n"
+        self.assertEqual(self.run_script(before, [("score", "score=([0-9.]+)"), ("loss", "loss=([0-9]+)")]).returncode, 0)
+        self.assertEqual(self.records, [{"step": 1, "loss": 3, "score": 0.5}, {"step": 2, "loss": 2, "score": 0.75}])
+        after = "print('score=0.5')\nprint('loss=3')\nprint('score=0.75')\nprint('loss=2')\n"
+        self.run_script(after, [("score", "score=([0-9.]+)"), ("loss", "loss=([0-9]+)")])
+        self.assertEqual(self.records, [{"step": 1, "score": 0.5}, {"step": 1, "loss": 3}, {"step": 2, "score": 0.75}, {"step": 2, "loss": 2}])
+        # As AWS writes a tab, and on standard error.
+        self.run_script("import sys; print('[0]\\ttrain-auc:0.5\\tvalidation-auc:0.25', file=sys.stderr)",
+                        [("validation:auc", ".*\\[[0-9]+\\].*#011validation-auc:([-+]?[0-9]*\\.?[0-9]+).*")])
+        self.assertEqual(self.records, [{"step": 1, "validation:auc": 0.25}])
+
+    def test_a_script_with_checkpoints_ends_at_the_level_and_goes_on_from_there(self):
+        metrics = [("score", "score=([0-9]+)")]
+        for attempt, (to, levels) in enumerate(((2, [1, 2]), (4, [3, 4])), start=1):
+            done = self.run_script(TRAIN, metrics, attempt=attempt, to=to, checkpoints="/opt/ml/checkpoints")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual([record["step"] for record in self.records], levels)
+        with open(self.folder + "/checkpoint/files/epoch", encoding="ascii") as file:
+            self.assertGreaterEqual(int(file.read()), 4)  # what the last level needs was saved
+        self.assertEqual(self.records[-1]["step"], 4)
+
+    def test_the_exit_code_and_the_reason_are_the_scripts(self):
+        fails = "import os, sys\nopen(os.environ['SM_OUTPUT_FAILURE'], 'w').write('no\\ngood')\nsys.exit(%d)\n"
+        for code, expected in ((3, 3), (75, 1)):
+            done = self.run_script(fails % code, [("score", "score=(.)")])
+            self.assertEqual((done.returncode, done.stderr.splitlines()[-1]), (expected, "no good"))
+        self.assertEqual(self.run_script("import os; os.kill(os.getpid(), 9)", [("score", "score=(.)")]).returncode, 137)
+
+
+if __name__ == "__main__":
+    unittest.main()
