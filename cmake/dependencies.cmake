@@ -24,7 +24,7 @@ pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)  # its config package asks for more
 pkg_check_modules(NLOPT REQUIRED IMPORTED_TARGET nlopt>=2.7)  # L-BFGS with bounds
 
-find_package(yaml-cpp 0.7 REQUIRED CONFIG)  # kubeconfigs
+find_package(yaml-cpp 0.7 REQUIRED CONFIG)  # kubeconfigs, imported jobs
 add_library(YAML::YAML ALIAS yaml-cpp)
 
 find_library(CSV_LIBRARY csv REQUIRED)  # ships neither a config package nor a pkg-config file

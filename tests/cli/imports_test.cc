@@ -155,8 +155,7 @@ TEST_CASE("import: spaces of Ray Tune and Optuna", "[cli]") {
           R"([{"name": "lr", "continuous": {"min": 0.001, "max": 0.1, "scaling": "LOG"}}, {"name": "width", "integer": {"min": 1, "max": 8}},
                         {"name": "rate", "discrete": {"values": [0, 0.5, 1]}}, {"name": "act", "categorical": {"values": ["relu", "tanh"]}}])"));
   CHECK(ray.job["objective"]["goal"] == "MAXIMIZE");
-  CHECK_THAT(ray.left_out, Catch::Contains("param_space.odd") &&
-                               Catch::Contains("scheduler"));
+  CHECK_THAT(ray.left_out, Catch::Contains("param_space.odd") && Catch::Contains("scheduler"));
   const ImportRun optuna = ImportAndPlan(folder, "optuna", kOptuna);
   CHECK(
       optuna.job["parameters"] ==
@@ -183,8 +182,7 @@ TEST_CASE("import: a tuning job of SageMaker, and its results", "[cli]") {
         json({{"path", "s3://bucket/train.csv"}, {"format", "csv"}, {"header", "no"}, {"label", "0"}}));
   CHECK(run.job["cluster"]["nodes"] == 3);
   CHECK(run.job["hyperband"] == json({{"min_resource", 1}, {"max_resource", 9}}));
-  CHECK_THAT(run.left_out,
-             Catch::Contains("TrainingJobDefinition.EnableManagedSpotTraining"));
+  CHECK_THAT(run.left_out, Catch::Contains("TrainingJobDefinition.EnableManagedSpotTraining"));
   std::stringstream table;
   table << std::ifstream(folder.file("results.csv")).rdbuf();
   CHECK(table.str() == "objective,max_depth,eta,booster\n0.75,3,0.1,dart\n");
@@ -201,8 +199,7 @@ TEST_CASE("import: what is none of these files says what was expected", "[cli]")
   std::ofstream(folder.file("given")) << "a: [b";
   CHECK_THAT(RunWinnow({"import", "katib", folder.file("given")}, "").err,
              Catch::Contains("neither JSON nor YAML"));
-  CHECK_THAT(RunWinnow({"import", "katib", "/nonexistent"}, "").err,
-             Catch::Contains("cannot be read"));
+  CHECK_THAT(RunWinnow({"import", "katib", "/nonexistent"}, "").err, Catch::Contains("cannot be read"));
 }
 
 }  // namespace winnow

@@ -33,6 +33,11 @@ def with_newest_boto3():
         os.execv(best, [best, "-B", *sys.argv])
 
 
+def has_current_model():
+    """Whether this boto3 knows the operations that the endpoint has: Debian 12's is older."""
+    return version_of_boto3(sys.executable) >= (1, 35)
+
+
 class Endpoint(processes.Cluster):
     """A cluster whose server answers clients of SageMaker, with one access key."""
 

@@ -125,6 +125,7 @@ class Sample:
         return None
 
 
+@unittest.skipUnless(sagemaker_clients.has_current_model(), "the boto3 of this machine is older than the endpoint")
 class WrongRequests(unittest.TestCase):
     def test_of_every_operation_are_refused_with_the_error_that_clients_match(self):
         cluster = self.enterContext(sagemaker_clients.Endpoint(workers=0))
