@@ -30,6 +30,7 @@
 #include "server/host/last_resort.h"
 #include "server/host/local_workers.h"
 #include "server/host/own_files.h"
+#include "server/host/restore.h"
 #include "server/http/http_server.h"
 #include "server/pools/pool_keeper.h"
 #include "server/pools/pool_kinds.h"
@@ -77,6 +78,7 @@ struct Flags {
   std::string secrets_dir;
   bool accept_log_damage = false;
   bool check = false;
+  std::string restore;
   TlsFiles tls;
   bool require_tokens = false;
   double rate_limit = AuthOptions().calls_per_second;
@@ -193,6 +195,11 @@ void Declare(CLI::App& app, Flags& flags) {
                "Start although the database's log is damaged; records after the damage are lost");
   app.add_flag("--check", flags.check,
                "Verify the database, also beside a running server, and exit: 0 if it is sound, else 1");
+  app.add_option("--restore", flags.restore,
+                 "Replace the database by this backup, set newer checkpoints aside, and exit; the replaced "
+                 "database is "
+                 "kept under another name")
+      ->option_text("FILE");
   app.add_option("--log-level", flags.log_level, "debug, info, warn or error (default: info)")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->option_text("LEVEL");
@@ -363,6 +370,19 @@ int CheckAndTell(const Flags& flags) {
   }
   fmt::print("{}\n", Text(*summary, flags.db));
   return summary->sound() ? 0 : 1;
+}
+
+// Returns the exit code.
+int RestoreAndTell(const Flags& flags) {
+  const auto tell = [](const std::string& finding) { fmt::print("{}\n", finding); };
+  const absl::StatusOr<Restored> restored = RestoreDatabase(flags.restore, flags.db, StateDir(flags), tell);
+  std::fflush(stdout);
+  if (!restored.ok()) {
+    fmt::print(stderr, "winnow-server: {}\n", MessageOf(restored.status()));
+    return 1;
+  }
+  fmt::print("{}", Text(*restored, flags.restore, flags.db));
+  return 0;
 }
 
 // Null if nothing is to be stored.
@@ -593,6 +613,7 @@ int Main(int argc, char** argv) {
   }
   if (const std::string problem = Check(flags); !problem.empty()) return Misused(problem);
   if (flags.check) return CheckAndTell(flags);
+  if (!flags.restore.empty()) return RestoreAndTell(flags);
 
   sigset_t set;
   sigemptyset(&set);
