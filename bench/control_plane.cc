@@ -1,8 +1,11 @@
 // The capacity of the control plane: durable reports per second from simulated workers over real gRPC to a
 // real winnow-server on a real file, compared with gRPC alone, one SQLite writer alone and Optuna's RDB
-// storage on this machine in the same run; and the time of a Sync at half that load.
+// storage on this machine in the same run; the time of a Sync at half that load; and the same reports on a
+// PostgreSQL server of its own (Debian's package postgresql, if it is installed), alternating with the file.
 //
-//   build/bin/bench-control-plane [SECONDS per measurement, default 5]
+//   build/bin/bench-control-plane [SECONDS per measurement, default 5 [stores]]
+//
+// "stores": only both stores by turns.
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <stdio.h>
@@ -12,6 +15,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,6 +25,7 @@
 #include "bench/load.h"
 #include "bench/no_op_job.h"
 #include "bench/sqlite_writer.h"
+#include "store/database.h"
 #include "tests/support/server_process.h"
 #include "winnow/v1/worker.grpc.pb.h"
 
@@ -190,16 +195,47 @@ constexpr int kWorkers = 64;          // those of the goal, each with its own co
 constexpr int kReportsPerSync = 100;  // as collected by a worker during its last Sync
 constexpr double kGoalReports = 100'000;
 constexpr double kGoalP99Ms = 20;
+constexpr double kGoalPostgres = 60'000;
+constexpr int kAlternations = 3;
+constexpr char kPostgres[] = "WINNOW_TEST_POSTGRES";  // the address, from with_postgres.py
 
 [[noreturn]] void Die(const std::string& what) {
   fmt::print(stderr, "bench-control-plane: {}\n", what);
   std::exit(1);
 }
 
-// A server with a job for `workers`, and workers that have joined it.
+std::unique_ptr<Database> OpenOrDie(const std::string& name) {
+  auto database = Database::Open(name, OpenMode::kReadWrite);
+  if (!database.ok()) Die(std::string(database.status().message()));
+  return *std::move(database);
+}
+
+// The address of a new schema of the PostgreSQL server.
+std::string NewSchema() {
+  static int made = 0;
+  const std::string schema = fmt::format("bench{}", ++made);
+  const std::string address = std::getenv(kPostgres);
+  const absl::Status status = OpenOrDie(address)->Execute("CREATE SCHEMA " + schema);
+  if (!status.ok()) Die(std::string(status.message()));
+  return fmt::format("{}&options=-csearch_path%3D{}", address, schema);
+}
+
+std::string StateDir() {
+  return (std::filesystem::temp_directory_path() / fmt::format("winnow-bench-{}", getpid())).string();
+}
+
+std::vector<std::string> FlagsOf(const std::string& database) {
+  std::vector<std::string> flags = {"--local-workers", "0", "--lease", "120", "--rate-limit", "0"};
+  if (!database.empty()) {
+    flags.insert(flags.end(), {"--db", database, "--state-dir", StateDir()});
+  }
+  return flags;
+}
+
+// A server with a job for `workers`, and workers that have joined it. `database`: "": a new file.
 struct Running {
-  explicit Running(int workers)
-      : server(ServerBinary(), {"--local-workers", "0", "--lease", "120", "--rate-limit", "0"}) {
+  explicit Running(int workers, const std::string& address = "")
+      : database(address), server(ServerBinary(), FlagsOf(address)) {
     auto tuning = server.Client();
     grpc::ClientContext context;
     v1::CreateTuningJobRequest request;
@@ -216,11 +252,13 @@ struct Running {
   // Checks that every acknowledged report is stored.
   void CheckStored() {
     server.Stop();
-    const int64_t stored = CountReports(server.database());
+    const int64_t stored = database.empty() ? CountReports(server.database())
+                                            : *OpenOrDie(database)->QueryInt("SELECT COUNT(*) FROM reports");
     if (stored != clients->reported())
       Die(fmt::format("{} reports acknowledged, {} stored", clients->reported(), stored));
   }
 
+  const std::string database;
   ServerProcess server;
   std::unique_ptr<ReportingWorkers> clients;
 };
@@ -305,9 +343,49 @@ void BenchGoals(double seconds) {
   }
 }
 
+// Reports per second of one server.
+double StoreRate(const std::string& database, double seconds) {
+  Running running(kWorkers, database);
+  const Load load = CloseLoop(*running.clients, kWorkers, kReportsPerSync, seconds);
+  running.CheckStored();
+  return load.calls_per_second * kReportsPerSync;
+}
+
+// Both stores by turns.
+void BenchStores(double seconds) {
+  if (std::getenv(kPostgres) == nullptr) {
+    fmt::print("\nPostgreSQL: its server is not installed (Debian's package postgresql)\n");
+    return;
+  }
+  std::vector<double> file, postgres;
+  for (int i = 0; i < kAlternations; ++i) {
+    file.push_back(StoreRate("", seconds));
+    postgres.push_back(StoreRate(NewSchema(), seconds));
+    std::filesystem::remove_all(StateDir());
+  }
+  std::sort(file.begin(), file.end());
+  std::sort(postgres.begin(), postgres.end());
+  const double middle = postgres[postgres.size() / 2];
+  fmt::print(
+      "\nboth stores by turns, {} workers, {} reports a Sync, all durable: median of {} ({} to {})\n"
+      "  SQLite {:.0f} reports/s ({:.0f} to {:.0f})\n"
+      "  PostgreSQL {:.0f} reports/s ({:.0f} to {:.0f}): {:.2f} of SQLite; goal {:.0f}: {:.2f} of it\n",
+      kWorkers, kReportsPerSync, kAlternations, "lowest", "highest", file[file.size() / 2], file.front(),
+      file.back(), middle, postgres.front(), postgres.back(), middle / file[file.size() / 2], kGoalPostgres,
+      middle / kGoalPostgres);
+}
+
+// Starts this program again with a PostgreSQL server, if there is none yet and one is installed.
+void StartPostgres(char** argv) {
+  if (std::getenv(kPostgres) != nullptr || access("/usr/lib/postgresql", F_OK) != 0) return;
+  const std::string script = WINNOW_SOURCE_DIR "/tests/support/with_postgres.py";
+  std::vector<char*> arguments = {const_cast<char*>(script.c_str()), const_cast<char*>("--durable")};
+  for (; *argv != nullptr; ++argv) arguments.push_back(*argv);
+  arguments.push_back(nullptr);
+  execv(script.c_str(), arguments.data());
+}
+
 }  // namespace
-
-
 }  // namespace winnow
 
 int main(int argc, char** argv) {
@@ -315,10 +393,16 @@ int main(int argc, char** argv) {
     winnow::EchoServer::Serve();
     return 0;
   }
+  const bool stores_only = argc > 2 && std::string(argv[2]) == "stores";
   const double seconds = argc > 1 ? std::atof(argv[1]) : 5;
   if (!(seconds > 0)) {
-    fmt::print(stderr, "usage: bench-control-plane [SECONDS per measurement]\n");
+    fmt::print(stderr, "usage: bench-control-plane [SECONDS per measurement [stores]]\n");
     return 2;
+  }
+  winnow::StartPostgres(argv);
+  if (stores_only) {
+    winnow::BenchStores(seconds);
+    return 0;
   }
   fmt::print(
       "Sync over gRPC on loopback, every answer after its commit (WAL, synchronous=FULL).\n"
@@ -329,4 +413,5 @@ int main(int argc, char** argv) {
   for (int workers : {1, 100, 1000})
     for (int reports : {1, 100}) winnow::BenchThroughput(workers, reports, seconds / 2);
   winnow::BenchGoals(seconds);
+  winnow::BenchStores(seconds);
 }

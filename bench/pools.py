@@ -99,7 +99,8 @@ class Bench:
 
     def pool_trials(self, trials):
         name = self.site.cluster.client.submit(spec(self.new_folder().name, "sleep 1; echo loss=1", trials), self.site.cluster.folder)
-        self.site.wait_for_end(name)
+        if self.site.cluster.watch(name).to_end(3600) != 0:
+            sys.exit(f"the job failed: {self.site.cluster.client.run('describe', name)}")
 
     def slurm_jobs(self, trials, array):
         folder = self.new_folder()
@@ -160,7 +161,8 @@ def main():
         if why := slurm_site.why_not():
             sys.exit(f"no Slurm can run here: {why}")
         worker = {"slots": 1, "cpus": 2, "command": [f"{options.bin.resolve()}/winnow-worker"]}
-        with slurm_server.Site(slurm_site.Slurm(nodes=NODES), max_nodes=NODES, worker=worker) as site:
+        with slurm_server.Site(slurm_site.Slurm(nodes=NODES), max_nodes=NODES, worker=worker,
+                               poll_seconds=5) as site:  # as is the default
             bench = Bench(site, site.cluster.folder)
             if "latency" in parts:
                 bench.latency(options.repeats)

@@ -122,8 +122,10 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", "winnow " WINNOW_VERSION);
   Flags flags;
   const std::vector<const CLI::Option*> reach = {
-      app.add_option("--server", flags.endpoint.server,
-                     "winnow-server's address, or unix:/PATH (default 127.0.0.1:7070)")
+      app.add_option(
+             "--server", flags.endpoint.server,
+             "winnow-server's address, or unix:/PATH; several of servers with one database, with commas "
+             "between them (default 127.0.0.1:7070)")
           ->option_text("HOST:PORT"),
       app.add_option(
              "--tls-ca", flags.endpoint.tls_ca,

@@ -7,6 +7,8 @@ find_package(absl REQUIRED CONFIG)
 find_package(gRPC 1.51 REQUIRED CONFIG)
 find_package(Boost 1.74 REQUIRED)  # headers only
 find_package(SQLite3 3.40 REQUIRED)
+set(PostgreSQL_ADDITIONAL_VERSIONS 15)
+find_package(PostgreSQL 15 REQUIRED)  # libpq
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(nlohmann_json 3.11 REQUIRED CONFIG)
 find_package(fmt 9.1 REQUIRED CONFIG)

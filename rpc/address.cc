@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_split.h"
 
 namespace winnow {
 namespace {
@@ -78,6 +79,23 @@ absl::StatusOr<Address> ParseAddress(const std::string& text, int least_port) {
   }
   address.kind = IsLoopback(address.host, bracketed) ? Address::Kind::kLoopback : Address::Kind::kRemote;
   return address;
+}
+
+absl::StatusOr<std::vector<Address>> ParseAddresses(const std::string& text) {
+  const std::vector<std::string> parts = absl::StrSplit(text, ',');
+  std::vector<Address> addresses;
+  for (const std::string& part : parts) {
+    absl::StatusOr<Address> address = ParseAddress(part);
+    if (!address.ok()) return address.status();
+    if (parts.size() > 1 && address->kind == Address::Kind::kUnix) {
+      return absl::InvalidArgumentError(
+          fmt::format("\"{}\" is a socket of this host, which cannot be one of several addresses; expected "
+                      "HOST:PORT,HOST:PORT",
+                      std::string(absl::Utf8SafeCHexEscape(part))));
+    }
+    addresses.push_back(*std::move(address));
+  }
+  return addresses;
 }
 
 }  // namespace winnow

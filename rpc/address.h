@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -24,5 +25,9 @@ inline constexpr size_t kLongestSocketPath = 107;
 
 // INVALID_ARGUMENT names the text, the error and what was expected. `least_port`: 0 if the system may choose.
 absl::StatusOr<Address> ParseAddress(const std::string& text, int least_port = 1);
+
+// Addresses of servers of one database, with commas between them; only the one that leads listens. A socket
+// cannot be one of several. INVALID_ARGUMENT as ParseAddress.
+absl::StatusOr<std::vector<Address>> ParseAddresses(const std::string& text);
 
 }  // namespace winnow

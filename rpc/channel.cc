@@ -1,15 +1,20 @@
 #include "rpc/channel.h"
 
-#include <fmt/core.h>
+#include <arpa/inet.h>
+#include <fmt/format.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 #include <grpcpp/support/client_interceptor.h>
+#include <netdb.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "rpc/address.h"
@@ -20,10 +25,15 @@ namespace {
 constexpr int kMaxMessageBytes = 64 << 20;
 constexpr int kFirstPauseMs = 50;
 constexpr int kLongestPauseMs = 2000;
-constexpr int kConnectPatienceMs = 3000;
-// A vanished peer is detected after the sum of these; the server allows a ping every 5 s.
-constexpr int kPingEveryMs = 10'000;
-constexpr int kPingPatienceMs = 5'000;
+// How soon a peer that does not answer is noticed.
+struct Patience {
+  int connect_ms;
+  // A vanished peer is detected after the sum of these; the server allows a ping every second.
+  int ping_every_ms;
+  int ping_ms;
+};
+constexpr Patience kOfOneServer = {3'000, 10'000, 5'000};
+constexpr Patience kOfSeveralServers = {2'000, 2'000, 2'000};
 
 // Adds the token on connections that never leave this host: gRPC's own credentials refuse plain text.
 class TokenInterceptor final : public grpc::experimental::Interceptor {
@@ -82,18 +92,49 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> TlsCredentials(const E
   return grpc::CompositeChannelCredentials(credentials, grpc::AccessTokenCredentials(endpoint.token));
 }
 
-grpc::ChannelArguments Arguments() {
+grpc::ChannelArguments Arguments(const Patience& patience) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstPauseMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestPauseMs);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
-                   kConnectPatienceMs);  // despite its name, the limit of one attempt to connect
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEveryMs);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
+                   patience.connect_ms);  // despite its name, the limit of one attempt to connect
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, patience.ping_every_ms);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, patience.ping_ms);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // unlimited pings while a call waits
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   return arguments;
+}
+
+// gRPC's target for several servers, whose names it would not resolve itself: "ipv4:ADDRESS:PORT,…", or
+// "ipv6:" with IPv4's addresses in IPv6's form if there are addresses of both.
+absl::StatusOr<std::string> TargetOf(const std::vector<Address>& servers) {
+  std::vector<std::pair<std::string, int>> found;
+  bool has_ipv6 = false;
+  for (const Address& server : servers) {
+    addrinfo hints{};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* list = nullptr;
+    if (getaddrinfo(server.host.c_str(), nullptr, &hints, &list) != 0) continue;
+    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, freeaddrinfo);
+    for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
+      std::array<char, NI_MAXHOST> text{};
+      if (getnameinfo(one->ai_addr, one->ai_addrlen, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) !=
+          0)
+        continue;
+      has_ipv6 = has_ipv6 || one->ai_family == AF_INET6;
+      found.emplace_back(text.data(), server.port);
+    }
+  }
+  std::vector<std::string> all;
+  for (const auto& [ip, port] : found) {
+    const bool mapped = has_ipv6 && ip.find(':') == std::string::npos;
+    all.push_back(has_ipv6 ? fmt::format("[{}{}]:{}", mapped ? "::ffff:" : "", ip, port)
+                           : fmt::format("{}:{}", ip, port));
+  }
+  if (all.empty()) return absl::UnavailableError("none of the names of the servers can be resolved");
+  return fmt::format("{}:{}", has_ipv6 ? "ipv6" : "ipv4", fmt::join(all, ","));
 }
 
 // gRPC's message on a failed connection ends with the reason; the rest names its attempts.
@@ -105,22 +146,31 @@ std::string LastPart(const std::string& text) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const Endpoint& endpoint) {
-  const absl::StatusOr<Address> address = ParseAddress(endpoint.address);
-  if (!address.ok()) return address.status();
+  const absl::StatusOr<std::vector<Address>> servers = ParseAddresses(endpoint.address);
+  if (!servers.ok()) return servers.status();
+  const Address& first = servers->front();
   // The explicit scheme prevents a host's name from being read as one.
-  const std::string target =
-      address->kind == Address::Kind::kUnix ? "unix:" + address->path : "dns:///" + endpoint.address;
+  std::string target =
+      first.kind == Address::Kind::kUnix ? "unix:" + first.path : "dns:///" + endpoint.address;
+  grpc::ChannelArguments arguments = Arguments(servers->size() > 1 ? kOfSeveralServers : kOfOneServer);
+  if (servers->size() > 1) {
+    absl::StatusOr<std::string> several = TargetOf(*servers);
+    if (!several.ok()) return several.status();
+    target = *std::move(several);
+    arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, endpoint.address.substr(0, endpoint.address.find(',')));
+    if (endpoint.UsesTls()) arguments.SetSslTargetNameOverride(first.host);
+  }
   if (endpoint.UsesTls()) {
     absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials = TlsCredentials(endpoint);
     if (!credentials.ok()) return credentials.status();
-    return grpc::CreateCustomChannel(target, *credentials, Arguments());
+    return grpc::CreateCustomChannel(target, *credentials, arguments);
   }
   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
   if (!endpoint.token.empty()) {
     interceptors.push_back(std::make_unique<TokenInterceptorFactory>(endpoint.token));
   }
   return grpc::experimental::CreateCustomChannelWithInterceptors(target, grpc::InsecureChannelCredentials(),
-                                                                 Arguments(), std::move(interceptors));
+                                                                 arguments, std::move(interceptors));
 }
 
 std::string ExplainFailure(const Endpoint& endpoint, const grpc::Status& status) {

@@ -61,9 +61,10 @@ absl::StatusOr<std::string> ReadToken(const EndpointSetting& file, const Endpoin
 }  // namespace
 
 bool Endpoint::UsesTls() const {
-  const absl::StatusOr<Address> parsed = ParseAddress(address);
-  if (!parsed.ok() || parsed->kind == Address::Kind::kUnix) return false;
-  return parsed->kind == Address::Kind::kRemote || !ca_file.empty() || !cert_file.empty();
+  const absl::StatusOr<std::vector<Address>> parsed = ParseAddresses(address);
+  if (!parsed.ok() || parsed->front().kind == Address::Kind::kUnix) return false;
+  const auto remote = [](const Address& one) { return one.kind == Address::Kind::kRemote; };
+  return std::any_of(parsed->begin(), parsed->end(), remote) || !ca_file.empty() || !cert_file.empty();
 }
 
 std::vector<EndpointSetting> EndpointSettings(const EndpointFlags& flags, const EndpointContext& context) {
@@ -103,8 +104,8 @@ absl::StatusOr<Endpoint> MakeEndpoint(const EndpointFlags& flags, const Endpoint
   const EndpointSetting& server = settings[0];
   const EndpointSetting& cert = settings[2];
   const EndpointSetting& key = settings[3];
-  const absl::StatusOr<Address> address = ParseAddress(server.value);
-  if (!address.ok()) return Wrong(server.from, MessageOf(address.status()));
+  const absl::StatusOr<std::vector<Address>> addresses = ParseAddresses(server.value);
+  if (!addresses.ok()) return Wrong(server.from, MessageOf(addresses.status()));
   if (cert.value.empty() != key.value.empty()) {
     return cert.value.empty() ? Wrong(key.from, "a key needs its certificate: --tls-cert FILE")
                               : Wrong(cert.from, "a certificate needs its key: --tls-key FILE");

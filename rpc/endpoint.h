@@ -10,7 +10,7 @@ namespace winnow {
 // A server and its credentials. TLS is used beyond loopback, and on loopback if one of the files is given;
 // never on a Unix socket.
 struct Endpoint {
-  std::string address = "";  // see ParseAddress
+  std::string address = "";  // see ParseAddresses; TLS is used for all of them or for none
   // PEM: authorities that may have signed the server's certificate; "": the system's
   std::string ca_file = "";
   std::string cert_file = "";  // PEM: this client's own certificate, for a server that requires one; "": none

@@ -92,7 +92,7 @@ int32_t Capacity(const WorkerRoom& worker, const RankShape& shape) {
 }
 
 int32_t GangCapacity(const WorkerRoom& worker, const GangRequest& gang) {
-  const bool limited = worker.ends_us != 0 && gang.takes_us <= worker.life_us;
+  const bool limited = worker.ends_us != 0 && gang.takes_us <= worker.life_us / 10 * 9;
   const bool ends_in_time = !limited || gang.start_us + gang.takes_us <= worker.ends_us ||
                             WINNOW_MUTANT("a part starts on a worker that leaves before its end");
   return ends_in_time ? Capacity(worker, gang.shape) : 0;

@@ -67,8 +67,8 @@ inline constexpr char kPoolLabel[] = "pool";
 // How many ranks of that shape the worker has room for.
 int32_t Capacity(const WorkerRoom& worker, const RankShape& shape);
 // Ranks of the gang for which it has room, and time: 0 if it is expected to leave before the gang has ended.
-// A gang that would not end within the whole life of such a worker may start there all the same, since it has
-// to go on elsewhere anyway.
+// A gang that would not end within nine tenths of the whole life of such a worker may start there all the
+// same: hardly any worker is that fresh.
 int32_t GangCapacity(const WorkerRoom& worker, const GangRequest& gang);
 // All of them together.
 int64_t CapacityOf(const std::vector<WorkerRoom>& workers, const RankShape& shape);

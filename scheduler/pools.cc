@@ -27,7 +27,10 @@ struct PoolCount {
   const PoolLimits* limits = nullptr;
   int32_t nodes = 0;     // of allocations that have not ended, asked to end or not
   int32_t kept = 0;      // of those that were not asked to end
+  int32_t asked = 0;     // of these, asked for by this plan: the engine may refuse them
   int32_t queued = 0;    // allocations that wait at the engine
+  bool renews = false;   // all its workers go at once
+  bool frees = false;    // a gang waits for the nodes that are being given back
   int32_t unproven = 0;  // allocations that have brought no worker yet
   bool tries = false;    // its pause is over: one allocation shows whether it works again
 
@@ -40,7 +43,10 @@ class Planner {
     plan_.waits.resize(input.pools.size());
     for (const PoolLimits& limits : input.pools) pools_.push_back({&limits});
     for (const PoolAllocation& allocation : input.allocations) Count(allocation);
-    for (const PoolWorker& worker : input.workers) supply_.push_back(worker.free);
+    for (const PoolWorker& worker : input.workers) {
+      supply_.push_back(worker.free);
+      if (WINNOW_MUTANT("a worker that leaves soon is room for long parts")) supply_.back().ends_us = 0;
+    }
     for (const PoolAllocation& allocation : input.allocations) Expect(allocation);
   }
 
@@ -50,7 +56,11 @@ class Planner {
       pool.tries = PoolPausedUntil(*pool.limits) != 0;
     }
     for (const GangDemand& demand : input_.demand) Serve(demand);
+    for (const GangRequest* gang : unserved_) {
+      if (LacksTime(*gang)) lack_time_.insert(gang);
+    }
     for (PoolCount& pool : pools_) Fill(pool);
+    for (PoolCount& pool : pools_) pool.renews = Renews(pool);
     for (const PoolAllocation& allocation : input_.allocations) GiveBack(allocation);
     return std::move(plan_);
   }
@@ -124,6 +134,7 @@ class Planner {
     if (each == 0) return 0;
     const int32_t room = std::max(0, pool.room());
     if (gang.nodes <= room) return gang.nodes;
+    if (gang.nodes <= pool.limits->max_nodes - pool.kept) return 0;  // once the others are gone
     const auto nodes_of = [each](int64_t ranks) { return static_cast<int32_t>((ranks + each - 1) / each); };
     if (nodes_of(gang.nodes) <= room) return room;
     // Together with what is there, also in other pools, once that is free.
@@ -143,14 +154,27 @@ class Planner {
            !WINNOW_MUTANT("a job gets nodes that it cannot pay");
   }
 
+  // Ranks of the gang that the workers would hold if they held nothing else.
+  int64_t RanksThere(const GangRequest& gang) const {
+    int64_t ranks = 0;
+    for (const PoolWorker& worker : input_.workers) ranks += GangCapacity(worker.whole, gang);
+    return ranks;
+  }
+
+  // Whether the workers would hold the gang if those did not leave that leave too soon.
+  bool LacksTime(const GangRequest& gang) const {
+    int64_t ranks = 0;
+    for (const PoolWorker& worker : input_.workers) ranks += Capacity(worker.whole, gang.shape);
+    return ranks >= gang.nodes && RanksThere(gang) < gang.nodes;
+  }
+
   // Whether a set of workers that could be there together would hold the gang.
   bool CouldHold(const GangRequest& gang, const double* money) const {
-    int64_t there = 0, most = 0;
+    if (RanksThere(gang) >= gang.nodes) return true;
+    int64_t most = 0;
     for (const PoolWorker& worker : input_.workers) {
-      there += GangCapacity(worker.whole, gang);
       if (worker.allocation == 0) most += Capacity(worker.whole, gang.shape);
     }
-    if (there >= gang.nodes) return true;
     for (const PoolCount& pool : pools_) {
       if (TooDear(*pool.limits, std::min(gang.nodes, pool.limits->max_nodes), money)) continue;
       most += static_cast<int64_t>(Capacity(pool.limits->node, gang.shape)) * pool.limits->max_nodes;
@@ -197,7 +221,12 @@ class Planner {
       if (Capacity(pool.limits->node, gang.shape) == 0) continue;
       const int32_t of_pool = NodesFor(pool, gang);
       if (of_pool == 0) {
-        if (pool.room() <= 0) Tell(pool, "All of its " + NodesText(pool.limits->max_nodes) + " are in use.");
+        if (gang.nodes <= pool.limits->max_nodes - pool.kept) {
+          pool.frees = true;
+          Tell(pool, "It is asked for " + NodesText(gang.nodes) + " once others are given back.");
+        } else if (pool.room() <= 0) {
+          Tell(pool, "All of its " + NodesText(pool.limits->max_nodes) + " are in use.");
+        }
         continue;
       }
       if (const std::string why = Blocked(pool); !why.empty()) {
@@ -209,7 +238,7 @@ class Planner {
         Tell(pool, "The job that waits has too little money left.");
         continue;
       }
-      if (best != nullptr && of_nodes >= cost) continue;
+      if (best != nullptr && (of_nodes >= cost || WINNOW_MUTANT("the price of a node is nothing"))) continue;
       best = &pool;
       nodes = of_pool;
       cost = of_nodes;
@@ -224,6 +253,7 @@ class Planner {
     plan_.submit.push_back({pool.limits->name, nodes});
     pool.nodes += nodes;
     pool.kept += nodes;
+    pool.asked += nodes;
     ++pool.queued;
     ++pool.unproven;
     AddNodes(pool, "new" + std::to_string(plan_.submit.size()), nodes, 0);
@@ -231,7 +261,7 @@ class Planner {
 
   // The nodes that the pool always has.
   void Fill(PoolCount& pool) {
-    while (pool.kept < pool.limits->min_nodes && pool.room() > 0) {
+    while (pool.kept < pool.limits->min_nodes && pool.room() > 0 && !pool.frees) {
       if (const std::string why = Blocked(pool); !why.empty()) return Tell(pool, why);
       Submit(pool, 1);
     }
@@ -247,17 +277,42 @@ class Planner {
     });
   }
 
-  bool IsNeeded(const PoolAllocation& allocation) const {
+  // `lacking`: whether gangs that lack time count.
+  bool IsNeeded(const PoolAllocation& allocation, bool lacking = true) {
     if (needed_.count(allocation.number) != 0) return true;
     if (allocation.joined < allocation.nodes && HelpsUnserved(allocation)) return true;
+    const bool refuses = Find(allocation.pool)->limits->not_before_us != 0;
     for (const PoolWorker& worker : input_.workers) {
       if (worker.allocation != allocation.number) continue;
       if (used_.count(worker.free.worker_id) != 0) return true;
       for (const GangRequest* gang : waiting_) {
-        if (GangCapacity(worker.whole, *gang) > 0) return true;
+        if (GangCapacity(worker.whole, *gang) == 0) continue;
+        if (!lacking && lack_time_.contains(gang)) continue;
+        // What it lacks the engine's limit may let come in the place of this one.
+        if (refuses && RanksThere(*gang) < gang->nodes &&
+            !WINNOW_MUTANT("idle nodes stay in the place of those that are missing"))
+          continue;
+        return true;
       }
     }
     return false;
+  }
+
+  // Whether all workers of the pool are to be replaced at once: they could hold a gang that waits but for
+  // some that leave too soon, and hold nothing. One by one the first would be too old when the last has come.
+  bool Renews(const PoolCount& pool) {
+    const bool lacks_time = std::any_of(lack_time_.begin(), lack_time_.end(), [&](const GangRequest* gang) {
+      return Capacity(pool.limits->node, gang->shape) > 0;
+    });
+    if (!lacks_time || WINNOW_MUTANT("workers that leave too soon stay")) return false;
+    int64_t idle_us = 0;
+    for (const PoolAllocation& allocation : input_.allocations) {
+      if (allocation.pool != pool.limits->name || allocation.cancelled) continue;
+      if (allocation.joined < allocation.nodes || allocation.idle_since_us == 0) return false;
+      if (IsNeeded(allocation, false)) return false;
+      idle_us = std::max(idle_us, now_us_ - allocation.idle_since_us);
+    }
+    return idle_us >= pool.limits->idle_us;
   }
 
   void Cancel(const PoolAllocation& allocation, PoolCount& pool, std::string reason, bool failed = false) {
@@ -279,8 +334,14 @@ class Planner {
                     std::to_string(allocation.workers) + " of its " + NodesText(allocation.nodes) +
                         " had workers for " + time + ".");
     }
+    if (pool->renews) {
+      return Cancel(allocation, *pool,
+                    "Idle for " + SecondsText(now_us_ - allocation.idle_since_us) +
+                        ", and some leave too soon for a trial that waits.");
+    }
     const bool needed = IsNeeded(allocation) && !WINNOW_MUTANT("what a gang waits for goes");
-    const bool spare = pool->kept - allocation.nodes >= limits.min_nodes || WINNOW_MUTANT("the minimum goes");
+    const bool spare =
+        pool->kept - pool->asked - allocation.nodes >= limits.min_nodes || WINNOW_MUTANT("the minimum goes");
     if (allocation.state == PoolAllocationState::kQueued) {
       if (needed || !spare) return;
       plan_.unneeded.push_back(allocation.number);
@@ -304,6 +365,7 @@ class Planner {
   std::set<std::string> used_;                // rooms that a gang takes
   std::vector<const GangRequest*> waiting_;   // gangs for which there could be room
   std::vector<const GangRequest*> unserved_;  // those for which not enough is there or coming
+  std::set<const GangRequest*> lack_time_;    // of these, see LacksTime
 };
 
 }  // namespace

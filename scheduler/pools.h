@@ -22,9 +22,10 @@ struct PoolLimits {
   // these ended.
   int32_t failures = 0;
   int64_t failed_at_us = 0;
-  std::string failure;        // its reason
-  std::string refusal;        // what the engine said when it took nothing
-  int64_t not_before_us = 0;  // the engine said "not now": nothing is submitted earlier; 0: it did not
+  std::string failure;  // its reason
+  std::string refusal;  // what the engine said when it took nothing
+  // The engine refused the newest submission because of a limit: nothing is submitted earlier; 0: it took it.
+  int64_t not_before_us = 0;
 };
 
 enum class PoolAllocationState {
@@ -114,8 +115,10 @@ int64_t PoolPausedUntil(const PoolLimits& pool);
 // was refused.
 //
 // An allocation goes when all its workers have been idle for the pool's idle time and no waiting gang could
-// use them; a queued one when nobody needs it any more; neither below min_nodes. One that runs for too long
-// without workers on all its nodes goes when it holds nothing.
+// use them, or the engine's limit keeps those away that the gang lacks; a queued one when nobody needs it any
+// more; neither below min_nodes. All of a pool's go at once if they are idle and some leave too soon for a
+// gang that waits for them. One that runs for too long without workers on all its nodes goes when it holds
+// nothing.
 PoolsPlan PlanPools(const PoolsInput& input, int64_t now_us);
 
 }  // namespace winnow

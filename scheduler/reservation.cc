@@ -50,7 +50,12 @@ Reservation Reserve(const std::vector<WorkerRoom>& free, const std::vector<Worke
   }
   if (held < gang.nodes) return {};
   const int64_t kept_lacks = Lacks(candidates, kept, gang.nodes);
-  return kept_lacks >= 0 && kept_lacks <= Lacks(candidates, chosen, gang.nodes) ? kept : chosen;
+  if (kept_lacks < 0 || kept_lacks > Lacks(candidates, chosen, gang.nodes)) return chosen;
+  Reservation still;  // those of the kept that have gone, or leave too soon by now, hold nothing for it
+  for (const Candidate& candidate : candidates) {
+    if (kept.count(*candidate.id) != 0) still.insert(*candidate.id);
+  }
+  return still;
 }
 
 std::vector<WorkerRoom> Unreserved(const std::vector<WorkerRoom>& rooms, const Reservation& reserved) {

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Installs what Winnow builds with from Debian's packages; with --headline also what bench/headline/run.py compares
 # against and draws with; with --tests that too, what the tests compare against, and clang for scripts/fuzz.sh and locks;
-# and with --containers (after --tests) also what builds and runs images.
+# and with --containers (after --tests) also what builds and runs images, and what starts services of its own.
 # Does nothing where everything is there already, so that it needs no root then.
 set -euo pipefail
 
 build_packages=(
   g++ cmake ninja-build pkg-config ccache mold python3 curl ca-certificates
   libgrpc++-dev libgrpc-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev libssl-dev libboost-dev
-  libsqlite3-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libre2-dev zlib1g-dev
+  libsqlite3-dev libpq-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libre2-dev zlib1g-dev
   libeigen3-dev libnlopt-dev libcsv-dev prometheus-cpp-dev libcurl4-openssl-dev libyaml-cpp-dev
   libxml2-dev libarchive-dev
 )
@@ -24,9 +24,11 @@ test_packages+=(etcd-server xz-utils)                    # a Kubernetes control 
 test_packages+=(dpkg-dev file patchelf zstd)            # the packages
 test_packages+=(python3-grpcio python3-protobuf)           # the example that speaks gRPC
 test_packages+=(python3-ipykernel python3-nbclient)      # the example notebook
+test_packages+=(postgresql)                              # a server of the tests
 test_packages+=(slurm-wlm slurmd slurmctld slurm-client munge)  # a cluster on this machine
 test_packages+=(chromium)                                # what looks at the page
 container_packages=(buildah podman runc netavark iptables uidmap mmdebstrap)
+container_packages+=(gridengine-master gridengine-exec gridengine-client)  # an engine for a pool; it starts a service too
 container_packages+=(prometheus)  # promtool, which reads /metrics; not for everybody's machine, since the package starts a service
 
 packages=("${build_packages[@]}")

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -26,6 +27,7 @@
 #include "server/grpc/tokens.h"
 #include "server/host/artifact_store.h"
 #include "server/host/check.h"
+#include "server/host/copy_database.h"
 #include "server/host/declared_workers.h"
 #include "server/host/last_resort.h"
 #include "server/host/local_workers.h"
@@ -36,6 +38,7 @@
 #include "server/pools/pool_kinds.h"
 #include "server/reads/reads.h"
 #include "server/sagemaker/sagemaker_app.h"
+#include "store/leadership.h"
 #include "store/wal_check.h"
 
 namespace winnow {
@@ -79,6 +82,7 @@ struct Flags {
   bool accept_log_damage = false;
   bool check = false;
   std::string restore;
+  std::string copy_to;
   TlsFiles tls;
   bool require_tokens = false;
   double rate_limit = AuthOptions().calls_per_second;
@@ -87,8 +91,10 @@ struct Flags {
 
 void Declare(CLI::App& app, Flags& flags) {
   app.set_version_flag("--version", "winnow-server " WINNOW_VERSION);
-  app.add_option("--db", flags.db, "Database file; created if missing")
-      ->type_name("FILE")
+  app.add_option("--db", flags.db,
+                 "Database: a file, created if missing, or the address of a PostgreSQL database, "
+                 "postgresql://USER@HOST/NAME (docs/postgresql.md)")
+      ->type_name("DATABASE")
       ->capture_default_str();
   app.add_option(
          "--listen", flags.listen,
@@ -172,7 +178,8 @@ void Declare(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option(
          "--state-dir", flags.state_dir,
-         "Directory for local workers, checkpoints and models (default: the database's path and \".d\")")
+         "Directory for local workers, checkpoints and models (default: the database's path, or its name in "
+         "PostgreSQL, and \".d\")")
       ->type_name("DIR");
   app.add_option("--port-file", flags.port_file,
                  "File to which the port of --listen is written once the server listens")
@@ -197,16 +204,21 @@ void Declare(CLI::App& app, Flags& flags) {
                "Verify the database, also beside a running server, and exit: 0 if it is sound, else 1");
   app.add_option("--restore", flags.restore,
                  "Replace the database by this backup, set newer checkpoints aside, and exit; the replaced "
-                 "database is "
-                 "kept under another name")
+                 "database is kept under another name")
       ->option_text("FILE");
+  app.add_option(
+         "--copy-to", flags.copy_to,
+         "Copy all that is in the database to a new one, a file or an address of PostgreSQL, verify the "
+         "copy and exit")
+      ->option_text("DATABASE");
   app.add_option("--log-level", flags.log_level, "debug, info, warn or error (default: info)")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->option_text("LEVEL");
 }
 
 std::string StateDir(const Flags& flags) {
-  return flags.state_dir.empty() ? flags.db + ".d" : flags.state_dir;
+  if (!flags.state_dir.empty()) return flags.state_dir;
+  return (IsPostgres(flags.db) ? PostgresDatabaseName(flags.db) : flags.db) + ".d";
 }
 
 bool TokensRequired(const Flags& flags) { return flags.require_tokens || flags.tls.used(); }
@@ -216,7 +228,7 @@ absl::StatusOr<ReadableFolders> FilesOfJobs(const Flags& flags) {
   absl::StatusOr<ReadableFolders> files = flags.read_dirs.empty() && !TokensRequired(flags)
                                               ? ReadableFolders::Everything()
                                               : ReadableFolders::Only(flags.read_dirs);
-  if (files.ok()) files->Keep(flags.db);
+  if (files.ok() && !IsPostgres(flags.db)) files->Keep(flags.db);
   return files;
 }
 
@@ -280,6 +292,11 @@ std::unique_ptr<PoolKeeper> MakePools(const Flags& flags, std::vector<DeclaredPo
 std::string Check(const Flags& flags) {
   if (flags.db.empty()) return "--db: \"\" is not a name; expected a file";
   if (flags.db == ":memory:") return "--db: \":memory:\" would not be saved; expected a file";
+  for (const auto& [flag, name] : {std::pair("--db", flags.db), std::pair("--copy-to", flags.copy_to)}) {
+    if (!IsPostgres(name)) continue;
+    const absl::Status status = CheckPostgresAddress(name);
+    if (!status.ok()) return fmt::format("{}: {}", flag, MessageOf(status));
+  }
   if (!(flags.lease_seconds > 0)) return "--lease: expected a number of seconds from 0.1 to 86400";  // nan
   if (const auto declared = Declared(flags); !declared.ok())
     return "--declare-workers: " + MessageOf(declared.status());
@@ -327,6 +344,7 @@ class Signals {
     thread_.join();
   }
   void WaitForFirst() { first_.get_future().wait(); }
+  bool came() const { return came_; }
   // Sets the action of a second signal.
   void OnSecond(std::function<void()> action) {
     MutexLock lock(mutex_);
@@ -338,6 +356,7 @@ class Signals {
     bool first = true;
     for (int signal = 0; sigwait(&set, &signal) == 0 && signal != SIGUSR1;) {
       if (first) {
+        came_ = true;
         first_.set_value();
         first = false;
         continue;
@@ -347,6 +366,7 @@ class Signals {
     }
   }
   std::promise<void> first_;
+  std::atomic<bool> came_ = false;
   Mutex mutex_;
   std::function<void()> second_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
@@ -359,7 +379,7 @@ void LeaveAtOnce() {
   std::_Exit(0);
 }
 
-// Returns the exit code.
+// These return the exit code.
 int CheckAndTell(const Flags& flags) {
   const auto tell = [](const std::string& finding) { fmt::print("{}\n", finding); };
   const absl::StatusOr<CheckSummary> summary = CheckDatabase(flags.db, StateDir(flags), tell);
@@ -372,7 +392,6 @@ int CheckAndTell(const Flags& flags) {
   return summary->sound() ? 0 : 1;
 }
 
-// Returns the exit code.
 int RestoreAndTell(const Flags& flags) {
   const auto tell = [](const std::string& finding) { fmt::print("{}\n", finding); };
   const absl::StatusOr<Restored> restored = RestoreDatabase(flags.restore, flags.db, StateDir(flags), tell);
@@ -382,6 +401,19 @@ int RestoreAndTell(const Flags& flags) {
     return 1;
   }
   fmt::print("{}", Text(*restored, flags.restore, flags.db));
+  return 0;
+}
+
+int CopyAndTell(const Flags& flags) {
+  const absl::StatusOr<int64_t> rows = CopyDatabase(flags.db, flags.copy_to);
+  if (!rows.ok()) {
+    fmt::print(stderr, "winnow-server: {}\n", MessageOf(rows.status()));
+    return 1;
+  }
+  fmt::print(
+      "{} rows were copied from {} to {}, read again and compared: they are the same. Start "
+      "with --db {} --state-dir {}\n",
+      *rows, flags.db, flags.copy_to, flags.copy_to, StateDir(flags));
   return 0;
 }
 
@@ -464,18 +496,51 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartSagemaker(const Flags& flags, G
   return server;
 }
 
+[[noreturn]] void StopWithoutRecord(const absl::Status& why) {
+  spdlog::critical("stopping, because nothing more can be recorded: {}", MessageOf(why));
+  spdlog::shutdown();
+  std::_Exit(1);  // local workers continue, and report to the next server
+}
+
+// Waits until this server leads the PostgreSQL database. CANCELLED: it was asked to end before.
+absl::StatusOr<std::unique_ptr<Leadership>> Lead(const std::string& address, Signals& signals) {
+  absl::StatusOr<std::unique_ptr<Leadership>> leadership = Leadership::Take(
+      address,
+      [&] {
+        spdlog::info("another winnow-server leads {}; waiting as its standby, without listening", address);
+      },
+      [&] { return signals.came(); });
+  if (!leadership.ok()) return leadership.status();
+  spdlog::info("leads {} in epoch {}", address, (*leadership)->epoch());
+  (*leadership)->Keep(StopWithoutRecord);
+  return leadership;
+}
+
 absl::Status Serve(Flags flags, Signals& signals) {
   std::optional<LastResort> last_resort;  // until all that follows is destroyed
   flags.state_dir = StateDir(flags);
+  std::unique_ptr<Leadership> leadership;
+  if (IsPostgres(flags.db)) {
+    absl::StatusOr<std::unique_ptr<Leadership>> taken = Lead(flags.db, signals);
+    if (absl::IsCancelled(taken.status())) return absl::OkStatus();
+    if (!taken.ok()) return taken.status();
+    leadership = *std::move(taken);
+  }
   // Destroyed last: closing a file of the database would release SQLite's locks.
-  absl::StatusOr<OwnFiles> own = OwnFiles::Take(flags.db, fs::absolute(flags.state_dir));
+  absl::StatusOr<OwnFiles> own = leadership == nullptr
+                                     ? OwnFiles::Take(flags.db, fs::absolute(flags.state_dir))
+                                     : OwnFiles::TakeFolder(fs::absolute(flags.state_dir));
   if (!own.ok()) return own.status();
-  flags.db = own->database();
-  absl::Status status = CheckLog(flags.db);
-  if (!status.ok() && !flags.accept_log_damage) return status;
-  if (!status.ok()) spdlog::warn("started in spite of this: {}", MessageOf(status));
+  if (leadership == nullptr) {
+    flags.db = own->database();
+    const absl::Status damage = CheckLog(flags.db);
+    if (!damage.ok() && !flags.accept_log_damage) return damage;
+    if (!damage.ok()) spdlog::warn("started in spite of this: {}", MessageOf(damage));
+  }
   absl::StatusOr<std::unique_ptr<Store>> store = Store::Open(flags.db);
   if (!store.ok()) return store.status();
+  absl::Status status = leadership == nullptr ? absl::OkStatus() : leadership->Guard((*store)->database());
+  if (!status.ok()) return status;
 
   absl::StatusOr<std::string> identity = (*store)->Identity();
   if (!identity.ok()) return identity.status();
@@ -501,11 +566,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
   absl::StatusOr<std::unique_ptr<Coordinator>> coordinator =
       Coordinator::Start(*std::move(store), hub, std::move(options));
   if (!coordinator.ok()) return coordinator.status();
-  (*coordinator)->OnFatal([](const absl::Status& why) {
-    spdlog::critical("stopping, because nothing more can be recorded: {}", MessageOf(why));
-    spdlog::shutdown();
-    std::_Exit(1);  // local workers continue, and report to the next server
-  });
+  (*coordinator)->OnFatal(StopWithoutRecord);
   if (*artifacts != nullptr) {
     (*artifacts)->OnLoss([raw = coordinator->get()](const std::string& digest) { raw->LoseBlob(digest); });
   }
@@ -614,6 +675,7 @@ int Main(int argc, char** argv) {
   if (const std::string problem = Check(flags); !problem.empty()) return Misused(problem);
   if (flags.check) return CheckAndTell(flags);
   if (!flags.restore.empty()) return RestoreAndTell(flags);
+  if (!flags.copy_to.empty()) return CopyAndTell(flags);
 
   sigset_t set;
   sigemptyset(&set);

@@ -52,7 +52,7 @@ AllocationTable::AllocationTable(Database& database)
                                     " ORDER BY number DESC LIMIT ?2",
                                     kAllocationColumns)),
       sums_(database,
-            "SELECT pool, SUM(nodes * (end_us - start_us)),"
+            "SELECT pool, CAST(SUM(nodes * (end_us - start_us)) AS REAL),"
             " SUM(nodes * (end_us - start_us) / 3.6e9 * cost_per_node_hour)"
             " FROM allocations WHERE state = 'ended' AND start_us > 0 GROUP BY pool ORDER BY pool") {}
 
@@ -64,7 +64,9 @@ absl::Status AllocationTable::Insert(const std::string& prefix, AllocationRow& r
                 row.cost_per_node_hour, row.create_us, row.start_us, row.end_us)
           .Run();
   if (!status.ok()) return status;
-  row.number = database_.last_insert_key();
+  absl::StatusOr<int64_t> number = database_.LastInsertKey();
+  if (!number.ok()) return number.status();
+  row.number = *number;
   row.name = fmt::format("{}-{}", prefix, row.number);
   return rename_.Bind(row.number, row.name).Run();
 }

@@ -31,7 +31,7 @@ AnnotationTable::AnnotationTable(Database& database)
             "SELECT trial, tags, note, author, time_us FROM annotations WHERE job = ?1 AND trial = ?2"),
       of_trials_(database,
                  "SELECT trial, tags, note, author, time_us FROM annotations"
-                 " WHERE job = ?1 AND trial BETWEEN MAX(?2, 1) AND ?3 ORDER BY trial") {}
+                 " WHERE job = ?1 AND trial >= 1 AND trial BETWEEN ?2 AND ?3 ORDER BY trial") {}
 
 absl::Status AnnotationTable::Put(int64_t job, TrialNumber trial, const AnnotationRow& row) {
   if (row.empty()) return delete_.Bind(job, trial).Run();

@@ -52,10 +52,11 @@ absl::StatusOr<std::vector<std::string>> ArtifactTable::Put(const ArtifactRow& r
                                   row.resource, row.manifest, row.create_us)
                             .Run();
   if (!status.ok()) return status;
-  const int64_t key = database_.last_insert_key();
+  const absl::StatusOr<int64_t> key = database_.LastInsertKey();
+  if (!key.ok()) return key.status();
   for (const BlobRow& blob : blobs) {
     status = put_blob_.Bind(blob.digest, blob.size, row.create_us).Run();
-    if (status.ok()) status = add_.Bind(key, blob.digest).Run();
+    if (status.ok()) status = add_.Bind(*key, blob.digest).Run();
     if (!status.ok()) return status;
   }
   return DropUnused(before);

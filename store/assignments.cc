@@ -118,9 +118,9 @@ absl::StatusOr<int64_t> AssignmentTable::Insert(const AssignmentRow& row) {
                                   OutcomeText(row), row.reason, row.place_us, row.start_us, row.end_us,
                                   row.slots, row.cpus, row.memory_gib, kRankPhaseTexts.Text(row.phase),
                                   kCauseTexts.Text(row.cause), TextOfIds(row.gpus), row.gpu_share)
-                            .Run();
+                            .RunLater();
   if (!status.ok()) return status;
-  return database_.last_insert_key();
+  return database_.LastInsertKey();
 }
 
 absl::Status AssignmentTable::Update(const AssignmentRow& row) {
@@ -128,7 +128,7 @@ absl::Status AssignmentTable::Update(const AssignmentRow& row) {
       .Bind(row.key, kRankStateTexts.Text(row.state), OutcomeText(row), row.reason, row.start_us, row.end_us,
             row.port, kRankPhaseTexts.Text(row.phase), kCauseTexts.Text(row.cause),
             kPartStartTexts.Text(row.part_start))
-      .Run();
+      .RunLater();
 }
 
 absl::StatusOr<std::vector<AssignmentRow>> AssignmentTable::All(Statement& s) {

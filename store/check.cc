@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
+#include "store/wal_check.h"
+
 namespace winnow {
 namespace {
 
@@ -16,20 +20,33 @@ absl::Status TellRows(Database& database, const char* sql, const TellFinding& te
 
 }  // namespace
 
-absl::Status CheckFile(Database& database, const TellFinding& tell) {
-  Statement pages(database, "PRAGMA integrity_check");
-  absl::Status status = pages.Bind().ForEach([&] {
-    const std::string text = pages.Text(0);
-    if (text != "ok") tell("SQLite: " + text);
-    return absl::OkStatus();
-  });
+absl::StatusOr<std::unique_ptr<Database>> OpenToCheck(const std::string& name) {
+  if (IsPostgres(name)) return Database::Open(name, OpenMode::kReadOnly);
+  std::error_code none;
+  // Its logs are beside the file itself.
+  const std::string file = std::filesystem::canonical(name, none).string();
+  if (none || !std::filesystem::is_regular_file(file, none)) {
+    return absl::NotFoundError(name + ": no such file; name the database with --db");
+  }
+  // Before SQLite looks: it would take the damage for the log's end and record that beside the log.
+  if (absl::Status log = CheckLog(file); !log.ok()) return log;
+  const auto log_bytes = std::filesystem::file_size(file + "-wal", none);
+  const bool has_log = !none && log_bytes > 0;
+  absl::StatusOr<std::unique_ptr<Database>> database = Database::Open(file, OpenMode::kReadOnly);
+  // The first access needs the log's index beside the file.
+  absl::Status status =
+      database.ok() ? (*database)->QueryInt("PRAGMA schema_version").status() : database.status();
+  if (absl::IsFailedPrecondition(status) && !has_log) {
+    database = Database::Open(file, OpenMode::kStill);
+    if (!database.ok()) return database.status();
+    status = (*database)->QueryInt("PRAGMA schema_version").status();
+  }
   if (!status.ok()) return status;
-  Statement keys(database, "PRAGMA foreign_key_check");
-  return keys.Bind().ForEach([&] {
-    tell(fmt::format("a row of {} refers to a missing row of {}", keys.Text(0), keys.Text(2)));
-    return absl::OkStatus();
-  });
+  if (has_log) (*database)->KeepLog();
+  return database;
 }
+
+absl::Status CheckFile(Database& database, const TellFinding& tell) { return database.CheckItself(tell); }
 
 absl::Status CheckAssignments(Database& database, const TellFinding& tell) {
   constexpr const char* kChecks[] = {
@@ -47,12 +64,12 @@ absl::Status CheckAssignments(Database& database, const TellFinding& tell) {
       " (SELECT 1 FROM trials t WHERE t.job = a.job AND t.trial = a.trial) ORDER BY a.assignment",
       "SELECT 'job ' || j.id || ': trial ' || a.trial || ', attempt ' || a.attempt || ' has ' || COUNT(*) ||"
       " ' ranks, the highest of which is ' || MAX(a.rank) FROM assignments a JOIN jobs j ON j.job = a.job"
-      " GROUP BY a.job, a.trial, a.attempt HAVING MIN(a.rank) <> 0 OR MAX(a.rank) <> COUNT(*) - 1"
-      " ORDER BY a.job, a.trial, a.attempt",
+      " GROUP BY j.job, a.trial, a.attempt HAVING MIN(a.rank) <> 0 OR MAX(a.rank) <> COUNT(*) - 1"
+      " ORDER BY j.job, a.trial, a.attempt",
       "SELECT 'job ' || j.id || ': trial ' || a.trial || ' has live attempts ' || MIN(a.attempt) || ' and ' "
       "||"
       " MAX(a.attempt) FROM assignments a JOIN jobs j ON j.job = a.job WHERE a.state <> 'gone'"
-      " GROUP BY a.job, a.trial HAVING MIN(a.attempt) <> MAX(a.attempt) ORDER BY a.job, a.trial",
+      " GROUP BY j.job, a.trial HAVING MIN(a.attempt) <> MAX(a.attempt) ORDER BY j.job, a.trial",
   };
   for (const char* sql : kChecks) {
     absl::Status status = TellRows(database, sql, tell);
@@ -78,10 +95,10 @@ absl::Status CheckLooseRows(Database& database, const TellFinding& tell) {
       "digest"
       " NOT IN (SELECT digest FROM blobs) ORDER BY artifact, digest",
       "SELECT 'usage of worker ' || worker || ', which has no name' FROM (SELECT DISTINCT worker FROM "
-      "worker_usage)"
+      "worker_usage) u"
       " WHERE worker NOT IN (SELECT worker FROM usage_workers) ORDER BY worker",
       "SELECT 'usage in steps of ' || step || ' s, of which there are none' FROM (SELECT DISTINCT step FROM"
-      " worker_usage) WHERE step NOT IN (10, 60, 600) ORDER BY step",
+      " worker_usage) u WHERE step NOT IN (10, 60, 600) ORDER BY step",
   };
   for (const char* sql : kChecks) {
     absl::Status status = TellRows(database, sql, tell);

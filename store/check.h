@@ -1,9 +1,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "store/database.h"
 
 namespace winnow {
@@ -11,8 +13,13 @@ namespace winnow {
 // Called for each error found, with a sentence.
 using TellFinding = std::function<void(const std::string&)>;
 
-// SQLite's own checks of the file: pages and indexes are intact (integrity_check), and every referenced row
-// exists (foreign_key_check). Not OK: the check could not be completed.
+// Opens a database without changing anything; a file also on a read-only file system. Not OK: it is not
+// there, or a file's log is damaged.
+absl::StatusOr<std::unique_ptr<Database>> OpenToCheck(const std::string& name);
+
+// The database's own checks. SQLite: pages and indexes are intact (integrity_check), and every referenced row
+// exists (foreign_key_check). PostgreSQL: no reference was imported without a check. Not OK: the check could
+// not be completed.
 absl::Status CheckFile(Database& database, const TellFinding& tell);
 
 // Checks assignments against jobs, trials, workers and each other. REQUIRES: the newest version of the

@@ -8,9 +8,9 @@
 
 #include <filesystem>
 
-#include "store/database.h"
 #include "store/foreign_file.h"
 #include "store/room.h"
+#include "store/sqlite_database.h"
 
 namespace winnow {
 namespace {
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 // Pages, some milliseconds, between two checks of `cancelled`.
 constexpr int kPagesPerStep = 1024;
 
-absl::Status CopyPages(Database& source, Database& copy, const std::function<bool()>& cancelled) {
+absl::Status CopyPages(SqliteDatabase& source, SqliteDatabase& copy, const std::function<bool()>& cancelled) {
   sqlite3_backup* backup = sqlite3_backup_init(copy.handle(), "main", source.handle(), "main");
   if (backup == nullptr) return copy.Error(sqlite3_extended_errcode(copy.handle()), "start a copy");
   int code = SQLITE_OK;
@@ -33,7 +33,7 @@ absl::Status CopyPages(Database& source, Database& copy, const std::function<boo
 }
 
 absl::Status Copy(const std::string& from, const std::string& to, const std::function<bool()>& cancelled) {
-  absl::StatusOr<std::unique_ptr<Database>> source = Database::Open(from, OpenMode::kReadOnly);
+  absl::StatusOr<std::unique_ptr<SqliteDatabase>> source = SqliteDatabase::Open(from, OpenMode::kReadOnly);
   if (!source.ok()) return source.status();
   // All reads from here on are of one moment: a writer neither waits for the copy nor restarts it.
   absl::StatusOr<std::unique_ptr<Transaction>> moment = Transaction::BeginRead(**source);
@@ -49,7 +49,7 @@ absl::Status Copy(const std::string& from, const std::string& to, const std::fun
   // With permissions as private as the source's.
   const OwnedDescriptor made(open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   if (!made.ok()) return absl::FailedPreconditionError(fmt::format("{}: {}", to, strerror(errno)));
-  absl::StatusOr<std::unique_ptr<Database>> copy = Database::Open(to, OpenMode::kNew);
+  absl::StatusOr<std::unique_ptr<SqliteDatabase>> copy = SqliteDatabase::Open(to, OpenMode::kNew);
   if (!copy.ok()) return copy.status();
   return CopyPages(**source, **copy, cancelled);
 }
@@ -58,6 +58,12 @@ absl::Status Copy(const std::string& from, const std::string& to, const std::fun
 
 absl::Status CopyDatabase(const std::string& from, const std::string& to,
                           const std::function<bool()>& cancelled) {
+  if (IsPostgres(from)) {
+    return absl::FailedPreconditionError(
+        "this server's database is PostgreSQL; back it up with PostgreSQL's own tools, such as pg_dump, or "
+        "copy it "
+        "to a file with winnow-server --copy-to");
+  }
   std::error_code none;
   fs::remove(to, none);
   absl::Status status = Copy(from, to, cancelled);

@@ -12,6 +12,9 @@
 namespace winnow {
 namespace {
 
+// Parts of trials whose highest reported level is remembered.
+constexpr size_t kMostHighest = 100'000;
+
 // SQLite has no NaN: it is stored as NULL.
 double ReadValue(const Statement& s, int column) {
   return s.IsNull(column) ? std::numeric_limits<double>::quiet_NaN() : s.Real(column);
@@ -87,29 +90,63 @@ FactTable::FactTable(Database& database)
       find_report_(database,
                    "SELECT value, time_us, sequence, ranking FROM reports"
                    " WHERE job = ?1 AND trial = ?2 AND attempt = ?3 AND resource = ?4 AND metric = ?5"),
+      highest_report_(database,
+                      "SELECT MAX(resource) FROM reports"
+                      " WHERE job = ?1 AND trial = ?2 AND attempt = ?3 AND metric = ?4"),
       query_(database,
              // The columns beside MIN are those of its row.
              "SELECT trial, MIN(attempt), resource, metric, value, time_us, sequence FROM reports"
              " WHERE job = ?1 AND trial >= ?4 AND (trial, metric, resource) > (?4, ?5, ?6)"
-             " AND (?2 = '[]' OR trial IN (SELECT value FROM json_each(?2)))"
+             " AND (?2 = '[]' OR trial IN (SELECT CAST(value AS INTEGER) FROM json_each(?2)))"
              " AND (?3 = '[]' OR metric IN (SELECT value FROM json_each(?3)))"
              " GROUP BY trial, metric, resource ORDER BY trial, metric, resource LIMIT ?7") {}
 
 absl::Status FactTable::AppendEvent(int64_t job, const Fact& fact) {
   WINNOW_CHECK(!std::holds_alternative<Reported>(fact.body), "reports have a table of their own");
   StoredFact stored = EncodeFact(fact);
-  return event_.Bind(job, fact.sequence, fact.time_us, stored.kind, stored.trial, stored.detail).Run();
+  return event_.Bind(job, fact.sequence, fact.time_us, stored.kind, stored.trial, stored.detail).RunLater();
 }
 
 absl::StatusOr<bool> FactTable::AppendReport(int64_t job, const ReportRow& row) {
   std::optional<double> value;
   if (!std::isnan(row.value)) value = row.value;
-  absl::Status status = report_
-                            .Bind(job, row.trial, row.attempt, row.resource, row.metric, value, row.time_us,
-                                  row.sequence, row.ranking)
-                            .Run();
+  if (database_.runs_later()) {
+    absl::StatusOr<bool> is_new = IsNew(job, row);
+    if (!is_new.ok() || !*is_new) return is_new;
+  }
+  report_.Bind(job, row.trial, row.attempt, row.resource, row.metric, value, row.time_us, row.sequence,
+               row.ranking);
+  if (database_.runs_later()) {
+    absl::Status status = report_.RunLater();
+    if (!status.ok()) return status;
+    return true;
+  }
+  absl::Status status = report_.Run();
   if (!status.ok()) return status;
   return database_.changes() == 1;
+}
+
+absl::StatusOr<bool> FactTable::IsNew(int64_t job, const ReportRow& row) {
+  if (rollbacks_ != database_.rollbacks() || highest_.size() > kMostHighest) highest_.clear();
+  rollbacks_ = database_.rollbacks();
+  auto [known, first] = highest_.try_emplace({job, row.trial, row.attempt, row.metric}, 0);
+  if (first) {
+    absl::StatusOr<bool> there = highest_report_.Bind(job, row.trial, row.attempt, row.metric).Next();
+    if (!there.ok()) {
+      highest_.erase(known);
+      return there.status();
+    }
+    known->second = highest_report_.IsNull(0) ? std::numeric_limits<int64_t>::min() : highest_report_.Int(0);
+    highest_report_.Reset();
+  }
+  if (row.resource > known->second) {
+    known->second = row.resource;
+    return true;
+  }
+  absl::StatusOr<std::optional<ReportRow>> report =
+      FindReport(job, row.trial, row.attempt, row.resource, row.metric);
+  if (!report.ok()) return report.status();
+  return !report->has_value();
 }
 
 absl::StatusOr<std::vector<Fact>> FactTable::ReadAll(Statement& s) {

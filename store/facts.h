@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -75,7 +77,13 @@ class FactTable {
   absl::StatusOr<std::vector<Fact>> ReadAll(Statement& statement);
   Database& database_;
   Statement event_, report_, load_, load_trial_, changed_events_, changed_reports_, cuts_, points_,
-      points_of_, metrics_of_, events_, reports_, find_report_, query_;
+      points_of_, metrics_of_, events_, reports_, find_report_, highest_report_, query_;
+
+  // Whether a report is not there yet, for a database that would have to be waited for: asks it only where
+  // the report is not above all that its attempt has reported of the metric. REQUIRES: nobody else writes.
+  absl::StatusOr<bool> IsNew(int64_t job, const ReportRow& row);
+  std::map<std::tuple<int64_t, TrialNumber, int64_t, std::string>, int64_t> highest_;
+  int64_t rollbacks_ = 0;  // of the database, when highest_ was right
 };
 
 }  // namespace winnow

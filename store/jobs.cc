@@ -35,9 +35,12 @@ JobTable::JobTable(Database& database)
       list_(database, SelectJobs("WHERE job < ?1 ORDER BY job DESC LIMIT ?2")),
       last_sequence_(database, "SELECT last_sequence FROM jobs WHERE job = ?1"),
       update_(database,
-              "UPDATE jobs SET last_sequence = ?5, new_process_parts = ?6, forked_parts = ?7,"
-              " continued_parts = ?8 WHERE job = ?1"
-              " RETURNING state <> ?2 OR reason <> ?3 OR end_us <> ?4"),
+              "UPDATE jobs SET last_sequence = ?2, new_process_parts = ?3, forked_parts = ?4,"
+              " continued_parts = ?5 WHERE job = ?1"),
+      // Apart, because it writes to the indexes of the state too, and most transactions do not change that.
+      update_state_(database,
+                    "UPDATE jobs SET state = ?2, reason = ?3, end_us = ?4"
+                    " WHERE job = ?1 AND (state <> ?2 OR reason <> ?3 OR end_us <> ?4)"),
       delete_(database, "DELETE FROM jobs WHERE job = ?1") {}
 
 absl::StatusOr<JobRow> JobTable::Insert(const std::string& name, JobRow row) {
@@ -54,7 +57,9 @@ absl::StatusOr<JobRow> JobTable::Insert(const std::string& name, JobRow row) {
                                   row.last_sequence, row.warm_start, row.owner, row.source)
                             .Run();
   if (!status.ok()) return status;
-  row.key = database_.last_insert_key();
+  absl::StatusOr<int64_t> key = database_.LastInsertKey();
+  if (!key.ok()) return key.status();
+  row.key = *key;
   Statement add_words(
       database_, "INSERT INTO job_words (job, words) SELECT job, words FROM words_of_jobs WHERE job = ?1");
   status = add_words.Bind(row.key).Run();
@@ -104,7 +109,7 @@ absl::StatusOr<std::vector<JobRow>> JobTable::List(int64_t before, int64_t limit
         " AND (j.job IN (SELECT w.job FROM job_words w"
         " WHERE INSTR(w.words, LOWER(json_extract(?3, '$.search'))) > 0)"
         " OR j.job IN (SELECT a.job FROM annotations a WHERE a.trial = 0"
-        " AND INSTR(LOWER(a.tags || CHAR(10) || a.note), LOWER(json_extract(?3, '$.search'))) > 0))";
+        " AND INSTR(LOWER(a.tags || '\n' || a.note), LOWER(json_extract(?3, '$.search'))) > 0))";
   }
   const nlohmann::json wanted = {{"states", filter.states}, {"tags", filter.tags}, {"search", filter.search}};
   Statement list(database_, SelectJobs(fmt::format("WHERE job IN (SELECT j.job FROM jobs j WHERE {}"
@@ -123,18 +128,11 @@ absl::StatusOr<int64_t> JobTable::LastSequence(int64_t key) {
 }
 
 absl::Status JobTable::Update(const JobRow& row) {
-  const absl::StatusOr<bool> there =
-      update_
-          .Bind(row.key, row.state, row.reason, row.end_us, row.last_sequence, row.new_process_parts,
-                row.forked_parts, row.continued_parts)
-          .Next();
-  if (!there.ok()) return there.status();
-  const bool changed = *there && update_.Int(0) != 0;
-  update_.Reset();
-  if (!changed) return absl::OkStatus();
-  // Apart, because it writes to the indexes of the state too, and most transactions do not change that.
-  Statement update_state(database_, "UPDATE jobs SET state = ?2, reason = ?3, end_us = ?4 WHERE job = ?1");
-  return update_state.Bind(row.key, row.state, row.reason, row.end_us).Run();
+  absl::Status status =
+      update_.Bind(row.key, row.last_sequence, row.new_process_parts, row.forked_parts, row.continued_parts)
+          .RunLater();
+  if (!status.ok()) return status;
+  return update_state_.Bind(row.key, row.state, row.reason, row.end_us).RunLater();
 }
 
 absl::Status JobTable::Delete(int64_t key) { return delete_.Bind(key).Run(); }

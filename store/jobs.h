@@ -62,7 +62,8 @@ class JobTable {
   absl::StatusOr<std::optional<JobRow>> One(Statement& statement);
   absl::StatusOr<std::vector<JobRow>> All(Statement& statement);
   Database& database_;
-  Statement take_, insert_, find_, find_request_, open_, list_, last_sequence_, update_, delete_;
+  Statement take_, insert_, find_, find_request_, open_, list_, last_sequence_, update_, update_state_,
+      delete_;
 };
 
 }  // namespace winnow

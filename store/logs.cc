@@ -21,7 +21,7 @@ absl::Status LogTable::Append(int64_t assignment, int stream, int64_t offset, st
     truncated = true;
     offset = std::min(offset, kMaxLogBytes);
   }
-  return append_.Bind(assignment, int64_t{stream}, offset, data, truncated).Run();
+  return append_.Bind(assignment, int64_t{stream}, offset, data, truncated).RunLater();
 }
 
 absl::StatusOr<LogPart> LogTable::Read(int64_t assignment, int stream, int64_t offset, int64_t limit) {

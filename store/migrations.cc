@@ -342,37 +342,25 @@ ALTER TABLE workers ADD COLUMN ends_us INTEGER NOT NULL DEFAULT 0;     -- when i
 absl::Status Apply(Database& database, const Migration& migration) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
-  absl::Status status = database.Execute(migration.sql);
-  if (!status.ok()) return status;
-  status = database.Execute(
-      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, migration.version));
+  absl::Status status = database.Migrate(migration.version, migration.sql);
   if (!status.ok()) return status;
   return (*transaction)->Commit();
 }
 
-// Returns the version of a file that may be ours; 0: an empty file.
+// Returns the version of a database that may be ours; 0: it is empty.
 absl::StatusOr<int64_t> ReadVersion(Database& database) {
-  absl::StatusOr<int64_t> application = database.QueryInt("PRAGMA application_id");
-  if (!application.ok()) return application.status();
-  absl::StatusOr<int64_t> version = database.QueryInt("PRAGMA user_version");
+  absl::StatusOr<int64_t> version = database.ReadVersion();
   if (!version.ok()) return version.status();
-  absl::StatusOr<int64_t> objects = database.QueryInt("SELECT COUNT(*) FROM sqlite_master");
-  if (!objects.ok()) return objects.status();
-  bool empty = *application == 0 && *version == 0 && *objects == 0;
-  if (*application != kApplicationId && !empty) {
-    return absl::FailedPreconditionError(database.file() +
-                                         ": this SQLite file belongs to another program; name another file");
-  }
   if (*version > NewestVersion()) {
     return absl::FailedPreconditionError(
-        fmt::format("{}: written by a newer Winnow (file version {}, this program knows up to {}); install "
-                    "that version or name another file",
+        fmt::format("{}: written by a newer Winnow (version {} of the tables, this program knows up to {}); "
+                    "install that version or name another database",
                     database.file(), *version, NewestVersion()));
   }
-  if (!empty && *version < Migrations().front().version) {
+  if (*version != 0 && *version < Migrations().front().version) {
     return absl::FailedPreconditionError(fmt::format(
-        "{}: written by a version before the first release (file version {}, 0.1.0 wrote {}); name another "
-        "file",
+        "{}: written by a version before the first release (version {} of the tables, 0.1.0 wrote "
+        "{}); name another database",
         database.file(), *version, Migrations().front().version));
   }
   return *version;
@@ -406,8 +394,8 @@ absl::Status CheckVersion(Database& database) {
   if (!version.ok()) return version.status();
   if (*version == NewestVersion()) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      fmt::format("{}: file version {}, expected {}; open it with winnow-server first", database.file(),
-                  *version, NewestVersion()));
+      fmt::format("{}: version {} of the tables, expected {}; open it with winnow-server first",
+                  database.file(), *version, NewestVersion()));
 }
 
 }  // namespace winnow

@@ -33,7 +33,9 @@ absl::StatusOr<std::unique_ptr<Database>> OpenNewest(const std::string& file) {
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& file) {
   absl::StatusOr<std::unique_ptr<Database>> database = OpenNewest(file);
-  if (absl::IsResourceExhausted(database.status()) && GiveUpReserve(file)) {
+  if (IsPostgres(file)) {
+    // Its server keeps what it needs.
+  } else if (absl::IsResourceExhausted(database.status()) && GiveUpReserve(file)) {
     database = OpenNewest(file);
   } else if (database.ok() && file != ":memory:") {
     KeepReserve(file);
@@ -58,7 +60,7 @@ absl::StatusOr<std::string> Store::Identity() {
   Statement select(*database_, "SELECT id FROM identity");
   absl::StatusOr<bool> row = select.Bind().Next();
   if (!row.ok()) return row.status();
-  if (!*row) return absl::DataLossError(database_->file() + ": the file's identity is missing");
+  if (!*row) return absl::DataLossError(database_->file() + ": the database's identity is missing");
   return select.Text(0);
 }
 

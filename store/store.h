@@ -23,10 +23,11 @@ namespace winnow {
 // All tables over one connection. Not thread-safe.
 class Store {
  public:
-  // Migrates the file to the newest version; see Migrate for refused files. Also works on a full disk, for
-  // reading, if it was opened before when there was room.
+  // Migrates the database, a file or an address (see Database::Open), to the newest version; see Migrate for
+  // what is refused. A file also opens on a full disk, for reading, if it was opened before when there was
+  // room.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& file);
-  // REQUIRES: the file is at the newest version. Refuses writes.
+  // REQUIRES: the database is at the newest version. Refuses writes.
   static absl::StatusOr<std::unique_ptr<Store>> OpenReadOnly(const std::string& file);
 
   // REQUIRES: the database is at the newest version.

@@ -16,7 +16,8 @@ SummaryTable::SummaryTable(Database& database)
                    " ORDER BY job") {}
 
 absl::Status SummaryTable::AddStep(int64_t job, const BestStep& step) {
-  return add_step_.Bind(job, step.sequence, step.time_us, step.trial, step.objective, step.resource).Run();
+  return add_step_.Bind(job, step.sequence, step.time_us, step.trial, step.objective, step.resource)
+      .RunLater();
 }
 
 absl::StatusOr<std::vector<BestStep>> SummaryTable::Steps(int64_t job, int64_t after) {

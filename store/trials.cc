@@ -177,7 +177,7 @@ absl::Status TrialTable::Put(int64_t job, const TrialRow& row) {
             row.resource, row.best_objective, row.best_resource, row.bracket, row.rung, row.attempts,
             row.create_us, row.start_us, row.end_us, row.training_us, row.trained_resource, row.value,
             row.value_resource, EncodeMetrics(row.metrics), row.violation)
-      .Run();
+      .RunLater();
 }
 
 absl::StatusOr<std::vector<TrialRow>> TrialTable::List(int64_t job, const TrialQuery& query) {

@@ -40,7 +40,8 @@ UsageTable::UsageTable(Database& database)
       newest_(database, "SELECT MAX(start_s) FROM worker_usage WHERE step = ?1"),
       roll_up_(database,
                "INSERT OR REPLACE INTO worker_usage (step, start_s, worker, cpu, memory, slots)"
-               " SELECT ?2, start_s - start_s % ?2, worker, CAST(ROUND(AVG(cpu)) AS INTEGER), MAX(memory),"
+               " SELECT CAST(?2 AS INTEGER), start_s - start_s % ?2, worker, CAST(ROUND(AVG(cpu)) AS "
+               "INTEGER), MAX(memory),"
                " CAST(ROUND(AVG(slots)) AS INTEGER) FROM worker_usage"
                " WHERE step = ?1 AND start_s >= ?3 AND start_s < ?4 GROUP BY 2, 3"),
       forget_steps_(database, "DELETE FROM worker_usage WHERE step = ?1 AND start_s < ?2"),
@@ -50,10 +51,11 @@ UsageTable::UsageTable(Database& database)
       put_rank_(database,
                 "INSERT INTO assignment_usage (assignment, second, cpus, memory) VALUES (?1, ?2, ?3, ?4)"
                 " ON CONFLICT DO NOTHING"),
-      merge_(database,
-             "INSERT OR REPLACE INTO assignment_usage (assignment, second, cpus, memory)"
-             " SELECT ?1, second - second % ?2, CAST(ROUND(AVG(cpus)) AS INTEGER), MAX(memory)"
-             " FROM assignment_usage WHERE assignment = ?1 GROUP BY 2"),
+      merge_(
+          database,
+          "INSERT OR REPLACE INTO assignment_usage (assignment, second, cpus, memory)"
+          " SELECT CAST(?1 AS INTEGER), second - second % ?2, CAST(ROUND(AVG(cpus)) AS INTEGER), MAX(memory)"
+          " FROM assignment_usage WHERE assignment = ?1 GROUP BY 2"),
       drop_merged_(database, "DELETE FROM assignment_usage WHERE assignment = ?1 AND second % ?2 <> 0"),
       of_assignment_(
           database,
@@ -89,7 +91,7 @@ absl::Status UsageTable::Put(const WorkerStep& step) {
   return put_step_
       .Bind(kUsageLevels.front().step_s, step.start_s, step.worker, Thousandths(step.cpu),
             Thousandths(step.memory), Thousandths(step.slots))
-      .Run();
+      .RunLater();
 }
 
 absl::Status UsageTable::RollUp(int64_t now_s) {
@@ -139,7 +141,7 @@ absl::Status UsageTable::Put(int64_t assignment, const AssignmentStep& step) {
   return put_rank_
       .Bind(assignment, step.second, Thousandths(step.cpus),
             static_cast<int64_t>(std::llround(step.memory_gib * kMibPerGib)))
-      .Run();
+      .RunLater();
 }
 
 absl::Status UsageTable::Coarsen(int64_t assignment, int64_t step_s) {

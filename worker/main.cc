@@ -115,8 +115,10 @@ std::string CheckName(const std::string& name) {
 
 void Declare(CLI::App* app, Flags* flags) {
   app->set_version_flag("--version", "winnow-worker " WINNOW_VERSION);
-  app->add_option("--server", flags->endpoint.server,
-                  "Address of winnow-server, or unix:/PATH (env WINNOW_SERVER; default 127.0.0.1:7070)")
+  app->add_option(
+         "--server", flags->endpoint.server,
+         "Address of winnow-server, or unix:/PATH; several of servers with one database, with commas "
+         "between them (env WINNOW_SERVER; default 127.0.0.1:7070)")
       ->type_name("HOST:PORT");
   app->add_option("--tls-ca", flags->endpoint.tls_ca,
                   "CA certificate that signed the server's certificate (PEM; env WINNOW_TLS_CA; default: the "

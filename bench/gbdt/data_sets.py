@@ -1,5 +1,6 @@
 """The data sets of the boosted-tree benchmarks: made once from fixed seeds into a folder, as text files that every
-system reads (CSV without a header, the label first; LIBSVM for the sparse one)."""
+system reads (CSV without a header, the label first; LIBSVM for the sparse ones). XGBoost and LightGBM read no texts:
+a set with a text column has the same rows one-hot for them."""
 
 import functools
 import os
@@ -16,11 +17,13 @@ CHUNK = 4096  # rows formatted at a time
 class DataSet:
     """Where a data set lies and what is asked of it. metric: auc, rmse or mlogloss, of the validation part."""
 
-    def __init__(self, name, folder, objective, metric, rounds, suffix="csv", classes=0):
+    # levels: of its text column, if there is one; then peer_train and peer_validation are its one-hot form.
+    def __init__(self, name, folder, objective, metric, rounds, suffix="csv", classes=0, levels=0):
         self.name, self.objective, self.metric, self.rounds, self.classes = name, objective, metric, rounds, classes
-        self.suffix = suffix
-        self.train = folder / f"train.{suffix}"
-        self.validation = folder / f"validation.{suffix}"
+        self.suffix, self.levels = suffix, levels
+        self.train, self.validation = folder / f"train.{suffix}", folder / f"validation.{suffix}"
+        peer_suffix = "libsvm" if levels else suffix
+        self.peer_train, self.peer_validation = folder / f"train.{peer_suffix}", folder / f"validation.{peer_suffix}"
 
 
 def write_csv(path, label, table):
@@ -45,6 +48,20 @@ def write_entries(path, label, entries):
         for y, (indices, values) in zip(label.tolist(), entries):
             cells = " ".join(f"{index + 1}:{value:g}" for index, value in zip(indices.tolist(), values.tolist()))
             file.write(f"{y} {cells}\n")
+
+
+def write_text(path, label, texts, numbers):
+    """A text column and a column of numbers, as CSV."""
+    with open(path, "w", encoding="ascii") as file:
+        file.writelines(f"{y},t{text:04d},{number:.4g}\n"
+                        for y, text, number in zip(label.tolist(), texts.tolist(), numbers.tolist()))
+
+
+def write_one_hot_text(path, label, texts, numbers):
+    """The same as write_text one-hot, in LIBSVM."""
+    with open(path, "w", encoding="ascii") as file:
+        file.writelines(f"{y} {text + 1}:1 {TEXT_LEVELS + 1}:{number:.4g}\n"
+                        for y, text, number in zip(label.tolist(), texts.tolist(), numbers.tolist()))
 
 
 def chance(rng, score):
@@ -96,6 +113,28 @@ def make_sparse(rows, seed, columns, present=50):
     return chance(rng, score / 4), entries
 
 
+TEXT_LEVELS = 5000
+
+
+def make_text(rows, seed):
+    """A text column of TEXT_LEVELS levels, each with an effect, and a column of numbers."""
+    effects = numpy.random.default_rng(1).normal(size=TEXT_LEVELS)
+    rng = numpy.random.default_rng(seed)
+    texts, numbers = rng.integers(TEXT_LEVELS, size=rows), rng.normal(size=rows)
+    return chance(rng, effects[texts] + numbers), texts, numbers
+
+
+def make_tile_sizes(rows, seed):
+    """14 columns of 2 to 4 values each, and the logarithm of a running time, as in the SGEMM data."""
+    values = [[16, 32, 64, 128]] * 2 + [[16, 32]] + [[8, 16, 32]] * 4 + [[2, 8]] + [[1, 2, 4, 8]] * 2 + [[0, 1]] * 4
+    rng = numpy.random.default_rng(seed)
+    table = numpy.stack([rng.choice(of_column, size=rows) for of_column in values], axis=1).astype(numpy.float32)
+    logs = numpy.log2(table[:, :10])
+    label = 8 - 0.5 * logs[:, 0] - 0.4 * logs[:, 1] + 0.3 * (logs[:, 0] - logs[:, 3]) * (logs[:, 1] - logs[:, 4]) / 2
+    label += 0.25 * logs[:, 8] * table[:, 12] - 0.2 * logs[:, 9] * (1 - table[:, 13]) + 0.1 * logs[:, 2] * logs[:, 7]
+    return label + rng.normal(size=rows) / 10, table
+
+
 def make_wide(rows, seed, columns=2000):
     rng = numpy.random.default_rng(seed)
     table = rng.normal(size=(rows, columns)).astype(numpy.float32)
@@ -141,6 +180,8 @@ SETS = {
                         100_000),
     "sparse-100k-100k": ("binary:logistic", "auc", 20, 0, "libsvm", functools.partial(make_sparse, columns=100_000),
                          100_000),
+    "text-300k": ("binary:logistic", "auc", 20, 0, "csv", make_text, 300_000),
+    "few-valued-240k": ("reg:squarederror", "rmse", 100, 0, "csv", make_tile_sizes, 241_600),
     "wide-20k": ("binary:logistic", "auc", 50, 0, "csv", make_wide, 20_000),
     "7-class-200k": ("multi:softprob", "mlogloss", 30, 7, "csv", make_seven_classes, 200_000),
 }
@@ -150,7 +191,8 @@ def get(name, cache):
     """The data set `name`, made in the folder `cache` if it is not there yet."""
     objective, metric, rounds, classes, suffix, make, rows = SETS[name]
     folder = pathlib.Path(cache) / name
-    data = DataSet(name, folder, objective, metric, rounds, suffix, classes)
+    data = DataSet(name, folder, objective, metric, rounds, suffix, classes,
+                   levels=TEXT_LEVELS if make is make_text else 0)
     if data.train.exists():  # written last
         return data
     print(f"making {name} in {folder}", file=sys.stderr)
@@ -158,7 +200,9 @@ def get(name, cache):
     if make is None:
         make_direct_marketing(folder)
         return data
-    write = write_csv
+    if data.levels:
+        make_parts(folder, make, rows, write_one_hot_text, "libsvm")
+    write = write_text if data.levels else write_csv
     if suffix == "libsvm":
         write = write_entries if name.startswith("sparse-") else \
             lambda path, label, levels: write_libsvm(path, label, levels, 20)

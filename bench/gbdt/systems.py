@@ -14,7 +14,8 @@ NO_CACHE = {"WINNOW_CACHE_DIR": "off"}
 
 
 def job_of(data, threads, eta=0.1, depth=6, max_bin=256, subsample=1.0, colsample=1.0, seed=1):
-    return {"train": str(data.train), "validation": str(data.validation), "objective": data.objective,
+    return {"train": str(data.train), "validation": str(data.validation), "peer_train": str(data.peer_train),
+            "peer_validation": str(data.peer_validation), "levels": data.levels, "objective": data.objective,
             "classes": data.classes, "rounds": data.rounds, "threads": threads, "eta": eta, "depth": depth,
             "max_bin": max_bin, "subsample": subsample, "colsample": colsample, "seed": seed}
 
@@ -50,7 +51,8 @@ class Peer:
         environment = {"OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": str(job["threads"])}
         if self.module == "xgboost" and self.path:
             environment["PYTHONPATH"] = self.path
-        text = json.dumps({**job, "library": self.module, "lightgbm": self.path, "quantised": self.quantised,
+        text = json.dumps({**job, "train": job["peer_train"], "validation": job["peer_validation"],
+                           "library": self.module, "lightgbm": self.path, "quantised": self.quantised,
                            "predictions": predictions and str(predictions)})
         output, _ = run_and_wait([sys.executable, HERE / "peer_process.py"], text, environment)
         return json.loads(output.splitlines()[-1])
@@ -71,6 +73,7 @@ class Winnow:
         (self.work / "hp.json").write_text(json.dumps(parameters))
         sparse = job["train"].endswith(".libsvm")
         reading = ["--format", "libsvm"] if sparse else ["--format", "csv", "--header", "no", "--label", "0"]
+        reading += ["--max-levels", str(job["levels"])] if job["levels"] else []
         return [self.binary, "--train", job["train"], *reading, "--hyperparameters", self.work / "hp.json",
                 "--model-dir", self.work / "model", "--threads", str(job["threads"])]
 

@@ -15,7 +15,7 @@ systems take turns, so that a busy machine is busy for all. Parts:
             processes have one thread: threads change no bit of winnow-mlp's
   wide      the same times of another shape: 784-1024-1024-1024-10 with dropout 0.2 and Adam, GELU and tanh, on the
             first 12,000 images
-A PyTorch whose BLAS is the reference one is refused.
+A PyTorch whose BLAS is the reference one, or OpenBLAS with kernels for old processors, is refused.
 """
 
 import argparse

@@ -74,8 +74,8 @@ Exit AddContext(Session& session, const AddContextOptions& options) {
   Context context;
   context.server = options.endpoint.server;
   if (context.server.empty()) return UsageError("--server is missing: the address of the context's server");
-  if (const auto address = ParseAddress(context.server); !address.ok())
-    return UsageError("--server: " + MessageOf(address.status()));
+  if (const auto addresses = ParseAddresses(context.server); !addresses.ok())
+    return UsageError("--server: " + MessageOf(addresses.status()));
   context.http = options.http;
   context.tls_ca = Absolute(options.endpoint.tls_ca);
   context.tls_cert = Absolute(options.endpoint.tls_cert);

@@ -80,7 +80,8 @@ struct Client::Connection {
   // Advice for an unreachable server.
   std::string Advice() const {
     const std::string other = "or name another with --server HOST:PORT or WINNOW_SERVER.";
-    const bool here = !endpoint.UsesTls() && !endpoint.address.starts_with("unix:");
+    const bool here = !endpoint.UsesTls() && !endpoint.address.starts_with("unix:") &&
+                      endpoint.address.find(',') == std::string::npos;
     return here ? fmt::format("\nStart it with: winnow-server --listen {}\n{}", endpoint.address, other) : "";
   }
 

@@ -7,7 +7,6 @@
 #include "base/mutant.h"
 #include "base/status_text.h"
 #include "server/engine/metrics.h"
-#include "store/room.h"
 
 namespace winnow {
 namespace {
@@ -95,10 +94,11 @@ absl::Status Batches::RunJoining(std::deque<UseCase>& batch) {
 absl::Status Batches::CatchUp() {
   if (!behind_) return absl::OkStatus();
   // Loading takes long where much is recorded: not for a batch that could not be recorded anyway.
-  absl::Status room = CheckRoom(store_.database().file());
-  if (!room.ok()) return room;
-  if (absl::Status loaded = engine_.Load(); !loaded.ok())
-    return absl::DataLossError(MessageOf(loaded));
+  absl::Status writable = store_.database().CheckWritable();
+  if (!writable.ok()) return writable;
+  absl::Status loaded = engine_.Load();
+  if (absl::IsUnavailable(loaded)) return loaded;
+  if (!loaded.ok()) return absl::DataLossError(MessageOf(loaded));
   behind_ = false;
   return absl::OkStatus();
 }

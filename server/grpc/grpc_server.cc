@@ -128,7 +128,7 @@ constexpr int kHandshakePatienceMs = 20'000;
 constexpr int kPingEveryMs = 30'000;
 constexpr int kPingPatienceMs = 10'000;
 // Our clients ping every 10 s; one that pings more often than this is disconnected.
-constexpr int kLeastPingIntervalMs = 5'000;
+constexpr int kLeastPingIntervalMs = 1'000;
 constexpr mode_t kOwnFolder = 0700;
 constexpr mode_t kMayDoMoreThanPass = 0066;  // permissions of others
 constexpr mode_t kOwnSocket = 0600;

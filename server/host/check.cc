@@ -20,7 +20,6 @@
 #include "spec/search_spec.h"
 #include "store/migrations.h"
 #include "store/store.h"
-#include "store/wal_check.h"
 #include "winnow/v1/artifact.pb.h"
 
 namespace winnow {
@@ -100,32 +99,6 @@ absl::Status CheckBlobs(Database& database, const std::string& state_dir, CheckS
     if (!wrong.empty()) tell(fmt::format("blob {}: {}", digest, wrong));
     return absl::OkStatus();
   });
-}
-
-// Opens it without changing anything; works on a read-only file system too.
-absl::StatusOr<std::unique_ptr<Database>> OpenToCheck(const std::string& name) {
-  std::error_code none;
-  // Its logs are beside the file itself.
-  const std::string file = fs::canonical(name, none).string();
-  if (none || !fs::is_regular_file(file, none)) {
-    return absl::NotFoundError(name + ": no such file; name the database with --db");
-  }
-  // Before SQLite looks: it would take the damage for the log's end and record that beside the log.
-  if (absl::Status log = CheckLog(file); !log.ok()) return log;
-  const auto log_bytes = fs::file_size(file + "-wal", none);
-  const bool has_log = !none && log_bytes > 0;
-  absl::StatusOr<std::unique_ptr<Database>> database = Database::Open(file, OpenMode::kReadOnly);
-  // The first access needs the log's index beside the file.
-  absl::Status status =
-      database.ok() ? (*database)->QueryInt("PRAGMA schema_version").status() : database.status();
-  if (absl::IsFailedPrecondition(status) && !has_log) {
-    database = Database::Open(file, OpenMode::kStill);
-    if (!database.ok()) return database.status();
-    status = (*database)->QueryInt("PRAGMA schema_version").status();
-  }
-  if (!status.ok()) return status;
-  if (has_log) (*database)->KeepLog();
-  return database;
 }
 
 // Reports the columns in which a row differs from what it should be.

@@ -60,6 +60,15 @@ void EndLocalWorkers(const fs::path& state_dir) {
 }
 
 absl::StatusOr<OwnFiles> OwnFiles::Take(const std::string& database, const std::string& state_dir) {
+  absl::StatusOr<OwnFiles> own = TakeDatabase(database);
+  if (!own.ok()) return own.status();
+  absl::StatusOr<OwnFiles> folder = TakeFolder(state_dir);
+  if (!folder.ok()) return folder.status();
+  own->folder_ = std::move(folder->folder_);
+  return own;
+}
+
+absl::StatusOr<OwnFiles> OwnFiles::TakeDatabase(const std::string& database) {
   OwnFiles own;
   own.lock_ = OwnedDescriptor(
       open(database.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, kPrivateFile));
@@ -86,7 +95,12 @@ absl::StatusOr<OwnFiles> OwnFiles::Take(const std::string& database, const std::
   std::error_code error;
   own.database_ = fs::canonical(database, error).string();
   if (error) return Refused(fmt::format("{}: {}", database, error.message()));
+  return own;
+}
 
+absl::StatusOr<OwnFiles> OwnFiles::TakeFolder(const std::string& state_dir) {
+  OwnFiles own;
+  std::error_code error;
   fs::create_directories(fs::path(state_dir).parent_path(), error);
   if (mkdir(state_dir.c_str(), kPrivateFolder) != 0 && errno != EEXIST) {
     return Refused(fmt::format("cannot create {}: {}; name another directory with --state-dir", state_dir,
@@ -107,6 +121,7 @@ absl::StatusOr<OwnFiles> OwnFiles::Take(const std::string& database, const std::
 
 absl::Status OwnFiles::MakePrivate() const {
   for (const char* part : {"", "-wal", "-shm"}) {
+    if (database_.empty()) break;
     const std::string name = database_ + part;
     struct stat file {};
     if (lstat(name.c_str(), &file) != 0 || !S_ISREG(file.st_mode) || (file.st_mode & kOthers) == 0) continue;

@@ -19,8 +19,11 @@ class OwnFiles {
   // opened. Nothing was changed then, except that an empty database may have been created. REQUIRES: no
   // connection of this process to the database is open now, nor when the object is destroyed.
   static absl::StatusOr<OwnFiles> Take(const std::string& database, const std::string& state_dir);
+  // Locks one of them alone: a file that is moved, or the folder of a server whose database is no file.
+  static absl::StatusOr<OwnFiles> TakeDatabase(const std::string& database);
+  static absl::StatusOr<OwnFiles> TakeFolder(const std::string& state_dir);
 
-  // With links resolved.
+  // With links resolved; "": it has none.
   const std::string& database() const { return database_; }
 
   // Removes the permissions of all other users on the database and its logs. Call it once it is known to be a

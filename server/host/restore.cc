@@ -84,6 +84,7 @@ absl::StatusOr<int64_t> SetCheckpointsAside(const fs::path& state_dir) {
 absl::StatusOr<Restored> RestoreDatabase(const std::string& backup, const std::string& file,
                                          const std::string& state_dir, const TellFinding& tell) {
   std::error_code error;
+  if (IsPostgres(file)) return Failed(file, "is PostgreSQL; expected a file: a backup is one");
   if (!fs::is_regular_file(backup, error)) return Failed(backup, "is not a file; expected a backup");
   if (fs::equivalent(backup, file, error))
     return Failed(backup, "is the database itself; expected a backup of it");

@@ -180,7 +180,7 @@ absl::Status PoolBook::TakeSubmitted(Engine& engine, const PoolNews& news, PoolO
     standing.not_before_us = engine.context().steady_us() + standing.pause_us;
     standing.refusal = MessageOf(said);
   } else if (said.ok()) {
-    standing.pause_us = 0;
+    standing.pause_us = standing.not_before_us = 0;
   }
   for (size_t i = 0; i < news.submitted.size(); ++i) {
     const auto row = std::find_if(open_.begin(), open_.end(), [&](const AllocationRow& other) {

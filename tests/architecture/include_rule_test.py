@@ -35,7 +35,7 @@ RULE = {  # base is everybody's
     "rpc": ({"rpc"}, COMMON | {"grpc", "grpcpp"}),
     "artifact": ({"artifact", "proto"}, COMMON | {"openssl"}),
     "spec": (SCHEDULER | HYPERPARAMETERS | {"spec", "proto"}, COMMON | {"google", "nlohmann", "re2"}),
-    "store": (SCHEDULER | {"store"}, COMMON | {"sqlite3.h", "nlohmann"}),
+    "store": (SCHEDULER | {"store"}, COMMON | {"libpq-fe.h", "sqlite3.h", "nlohmann"}),
     "server/engine": (ENGINE, SERVER | {"prometheus"}),  # no transport
     "server/reads/imports": (SCHEDULER | {"server/reads/imports", "store"}, COMMON | {"csv.h", "nlohmann"}),
     "server/reads": (ENGINE | {"server/reads", "server/reads/imports"}, SERVER),
@@ -108,7 +108,7 @@ LINK = {
     "winnow_mlp_hyperparameters": "trainers/mlp/hyperparameters", "winnow_trainer": "trainers/common", "winnow_trainer_program": "trainers/common", "winnow_gbdt": "trainers/gbdt",
     "winnow_gbdt_objectives": "trainers/gbdt", "winnow_gbdt_kernels": "trainers/gbdt", "winnow_mlp": "trainers/mlp",
     "winnow_mlp_kernels": "trainers/mlp", "winnow_cli": "cli",
-    "SQLite::SQLite3": "sqlite3.h", "nlohmann_json::nlohmann_json": "nlohmann", "ZLIB::ZLIB": "zlib.h", "OpenSSL::SSL": "openssl",
+    "SQLite::SQLite3": "sqlite3.h", "PostgreSQL::PostgreSQL": "libpq-fe.h", "nlohmann_json::nlohmann_json": "nlohmann", "ZLIB::ZLIB": "zlib.h", "OpenSSL::SSL": "openssl",
     "OpenSSL::Crypto": "openssl", "PkgConfig::RE2": "re2", "CLI11::CLI11": "CLI", "fmt::fmt": "fmt", "spdlog::spdlog": "spdlog",
     "gRPC::grpc++": "grpcpp", "gRPC::grpc++_reflection": "grpcpp", "protobuf::libprotobuf": "google",
     "Threads::Threads": None, "Eigen3::Eigen": "Eigen", "Boost::headers": "boost",

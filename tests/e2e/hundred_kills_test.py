@@ -1,6 +1,6 @@
 """A job of 60 trials while its server, its workers and single ranks are killed 100 times, at moments that a seed draws.
 
-WINNOW_TEST_SEED draws other moments.
+WINNOW_TEST_SEED draws other moments. On PostgreSQL: tests/support/with_postgres.py python3 tests/e2e/hundred_kills_test.py
 """
 
 import os

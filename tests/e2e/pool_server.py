@@ -1,6 +1,7 @@
 """A server with one pool, for tests, whatever its engine is, and jobs for it."""
 
 import json
+import os
 import sqlite3
 import sys
 
@@ -34,9 +35,10 @@ def result_of(client, name):
 
 
 class PoolServer:
-    """A server with one pool. Use it in `with`."""
+    """A server with one pool. Use it in `with`. `fault`: where it kills itself, until it is started again."""
 
-    def __init__(self, pool, server_flags=(), workers=0):
+    def __init__(self, pool, server_flags=(), workers=0, fault=""):
+        self.fault = fault
         self.cluster = processes.Cluster(workers=workers, slots=1, server_flags=list(server_flags))
         self.file = f"{self.cluster.folder}/pools.json"
         self.pool = {"worker": {"slots": 1, "cpus": 1, "command": [f"{processes.BIN}/winnow-worker"]},
@@ -47,7 +49,12 @@ class PoolServer:
     def __enter__(self):
         self.write()
         self.server.flags += ["--pools", self.file]
-        self.cluster.__enter__()
+        if self.fault:
+            os.environ["WINNOW_FAULT_POINT"] = self.fault
+        try:
+            self.cluster.__enter__()
+        finally:
+            os.environ.pop("WINNOW_FAULT_POINT", None)
         return self
 
     def __exit__(self, kind, *_):

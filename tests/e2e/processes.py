@@ -19,7 +19,7 @@ import time
 import unittest
 
 BIN = os.environ.get("WINNOW_BIN_DIR", "")
-PATIENCE = 240  # seconds after which something that must happen has not
+PATIENCE = int(os.environ.get("WINNOW_TEST_PATIENCE", "240"))  # seconds after which something that must happen has not
 SKIPPED = 77    # exit code by which ctest knows a skipped test
 
 
@@ -118,13 +118,24 @@ class Program:
             return ""
 
 
+def new_schema(address, folder):
+    """The address of a new schema of a PostgreSQL database, named after the folder."""
+    name = "e2e_" + "".join(c if c.isalnum() else "_" for c in os.path.basename(folder)).lower()
+    subprocess.run(["psql", "-X", "-q", "-d", address, "-c", f"CREATE SCHEMA {name}"], check=True)
+    return f"{address}&options=-csearch_path%3D{name}"
+
+
 class Server(Program):
-    """winnow-server without local workers; a restart keeps its port."""
+    """winnow-server without local workers; a restart keeps its port. Its database is a file; or where the test runs under
+    tests/support/with_postgres.py, a schema of that PostgreSQL server."""
 
     def __init__(self, folder, listen="127.0.0.1:0", flags=(), prefix=(), database=None):
-        self.database = database or os.path.join(folder, "winnow.db")
+        postgres = os.environ.get("WINNOW_TEST_POSTGRES", "")
+        self.database = database or (new_schema(postgres, folder) if postgres else os.path.join(folder, "winnow.db"))
         self.port_file = os.path.join(folder, "port")
         self.flags = list(flags)
+        if self.database.startswith("postgresql:") and "--state-dir" not in self.flags:
+            self.flags += ["--state-dir", os.path.join(folder, "winnow.db.d")]
         self.host, port = listen.rsplit(":", 1)
         self.port = int(port)
         super().__init__([], os.path.join(folder, "server.log"), prefix)
@@ -150,6 +161,15 @@ class Server(Program):
     def restart(self):
         self.kill()
         self.start()
+
+    def database_file(self):
+        """Its database as a SQLite file. REQUIRES: it has ended."""
+        if not self.database.startswith("postgresql:"):
+            return self.database
+        file = self.port_file + ".db"
+        subprocess.run([f"{BIN}/winnow-server", "--db", self.database, "--copy-to", file], check=True,
+                       stdout=subprocess.DEVNULL)
+        return file
 
 
 class Worker(Program):
@@ -270,7 +290,7 @@ class Record:
         described = client.json("describe", job)
         self.best = described["best"]["trial"], described["best"]["objective"]
         client.server.stop()
-        connection = sqlite3.connect(client.server.database)
+        connection = sqlite3.connect(client.server.database_file())
         rows = lambda sql: connection.execute(sql).fetchall()  # noqa: E731
         self.configurations = dict(rows("SELECT trial, configuration FROM trials"))
         self.states = dict(rows("SELECT trial, state FROM trials"))

@@ -120,7 +120,8 @@ class SeveralNodes(unittest.TestCase):
                 os.kill(pid, signal.SIGKILL)
             self.assertEqual(watch.to_end(), 0, cluster.client.run("describe", job, "1"))
             attempts = cluster.client.json("describe", job, "1")["attempts"]
-            self.assertEqual([each["outcome"] for each in attempts], ["failed", "finished"])
+            self.assertEqual([each["outcome"] for each in attempts], ["failed", "finished"],
+                             cluster.client.run("describe", job, "1"))
             # Lines that mpirun or torchrun had not passed on are lost with it; the checkpoint may be beyond them.
             lost = sorted(set(range(1, EPOCHS + 1)) - set(self.levels(cluster, job)))
             self.assertNotIn(EPOCHS, lost)

@@ -16,9 +16,9 @@ class Site(pool_server.PoolServer):
     def __init__(self, slurm=None, settings=None, wrapper=None, fault="", processes_flags=(), workers=0, **pool):
         super().__init__({"name": "slurm", "kind": "SLURM", "idle_timeout_seconds": 2, "poll_seconds": 0.2,
                           "slurm": dict(settings or {})} | pool,
-                         processes_flags, workers)
+                         processes_flags, workers, fault)
         self.slurm = slurm or slurm_site.Slurm(nodes=4)
-        self.wrapper, self.fault = wrapper, fault
+        self.wrapper = wrapper
 
     def __enter__(self):
         self.slurm.__enter__()
@@ -27,14 +27,10 @@ class Site(pool_server.PoolServer):
             self.pool["slurm"].setdefault("scratch_dir", folder)
             if self.wrapper:
                 self.wrap_commands(f"{folder}/bin")
-            if self.fault:
-                os.environ["WINNOW_FAULT_POINT"] = self.fault
             super().__enter__()
         except BaseException as error:
             self.__exit__(type(error))
             raise
-        finally:
-            os.environ.pop("WINNOW_FAULT_POINT", None)
         return self
 
     def wrap_commands(self, folder):

@@ -9,7 +9,7 @@ from slurm_server import Site
 
 class SlurmServerKills(unittest.TestCase):
     def test_the_server_is_killed_at_each_step(self):
-        for fault in ("pools: recorded", "pools: after submit", "pools: before cancel",
+        for fault in ("pools: recorded", "pools: before submit", "pools: after submit", "pools: before cancel",
                       "pools: after cancel", "pools: before forget"):
             with self.subTest(fault), Site(fault=fault, max_nodes=1) as site:
                 name = site.submit("killed", 2)

@@ -44,5 +44,19 @@ TEST_CASE("Address: what is wrong with one is said", "[rpc]") {
              Catch::Contains("has 108 bytes") && Catch::Contains("at most 107"));
 }
 
+TEST_CASE("Address: of several, none is a socket, and each is right", "[rpc]") {
+  CHECK(ParseAddresses("unix:/run/winnow.sock")->front().path == "/run/winnow.sock");
+  const auto two = *ParseAddresses("a.example:7070,[::1]:7071");
+  REQUIRE(two.size() == 2);
+  CHECK(two[0].host == "a.example");
+  CHECK(two[1].port == 7071);
+  const auto wrong = [](const std::string& text) {
+    return std::string(ParseAddresses(text).status().message());
+  };
+  CHECK_THAT(wrong("a.example:7070,"), Catch::Contains("the port is missing"));
+  CHECK_THAT(wrong("a.example:7070, b.example:7070"), Catch::Contains("neither a name nor an address"));
+  CHECK_THAT(wrong("127.0.0.1:1,unix:/s"), Catch::Contains("cannot be one of several addresses"));
+}
+
 }  // namespace
 }  // namespace winnow

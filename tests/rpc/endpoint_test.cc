@@ -48,6 +48,8 @@ TEST_CASE("Endpoint: TLS beyond loopback, on loopback where files ask for it, ne
   CHECK_FALSE(Endpoint{.address = "127.0.0.1:7070"}.UsesTls());
   CHECK(Endpoint{.address = "127.0.0.1:7070", .ca_file = "ca.pem"}.UsesTls());
   CHECK_FALSE(Endpoint{.address = "unix:/s", .ca_file = "ca.pem"}.UsesTls());
+  CHECK(Endpoint{.address = "127.0.0.1:7070,tuner.example:7070"}.UsesTls());
+  CHECK_FALSE(Endpoint{.address = "127.0.0.1:7070,127.0.0.1:7071"}.UsesTls());
 }
 
 TEST_CASE("Endpoint: a token comes from a file or a variable", "[rpc]") {

@@ -223,13 +223,15 @@ TEST_CASE("Placement: a part that is not expected to end in time starts elsewher
   CHECK(Reserve({early, just}, {early, just, {"c", 1, ""}}, gang, {}) == Reservation{"b", "c"});
 }
 
-TEST_CASE("Placement: how long a part takes is no obstacle if it is not known, or more than a whole life",
+TEST_CASE("Placement: how long a part takes is no obstacle if it is not known, or nearly a whole life",
           "[scheduler]") {
   GangRequest gang;
   gang.start_us = 1'000'000'000;
   CHECK(Place({LeavesAt("a", 1'000'000'001)}, gang) == Workers{"a"});
-  gang.takes_us = 100'000'001;
+  gang.takes_us = 90'000'001;
   CHECK(Place({LeavesAt("a", 1'000'000'001)}, gang) == Workers{"a"});
+  gang.takes_us = 90'000'000;
+  CHECK_FALSE(Place({LeavesAt("a", 1'000'000'001)}, gang));
 }
 
 TEST_CASE("Placement: a gang that names pools runs on workers of these alone", "[scheduler]") {

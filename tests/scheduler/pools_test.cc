@@ -166,4 +166,46 @@ TEST_CASE("PlanPools: nothing beyond max_queued, before the engine said, or that
   CHECK(plan.waits[0] == "Its engine is asked again in 3 s. It said: QOSMaxSubmitJobPerUserLimit");
 }
 
+TEST_CASE("PlanPools: while an engine's limit is reached, idle nodes go that are too few for a gang",
+          "[scheduler]") {
+  PoolsInput input;
+  input.pools = {PoolOf("a", 1, 3)};
+  AddRunning(input, 1, 1, 1, 60);
+  input.demand = {Wait(3, 1)};
+  CHECK(PlanPools(input, kNow).cancel.empty());
+  input.pools[0].not_before_us = kNow + 30 * kSecond;
+  CHECK(PlanPools(input, kNow).cancel == std::vector<PoolsPlan::Cancellation>{{1, "Idle for 60 s.", false}});
+  // A gang gets its nodes at once, when the others are gone.
+  input.pools[0].not_before_us = 0;
+  input.allocations[0].cancelled = true;
+  input.workers.clear();
+  const PoolsPlan plan = PlanPools(input, kNow);
+  CHECK(plan.submit.empty());
+  CHECK(plan.waits[0] == "It is asked for 3 nodes once others are given back.");
+  input.allocations.clear();
+  CHECK(PlanPools(input, kNow).submit == Submitted{{"a", 3}});
+}
+
+TEST_CASE("PlanPools: workers that leave too soon for a gang go all at once, when all are idle",
+          "[scheduler]") {
+  PoolsInput input;
+  input.pools = {PoolOf("a", 1, 2)};
+  input.pools[0].min_nodes = 2;
+  AddRunning(input, 1, 1, 1, 60);
+  AddRunning(input, 2, 1, 1, 5);
+  for (PoolWorker& worker : input.workers) {
+    worker.whole.life_us = 100 * kSecond;
+    worker.whole.ends_us = kNow + (worker.allocation == 1 ? 10 : 95) * kSecond;
+    worker.free = worker.whole;
+  }
+  input.demand = {Wait(2, 1)};
+  input.demand[0].gang.start_us = kNow;
+  input.demand[0].gang.takes_us = 50 * kSecond;
+  const PoolsPlan plan = PlanPools(input, kNow);
+  REQUIRE(plan.cancel.size() == 2);
+  CHECK(plan.cancel[1].reason == "Idle for 5 s, and some leave too soon for a trial that waits.");
+  input.allocations[1].idle_since_us = 0;  // it holds something
+  CHECK(PlanPools(input, kNow).cancel.empty());
+}
+
 }  // namespace winnow

@@ -249,8 +249,8 @@ void Ledger::Acknowledged(Ticket ticket) {
   taken_.erase(taken);
 }
 
-// Checks that what was placed in this batch is expected to end before its worker leaves, or would not end in
-// the whole life of such a worker. A trial whose program is suspended can go on in one place alone.
+// Checks that what was placed in this batch is expected to end before its worker leaves, or takes
+// nearly the whole life of such a worker. A trial whose program is suspended can go on in one place alone.
 void Ledger::CheckEnds(Engine& engine) {
   const int64_t now_us = engine.context().wall_us();
   for (const auto& [id, worker] : engine.workers().all()) {
@@ -265,7 +265,7 @@ void Ledger::CheckEnds(Engine& engine) {
           1e6 * (*startup.seconds() + *startup.unit_seconds() * static_cast<double>(units));
       const auto left_us = static_cast<double>(worker.row.ends_us - now_us);
       const auto life_us = static_cast<double>(worker.row.ends_us - worker.row.register_us);
-      if (takes_us > left_us + 1 && takes_us < life_us - 1) {
+      if (takes_us > left_us + 1 && takes_us < 0.9 * life_us - 1) {
         Fail(fmt::format("{} takes {:.3f} s on {}, which leaves in {:.3f} s", assignment, takes_us / 1e6,
                          worker.row.name, left_us / 1e6));
       }

@@ -35,6 +35,10 @@ constexpr std::string_view kPoolMutants[] = {
     "a busy worker goes",
     "what a gang waits for goes",
     "the minimum goes",
+    "the price of a node is nothing",
+    "a worker that leaves soon is room for long parts",
+    "idle nodes stay in the place of those that are missing",
+    "workers that leave too soon stay",
 };
 std::string_view active_pool_mutant;
 }  // namespace
@@ -61,7 +65,7 @@ int main(int argc, char** argv) {
   bool all = true;
   for (const std::string_view mutant : kPoolMutants) {
     active_pool_mutant = mutant;
-    const std::string broken = FirstViolation(first, std::min<int64_t>(seeds, 2'000));
+    const std::string broken = FirstViolation(first, std::min<int64_t>(seeds, 3'000));
     fmt::print("{:<50} {}\n", mutant, broken.empty() ? "NOT CAUGHT" : "caught by " + broken);
     all = all && !broken.empty();
   }

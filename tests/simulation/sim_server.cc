@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "scheduler/suggest.h"
+#include "store/sqlite_database.h"
 
 namespace winnow {
 namespace {
@@ -27,12 +28,13 @@ struct SimServer::Thinking {
 };
 
 SimServer::SimServer(Setting* setting, Store* store) : setting_(setting), store_(store) {
-  sqlite3_commit_hook(store_->database().handle(), &SimServer::CommitHook, this);
+  sqlite3_commit_hook(dynamic_cast<SqliteDatabase&>(store_->database()).handle(), &SimServer::CommitHook,
+                      this);
 }
 
 SimServer::~SimServer() {
   FillDisk(false);
-  sqlite3_commit_hook(store_->database().handle(), nullptr, nullptr);
+  sqlite3_commit_hook(dynamic_cast<SqliteDatabase&>(store_->database()).handle(), nullptr, nullptr);
 }
 
 // SQLite calls it when only its result can still fail the commit: not 0 does.

@@ -3,6 +3,7 @@
 #include "store/store.h"
 #include "tests/catch.h"
 #include "tests/store/get.h"
+#include "tests/store/stores.h"
 
 namespace winnow {
 namespace {
@@ -26,8 +27,10 @@ std::vector<std::string> Listed(Store& store, const JobFilter& filter, int64_t b
 
 using Ids = std::vector<std::string>;
 
-TEST_CASE("Annotations: the newest one of a job or trial counts, and an empty one is none", "[store]") {
-  auto store = *Store::Open(":memory:");
+TEST_CASE("Annotations: the newest one of a job or trial counts, and an empty one is none",
+          "[store][stores]") {
+  OneStore one;
+  auto& store = one.store;
   const int64_t job = store->jobs.Insert("a", TuningRow("auc", "depth"))->key;
   const AnnotationRow first = {{"fast", "v1.2"}, "try\nagain", "ana", 5}, second = {{}, "only a note", "", 6};
   REQUIRE(store->annotations.Put(job, 0, first).ok());
@@ -45,8 +48,9 @@ TEST_CASE("Annotations: the newest one of a job or trial counts, and an empty on
   CHECK(*store->database().QueryInt("SELECT COUNT(*) FROM job_words") == 0);
 }
 
-TEST_CASE("Annotations: jobs are found by tags, states and text, page by page", "[store]") {
-  auto store = *Store::Open(":memory:");
+TEST_CASE("Annotations: jobs are found by tags, states and text, page by page", "[store][stores]") {
+  OneStore one;
+  auto& store = one.store;
   const int64_t a = store->jobs.Insert("a", TuningRow("auc", "depth", "Ana"))->key;
   const int64_t b = store->jobs.Insert("b", TuningRow("loss", "depth"))->key;
   const int64_t c = store->jobs.Insert("c", TuningRow("auc", "Momentum"))->key;
@@ -75,8 +79,9 @@ TEST_CASE("Annotations: jobs are found by tags, states and text, page by page", 
   CHECK(Listed(*store, {.tags = {}, .states = {"running"}, .search = ""}, 1000, 1) == Ids{"c"});
 }
 
-TEST_CASE("Annotations: trials are found by tags", "[store]") {
-  auto store = *Store::Open(":memory:");
+TEST_CASE("Annotations: trials are found by tags", "[store][stores]") {
+  OneStore one;
+  auto& store = one.store;
   const int64_t job = store->jobs.Insert("a", TuningRow("auc", "depth"))->key;
   for (TrialNumber number = 1; number <= 4; ++number) {
     TrialRow row;

@@ -3,6 +3,7 @@
 #include "store/store.h"
 #include "tests/catch.h"
 #include "tests/store/get.h"
+#include "tests/store/stores.h"
 
 namespace winnow {
 namespace {
@@ -10,7 +11,8 @@ namespace {
 using Digests = std::vector<std::string>;
 
 struct Scene {
-  std::unique_ptr<Store> store = *Store::Open(":memory:");
+  OneStore one;
+  std::unique_ptr<Store>& store = one.store;
   int64_t job = NewJob("job");
 
   int64_t NewJob(const std::string& name) {
@@ -32,7 +34,7 @@ struct Scene {
 };
 
 TEST_CASE("Artifacts: the newest of a kind replaces the one before, whose own blobs are returned",
-          "[store]") {
+          "[store][stores]") {
   Scene scene;
   CHECK(scene.Put(scene.job, 1, ArtifactKind::kCheckpoint, {"a", "b"}).empty());
   CHECK(scene.Put(scene.job, 1, ArtifactKind::kModel, {"b"}).empty());
@@ -46,7 +48,7 @@ TEST_CASE("Artifacts: the newest of a kind replaces the one before, whose own bl
   CHECK(Get(scene.store->artifacts.List()).size() == 2);
 }
 
-TEST_CASE("Artifacts: deleting one, or a job's, tells what nothing is of any more", "[store]") {
+TEST_CASE("Artifacts: deleting one, or a job's, tells what nothing is of any more", "[store][stores]") {
   Scene scene;
   const int64_t other = scene.NewJob("other");
   scene.Put(scene.job, 1, ArtifactKind::kCheckpoint, {"a", "b"});

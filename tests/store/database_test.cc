@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "store/sqlite_database.h"
 #include "store/store.h"
 #include "tests/catch.h"
 #include "tests/store/temp_folder.h"

@@ -6,7 +6,7 @@
 
 #include "tests/catch.h"
 #include "tests/store/get.h"
-#include "tests/store/temp_folder.h"
+#include "tests/store/stores.h"
 
 namespace winnow {
 namespace {
@@ -20,8 +20,9 @@ JobRow Row(const std::string& request_id = "") {
   return row;
 }
 
-TEST_CASE("Jobs: ids come from the name and are never used twice", "[store]") {
-  auto store = *Store::Open(":memory:");
+TEST_CASE("Jobs: ids come from the name and are never used twice", "[store][stores]") {
+  OneStore one;
+  auto& store = one.store;
   CHECK(store->jobs.Insert("tune", Row())->id == "tune");
   CHECK(store->jobs.Insert("tune", Row())->id == "tune-2");
   CHECK(store->jobs.Insert("tune-3", Row())->id == "tune-3");
@@ -31,8 +32,9 @@ TEST_CASE("Jobs: ids come from the name and are never used twice", "[store]") {
   CHECK(store->jobs.Insert("tune", Row())->id == "tune-5");
 }
 
-TEST_CASE("Jobs: a request id belongs to one job", "[store]") {
-  auto store = *Store::Open(":memory:");
+TEST_CASE("Jobs: a request id belongs to one job", "[store][stores]") {
+  OneStore one;
+  auto& store = one.store;
   REQUIRE(store->jobs.Insert("a", Row("request")).ok());
   CHECK(store->jobs.Insert("b", Row("request")).status().code() == absl::StatusCode::kAlreadyExists);
   CHECK((*store->jobs.FindRequest("request"))->id == "a");
@@ -41,8 +43,9 @@ TEST_CASE("Jobs: a request id belongs to one job", "[store]") {
   CHECK(store->jobs.Insert("d", Row()).ok());  // none is not a request id
 }
 
-TEST_CASE("Jobs: the open ones by age, all of them newest first", "[store]") {
-  auto store = *Store::Open(":memory:");
+TEST_CASE("Jobs: the open ones by age, all of them newest first", "[store][stores]") {
+  OneStore one;
+  auto& store = one.store;
   for (const char* name : {"a", "b", "c"}) REQUIRE(store->jobs.Insert(name, Row()).ok());
   auto b = **store->jobs.Find("b");
   b.state = "completed";
@@ -78,8 +81,9 @@ TEST_CASE("Jobs: a transaction of a job whose state stays writes one page of it"
   CHECK(growth() == page);
 }
 
-TEST_CASE("Jobs: deleting one takes every row of it along", "[store]") {
-  auto store = *Store::Open(":memory:");
+TEST_CASE("Jobs: deleting one takes every row of it along", "[store][stores]") {
+  OneStore one;
+  auto& store = one.store;
   int64_t job = store->jobs.Insert("a", Row())->key;
   REQUIRE(store->workers.Put({"w", "w", "h", 1, "s", "v", 0, WorkerState::kLive, 1, 1}).ok());
   REQUIRE(store->facts.AppendEvent(job, {1, 1, TrialPaused{1, 1}}).ok());
@@ -98,8 +102,9 @@ TEST_CASE("Jobs: deleting one takes every row of it along", "[store]") {
   }
 }
 
-TEST_CASE("Trials: order, filter and page", "[store]") {
-  auto store = *Store::Open(":memory:");
+TEST_CASE("Trials: order, filter and page", "[store][stores]") {
+  OneStore one;
+  auto& store = one.store;
   int64_t job = store->jobs.Insert("a", Row())->key;
   auto put = [&](TrialNumber number, const char* state, std::optional<double> objective, double eta) {
     TrialRow row;
@@ -159,8 +164,9 @@ TEST_CASE("Trials: order, filter and page", "[store]") {
   CHECK(numbers(worst_first) == V{1, 3, 2});
 }
 
-TEST_CASE("Assignments: those of an attempt that is not gone come back together", "[store]") {
-  auto store = *Store::Open(":memory:");
+TEST_CASE("Assignments: those of an attempt that is not gone come back together", "[store][stores]") {
+  OneStore one;
+  auto& store = one.store;
   int64_t job = store->jobs.Insert("a", Row())->key;
   REQUIRE(store->workers.Put({"w", "w", "h", 4, "s", "v", 0, WorkerState::kLive, 1, 1}).ok());
   auto add = [&](TrialNumber trial, int64_t attempt, int32_t rank, RankState state) {
@@ -186,8 +192,9 @@ TEST_CASE("Assignments: those of an attempt that is not gone come back together"
   CHECK(newest == std::vector<std::string>{"110", "220"});
 }
 
-TEST_CASE("GPUs: those of a worker and those of a rank come back", "[store]") {
-  auto store = *Store::Open(":memory:");
+TEST_CASE("GPUs: those of a worker and those of a rank come back", "[store][stores]") {
+  OneStore one;
+  auto& store = one.store;
   int64_t job = store->jobs.Insert("a", Row())->key;
   WorkerRow worker{"w", "w", "h", 4, "s", "v", 0, WorkerState::kLive, 1, 1};
   worker.gpus = {{"0", "A100", ""}, {"GPU-\"b", "", "row remapping failed"}};
@@ -214,8 +221,9 @@ TEST_CASE("GPUs: those of a worker and those of a rank come back", "[store]") {
   CHECK(held[1].gpu_share == 0.25);
 }
 
-TEST_CASE("Logs: chunks may come twice, a gap is not skipped, the size is bounded", "[store]") {
-  auto store = *Store::Open(":memory:");
+TEST_CASE("Logs: chunks may come twice, a gap is not skipped, the size is bounded", "[store][stores]") {
+  OneStore one;
+  auto& store = one.store;
   int64_t job = store->jobs.Insert("a", Row())->key;
   REQUIRE(store->workers.Put({"w", "w", "h", 1, "s", "v", 0, WorkerState::kLive, 1, 1}).ok());
   AssignmentRow row;
@@ -243,9 +251,10 @@ TEST_CASE("Logs: chunks may come twice, a gap is not skipped, the size is bounde
   CHECK(whole->truncated);
 }
 
-TEST_CASE("Store: a body that fails leaves nothing behind", "[store]") {
-  TempFolder folder;
-  auto store = *Store::Open(folder.file("a.db"));
+TEST_CASE("Store: a body that fails leaves nothing behind", "[store][stores]") {
+  Places places;
+  const std::string name = places.Name("a.db");
+  auto store = *Store::Open(name);
   absl::Status status = store->Write([&]() -> absl::Status {
     REQUIRE(store->jobs.Insert("a", Row()).ok());
     return absl::InternalError("enough");
@@ -253,7 +262,7 @@ TEST_CASE("Store: a body that fails leaves nothing behind", "[store]") {
   CHECK(status.message() == "enough");
   CHECK_FALSE(store->jobs.Find("a")->has_value());
   REQUIRE(store->Write([&] { return store->jobs.Insert("a", Row()).status(); }).ok());
-  auto reader = *Store::OpenReadOnly(folder.file("a.db"));
+  auto reader = *Store::OpenReadOnly(name);
   CHECK(reader->jobs.Find("a")->has_value());
 }
 

@@ -6,7 +6,7 @@
 #include "store/store.h"
 #include "tests/catch.h"
 #include "tests/store/get.h"
-#include "tests/store/temp_folder.h"
+#include "tests/store/stores.h"
 
 namespace winnow {
 namespace {
@@ -15,8 +15,8 @@ constexpr int64_t kStart = 1'700'000'400;  // begins a step of every level
 constexpr UsageLevel kTens = kUsageLevels[0], kMinutes = kUsageLevels[1], kTenMinutes = kUsageLevels[2];
 
 // The file of a store that is written for as long as `seconds` by workers that say the same all the time.
-std::unique_ptr<Store> Filled(const TempFolder& folder, int workers, int64_t seconds) {
-  auto store = Get(Store::Open(folder.file("a.db")));
+std::unique_ptr<Store> Filled(Places& places, int workers, int64_t seconds) {
+  auto store = Get(Store::Open(places.Name("a.db")));
   std::vector<int64_t> keys;
   for (int i = 0; i < workers; ++i) {
     keys.push_back(Get(store->usage.PutWorker("worker-" + std::to_string(i), "host", 8, kStart)));
@@ -41,9 +41,9 @@ std::unique_ptr<Store> Filled(const TempFolder& folder, int workers, int64_t sec
   return store;
 }
 
-TEST_CASE("Usage: coarser steps keep the mean and the highest of the finer ones", "[store]") {
-  TempFolder folder;
-  auto store = Get(Store::Open(folder.file("a.db")));
+TEST_CASE("Usage: coarser steps keep the mean and the highest of the finer ones", "[store][stores]") {
+  Places places;
+  auto store = Get(Store::Open(places.Name("a.db")));
   const int64_t one = Get(store->usage.PutWorker("one", "h", 4, kStart));
   const int64_t other = Get(store->usage.PutWorker("other", "h", 4, kStart));
   for (int i = 0; i < 60; ++i) {
@@ -69,9 +69,9 @@ TEST_CASE("Usage: coarser steps keep the mean and the highest of the finer ones"
   CHECK(Get(store->usage.EndOf(kTenMinutes)) == kStart + 600);
 }
 
-TEST_CASE("Usage: a step that comes late counts in the coarser ones too", "[store]") {
-  TempFolder folder;
-  auto store = Get(Store::Open(folder.file("a.db")));
+TEST_CASE("Usage: a step that comes late counts in the coarser ones too", "[store][stores]") {
+  Places places;
+  auto store = Get(Store::Open(places.Name("a.db")));
   const int64_t one = Get(store->usage.PutWorker("one", "h", 4, kStart));
   REQUIRE(store->usage.Put(WorkerStep{kStart, one, 0.2, 0.2, 1}).ok());
   REQUIRE(store->usage.RollUp(kStart + 60).ok());
@@ -84,10 +84,10 @@ TEST_CASE("Usage: a step that comes late counts in the coarser ones too", "[stor
 }
 
 TEST_CASE("Usage: a worker takes a bounded part of the file, however long it works", "[store]") {
-  TempFolder folder;
+  Places places;
   constexpr int kWorkers = 2;
   constexpr int64_t kRows = 6'120;
-  auto store = Filled(folder, kWorkers, kTenMinutes.kept_s + 86'400);
+  auto store = Filled(places, kWorkers, kTenMinutes.kept_s + 86'400);
   const int64_t rows = Get(store->database().QueryInt("SELECT COUNT(*) FROM worker_usage"));
   CHECK(rows <= kWorkers * (kRows + 10));
   CHECK(rows >= kWorkers * kRows);
@@ -97,12 +97,12 @@ TEST_CASE("Usage: a worker takes a bounded part of the file, however long it wor
   INFO(bytes << " bytes of a worker");
   CHECK(bytes < 250'000);
   store = nullptr;
-  CHECK(Get(Get(Store::OpenReadOnly(folder.file("a.db")))->usage.Workers()).size() == kWorkers);
+  CHECK(Get(Get(Store::OpenReadOnly(places.Name("a.db")))->usage.Workers()).size() == kWorkers);
 }
 
-TEST_CASE("Usage: a worker that is gone is forgotten when nothing of it is kept", "[store]") {
-  TempFolder folder;
-  auto store = Filled(folder, 1, 600);
+TEST_CASE("Usage: a worker that is gone is forgotten when nothing of it is kept", "[store][stores]") {
+  Places places;
+  auto store = Filled(places, 1, 600);
   const int64_t later = kStart + kTenMinutes.kept_s + 3 * 86'400;
   REQUIRE(store->usage.RollUp(later).ok());
   CHECK(Get(store->database().QueryInt("SELECT COUNT(*) FROM worker_usage")) == 0);
@@ -130,13 +130,13 @@ int64_t PutRank(Store& store, int number, int64_t place_s) {
   return Get(store.assignments.Insert(row));
 }
 
-TEST_CASE("Usage: the steps of a rank become fewer and longer the longer it runs", "[store]") {
+TEST_CASE("Usage: the steps of a rank become fewer and longer the longer it runs", "[store][stores]") {
   CHECK(AssignmentStepSeconds(0) == 10);
   CHECK(AssignmentStepSeconds(2'399) == 10);
   CHECK(AssignmentStepSeconds(2'400) == 20);
   CHECK(AssignmentStepSeconds(86'400) == 640);
-  TempFolder folder;
-  auto store = Get(Store::Open(folder.file("a.db")));
+  Places places;
+  auto store = Get(Store::Open(places.Name("a.db")));
   const int64_t rank = PutRank(*store, 1, kStart);
   for (int i = 0; i < 240; ++i) {
     REQUIRE(store->usage.Put(rank, AssignmentStep{i * 10, i % 2 == 0 ? 1.0 : 2.0, i == 3 ? 7.0 : 1.5}).ok());
@@ -151,9 +151,9 @@ TEST_CASE("Usage: the steps of a rank become fewer and longer the longer it runs
   CHECK(steps[2].memory_gib == 1.5);
 }
 
-TEST_CASE("Usage: ranks of long ago are forgotten, newer ones are not", "[store]") {
-  TempFolder folder;
-  auto store = Get(Store::Open(folder.file("a.db")));
+TEST_CASE("Usage: ranks of long ago are forgotten, newer ones are not", "[store][stores]") {
+  Places places;
+  auto store = Get(Store::Open(places.Name("a.db")));
   const int64_t old = PutRank(*store, 1, kStart);
   const int64_t newer = PutRank(*store, 2, kStart + 86'400);
   for (int64_t rank : {old, newer}) REQUIRE(store->usage.Put(rank, AssignmentStep{0, 1, 1}).ok());
@@ -162,9 +162,9 @@ TEST_CASE("Usage: ranks of long ago are forgotten, newer ones are not", "[store]
   CHECK(Get(store->usage.OfAssignment(newer)).size() == 1);
 }
 
-TEST_CASE("Usage: a check finds usage of a worker without a name", "[store]") {
-  TempFolder folder;
-  auto store = Filled(folder, 1, 60);
+TEST_CASE("Usage: a check finds usage of a worker without a name", "[store][stores]") {
+  Places places;
+  auto store = Filled(places, 1, 60);
   std::vector<std::string> findings;
   const auto tell = [&](const std::string& text) { findings.push_back(text); };
   REQUIRE(CheckLooseRows(store->database(), tell).ok());

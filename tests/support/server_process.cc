@@ -70,10 +70,12 @@ void ServerProcess::Start() {
   const fs::path port_file = folder_ / "port";
   const std::string log_file = (folder_ / "server.log").string();
   fs::remove(port_file);
-  std::vector<std::string> arguments = {binary_,   "--db",        database(),        "--listen",
-                                        address(), "--port-file", port_file.string()};
-  if (std::find(extra_flags_.begin(), extra_flags_.end(), "--http") == extra_flags_.end())
-    arguments.insert(arguments.end(), {"--http", "off"});
+  std::vector<std::string> arguments = {binary_, "--listen", address(), "--port-file", port_file.string()};
+  const auto has = [&](const char* flag) {
+    return std::find(extra_flags_.begin(), extra_flags_.end(), flag) != extra_flags_.end();
+  };
+  if (!has("--http")) arguments.insert(arguments.end(), {"--http", "off"});
+  if (!has("--db")) arguments.insert(arguments.end(), {"--db", database()});
   arguments.insert(arguments.end(), extra_flags_.begin(), extra_flags_.end());
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());

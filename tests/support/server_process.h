@@ -16,8 +16,8 @@ namespace winnow {
 // are removed with the object. An error ends the program with the server's log: for tests and benchmarks.
 class ServerProcess {
  public:
-  // Starts at once, on a port chosen by the system, without a web page unless a flag is --http. `binary` is
-  // winnow-server's path.
+  // Starts at once, on a port chosen by the system, without a web page unless a flag is --http,
+  // and with a new file unless a flag is --db. `binary` is winnow-server's path.
   ServerProcess(std::string binary, std::vector<std::string> extra_flags);
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;

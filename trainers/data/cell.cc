@@ -1,5 +1,6 @@
 #include "trainers/data/cell.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -118,6 +119,14 @@ std::string Excerpt(std::string_view text) {
     }
   }
   return head.size() < text.size() ? shown + "…" : shown;
+}
+
+std::string Listed(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 30;
+  std::string list;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i) list += (i > 0 ? ", " : "") + Excerpt(names[i]);
+  if (names.size() > kShown) list += fmt::format(" and {} more", names.size() - kShown);
+  return list;
 }
 
 }  // namespace winnow

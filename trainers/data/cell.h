@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace winnow {
 
@@ -27,5 +28,8 @@ std::string ToUtf8(std::string_view text);
 
 // Returns `text` for an error message: control characters escaped, at most 60 bytes.
 std::string Excerpt(std::string_view text);
+
+// Returns names for an error message: at most 30, each as an Excerpt.
+std::string Listed(const std::vector<std::string>& names);
 
 }  // namespace winnow

@@ -33,7 +33,7 @@ void ColumnFacts::Merge(const ColumnFacts& later) {
 }
 
 absl::Status ColumnFacts::Error(const std::string& place, const std::string& what) const {
-  return absl::InvalidArgumentError(fmt::format("{}: column \"{}\": {}", place, name, what));
+  return absl::InvalidArgumentError(fmt::format("{}: column \"{}\": {}", place, Excerpt(name), what));
 }
 
 absl::StatusOr<bool> DecideIsText(const ColumnFacts& column) {
@@ -69,12 +69,13 @@ absl::Status CheckIsText(const ColumnFacts& column, bool is_text) {
 
 absl::Status CheckLevelCount(const ColumnFacts& column, size_t levels, int max_levels) {
   if (levels <= static_cast<size_t>(max_levels)) return absl::OkStatus();
-  const std::string hint = HasDecimalComma(column.first_text)
-                               ? "write numbers with a decimal point instead of a comma"
-                               : fmt::format(
-                                     "drop it (\"drop\": [\"{}\"]), or keep it as one feature "
-                                     "(\"categorical\": true, of winnow-gbdt), or raise max_levels",
-                                     column.name);
+  const std::string hint =
+      HasDecimalComma(column.first_text)
+          ? "write numbers with a decimal point instead of a comma"
+          : fmt::format(
+                "keep it as one feature of categories (winnow-gbdt: enable_categorical, "
+                "or \"categorical\": true of the channel), or drop it (\"drop\": [\"{}\"])",
+                Excerpt(column.name));
   return column.Error(column.first_text_place,
                       fmt::format("{} different texts, the first being \"{}\"; expected at most {} "
                                   "(max_levels): {}",

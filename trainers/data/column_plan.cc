@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "fmt/format.h"
+#include "trainers/data/cell.h"
 
 namespace winnow {
 namespace {
@@ -40,15 +41,7 @@ std::string Suggestion(const std::string& wanted, const std::vector<std::string>
       nearest = name;
     }
   }
-  return nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest);
-}
-
-std::string Listed(const std::vector<std::string>& names) {
-  constexpr size_t kShown = 30;
-  const auto end = names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kShown));
-  std::string list = fmt::format("{}", fmt::join(names.begin(), end, ", "));
-  if (names.size() > kShown) list += fmt::format(" and {} more", names.size() - kShown);
-  return list;
+  return nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", Excerpt(nearest));
 }
 
 class Planner {
@@ -63,7 +56,7 @@ class Planner {
       if (const int first = by_name_.at(names_[i]); first != static_cast<int>(i)) {
         return absl::InvalidArgumentError(
             fmt::format("{}:1: column \"{}\" comes twice, as columns {} and {}; expected each name once",
-                        path_, names_[i], first + 1, i + 1));
+                        path_, Excerpt(names_[i]), first + 1, i + 1));
       }
     }
     return absl::OkStatus();
@@ -86,10 +79,11 @@ class Planner {
       return absl::InvalidArgumentError(fmt::format(
           "{}: {} column \"{}\" is not there: no header was found, so columns go by number, 0 to {} (if "
           "the first line holds names, set header to \"yes\")",
-          path_, option, name, names_.size() - 1));
+          path_, option, Excerpt(name), names_.size() - 1));
     }
     return absl::InvalidArgumentError(fmt::format("{}: {} column \"{}\" is not there{} Columns: {}", path_,
-                                                  option, name, PunctuatedSuggestion(name), Listed(names_)));
+                                                  option, Excerpt(name), PunctuatedSuggestion(name),
+                                                  Listed(names_)));
   }
 
   const std::string& path() const { return path_; }
@@ -155,8 +149,8 @@ absl::StatusOr<ColumnPlan> PlanColumns(const std::string& path, const std::vecto
     const auto [before, is_new] = roles.emplace(position, role);
     if (is_new) continue;
     return absl::InvalidArgumentError(fmt::format("{}: column \"{}\" is both {} and {}; expected two columns",
-                                                  path, names[static_cast<size_t>(position)], before->second,
-                                                  role));
+                                                  path, Excerpt(names[static_cast<size_t>(position)]),
+                                                  before->second, role));
   }
   std::set<int> taken = {plan.label, plan.weight, plan.group};
   for (const std::string& drop : options.drop) {
@@ -164,7 +158,7 @@ absl::StatusOr<ColumnPlan> PlanColumns(const std::string& path, const std::vecto
     if (position < 0 && like == nullptr) return planner.NotThere("drop", drop);
     if (const auto role = roles.find(position); role != roles.end()) {
       return absl::InvalidArgumentError(
-          fmt::format("{}: column \"{}\" is in drop, but it is the {}", path, drop, role->second));
+          fmt::format("{}: column \"{}\" is in drop, but it is the {}", path, Excerpt(drop), role->second));
     }
     taken.insert(position);
   }
@@ -181,8 +175,7 @@ absl::StatusOr<ColumnPlan> PlanColumns(const std::string& path, const std::vecto
     if (taken.count(static_cast<int>(i)) == 0) plan.features.push_back(static_cast<int>(i));
   }
   // One more column than features: the weights, in a file with the layout of the training data.
-  if (like != nullptr && !options.training_weight.empty() &&
-      plan.features.size() == like->columns.size() + 1)
+  if (like != nullptr && !options.training_weight.empty() && plan.features.size() == like->columns.size() + 1)
     std::erase(plan.features, planner.Find(options.training_weight));
   if (plan.features.empty()) {
     return absl::InvalidArgumentError(

@@ -23,13 +23,20 @@ class BorderFinder {
   size_t Next(size_t from) {
     while (quote_ < from) PassQuote();
     for (;;) {
-      const size_t line_end = text_.find('\n', std::max(from, outside_));
-      if (line_end == kNone || line_end < quote_) return line_end == kNone ? kNone : line_end + 1;
+      const size_t next = AfterLineEnd(std::max(from, outside_));
+      if (next == kNone || next <= quote_) return next;
       PassQuote();
     }
   }
 
  private:
+  // A lone CR counts where no LF follows in the text.
+  size_t AfterLineEnd(size_t from) const {
+    if (const size_t at = text_.find('\n', from); at != kNone) return at + 1;
+    const size_t at = text_.find('\r', from);
+    return at == kNone || at + 1 >= text_.size() || text_[at + 1] == '\n' ? kNone : at + 1;
+  }
+
   void PassQuote() {
     size_t end = quote_ + 1;
     if (OpensField(quote_)) {
@@ -202,7 +209,7 @@ void CsvCells::CheckRole(CsvSlot::Role role, CellKind kind, float value, std::st
     what = "the query id is missing; expected one in every row";
   }
   if (what.empty() || (!role_error_.empty() && role_of_error_ < role)) return;
-  role_error_ = fmt::format("column \"{}\": {}", name, what);
+  role_error_ = fmt::format("column \"{}\": {}", Excerpt(name), what);
   role_of_error_ = role;
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "fmt/format.h"
+#include "trainers/data/csv_cursor.h"
 #include "trainers/data/parallel.h"
 #include "trainers/data/text_stream.h"
 
@@ -13,6 +14,17 @@ namespace {
 
 // The window, for each thread: so large that its borders, where threads wait for each other, are rare.
 constexpr size_t kChunksOfWindow = 8;
+
+// The line, from 1 at `begin`, in which the last record of the text begins.
+int64_t LineOfLastRecord(const SourceFile& text, char separator, size_t begin) {
+  CsvCursor cursor(text, separator, begin);
+  while (cursor.NextRecord()) {
+    do {
+      cursor.TakeField();
+    } while (cursor.NextField());
+  }
+  return cursor.error() ? cursor.error()->line : cursor.record_line();
+}
 
 std::string Text(const CellPlace& place) { return fmt::format("{}:{}", *place.path, place.line); }
 
@@ -30,7 +42,8 @@ absl::StatusOr<CsvParse> CsvParse::Of(const CsvTable& table, const std::vector<s
 }
 
 absl::Status CsvParse::AddFile(const CsvTable& table, const std::string& path, int threads) {
-  const size_t window_bytes = kChunksOfWindow * kChunkBytes * static_cast<size_t>(std::max(threads, 1));
+  const size_t window_bytes =
+      std::min(kChunksOfWindow * kChunkBytes * static_cast<size_t>(std::max(threads, 1)), kLongestRecord);
   absl::StatusOr<TextStream> stream = TextStream::Open(path, window_bytes, threads);
   if (!stream.ok()) return stream.status();
   const absl::StatusOr<CsvTable::Begin> begin = table.FindBegin(stream->window());
@@ -43,6 +56,8 @@ absl::Status CsvParse::AddFile(const CsvTable& table, const std::string& path, i
     if (absl::Status status = AddChunks(chunks, path, &lines, threads); !status.ok()) return status;
     if (stream->at_end()) return absl::OkStatus();
     // A record longer than the window needs a longer one.
+    if (chunks.empty() && stream->window().bytes.size() >= kLongestRecord)
+      return RecordTooLong(path, lines + LineOfLastRecord(stream->window(), layout_.separator, offset));
     const absl::Status status = chunks.empty() ? stream->Grow() : stream->Advance(chunks.back().end);
     if (!status.ok()) return status;
     if (!chunks.empty()) offset = 0;

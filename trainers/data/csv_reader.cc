@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "fmt/format.h"
+#include "trainers/data/cell.h"
 #include "trainers/data/column_plan.h"
 #include "trainers/data/csv_parse.h"
 #include "trainers/data/csv_table.h"
@@ -227,7 +228,7 @@ absl::Status CsvReading::CheckFeatureNames() const {
     if (!seen.insert(name).second) {
       return absl::InvalidArgumentError(fmt::format(
           "{}: two features would be named \"{}\", one of them a level of a text column; rename a column",
-          table_.path(), name));
+          table_.path(), Excerpt(name)));
     }
   }
   return absl::OkStatus();
@@ -246,7 +247,7 @@ absl::Status CsvReading::SetLabel() {
       const auto [place, text] = parse_->FirstUnknown(*label_, levels);
       return facts_.columns[*label_].Error(
           place, fmt::format("label \"{}\" is not a class of the training data; expected one of {}",
-                             Excerpt(text), fmt::join(levels, ", ")));
+                             Excerpt(text), Listed(levels)));
     }
     data_.label.push_back(static_cast<float>(level));
   }
@@ -259,7 +260,7 @@ absl::Status CsvReading::SetWeightAndGroups() {
     if (!facts_.weighs) {
       return absl::InvalidArgumentError(
           fmt::format("{}: column \"{}\": every weight is 0; expected some above 0", table_.path(),
-                      layout_.slots[*weight_].name));
+                      Excerpt(layout_.slots[*weight_].name)));
     }
     data_.weight = std::move(numbers_[*weight_]);
   }

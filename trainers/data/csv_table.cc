@@ -134,6 +134,22 @@ bool LooksLikeHeader(const std::vector<CsvRecord>& sample, const DataOptions& op
 
 constexpr size_t kHeaderSample = 100;
 
+// InvalidArgument if the first line is a comment: it begins with '#', and the next line has another number of
+// fields.
+absl::Status CheckFirstLine(const SourceFile& file, char separator) {
+  CsvCursor cursor(file, separator);
+  std::vector<std::string_view> fields;
+  if (!cursor.NextFields(&fields) || !fields[0].starts_with('#')) return absl::OkStatus();
+  const std::string first(fields[0]);
+  const size_t count = fields.size();
+  const int64_t line = cursor.record_line();
+  if (!cursor.NextFields(&fields) || fields.size() == count) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("{}:{}: \"{}\" has {} fields, and line {} has {}; expected column names or data first: "
+                  "remove lines of comment",
+                  file.path, line, Excerpt(first), count, cursor.record_line(), fields.size()));
+}
+
 std::string UnnamedName(size_t position) { return fmt::format("unnamed_{}", position); }
 
 bool SameNames(const std::vector<std::string_view>& fields, const std::vector<std::string>& names,
@@ -168,6 +184,7 @@ absl::StatusOr<CsvTable> CsvTable::Open(const SourceFile& first_file, const Data
     return absl::InvalidArgumentError(fmt::format(
         "{}: the file is empty; expected a line of column names and lines of data", first_file.path));
   }
+  if (absl::Status status = CheckFirstLine(first_file, table.separator_); !status.ok()) return status;
   table.has_header_ =
       options.header == "yes" || (options.header == "auto" && LooksLikeHeader(sample, options, like));
   table.header_repeats_ = options.header == "yes";

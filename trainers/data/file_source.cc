@@ -38,13 +38,17 @@ absl::StatusOr<SourceFile> ReadTextFile(const std::string& path, int threads) {
 
 absl::StatusOr<SourceFile> ReadTextHead(const std::string& path) {
   constexpr size_t kHead = 4 << 20;
-  const absl::StatusOr<TextStream> stream = TextStream::Open(path, kHead, 1);
+  absl::StatusOr<TextStream> stream = TextStream::Open(path, kHead, 1);
   if (!stream.ok()) return stream.status();
-  if (stream->at_end()) return stream->window();
-  const std::string_view text = stream->window().bytes;
-  const size_t last_end = text.rfind('\n');
-  if (last_end == std::string_view::npos) return ReadTextFile(path);
-  return TextAsFile(path, text.substr(0, last_end + 1));
+  for (;;) {
+    if (stream->at_end()) return stream->window();
+    const std::string_view text = stream->window().bytes;
+    size_t last_end = text.rfind('\n');
+    if (last_end == std::string_view::npos) last_end = text.rfind('\r');
+    if (last_end != std::string_view::npos) return TextAsFile(path, text.substr(0, last_end + 1));
+    if (text.size() >= kLongestRecord) return RecordTooLong(path, 1);
+    if (absl::Status status = stream->Grow(); !status.ok()) return status;
+  }
 }
 
 SourceFile TextAsFile(const std::string& path, std::string_view text) {

@@ -28,7 +28,8 @@ struct CellPlace {
 // text.
 absl::StatusOr<SourceFile> ReadTextFile(const std::string& path, int threads = 1);
 
-// ReadTextFile, but of a long file only the complete lines of its first mebibytes, if there are any.
+// ReadTextFile, but of a long file only the complete lines of its first mebibytes, at least one.
+// InvalidArgument if that is longer than kLongestRecord.
 absl::StatusOr<SourceFile> ReadTextHead(const std::string& path);
 
 // Returns a copy of `text` as the content of a file of that name.

@@ -24,6 +24,8 @@
 namespace winnow {
 namespace {
 
+constexpr int64_t kMaxFeatures = int64_t{1} << 24;
+
 // The rows of consecutive whole lines of a LIBSVM text: "label[:weight] [qid:ID] index:value … # comment".
 class LibsvmPart {
  public:
@@ -214,6 +216,9 @@ bool LibsvmPart::TakeEntry() {
         fmt::format("\"{}\" after other entries; expected it once, behind the label", Excerpt(token)));
   }
   const std::optional<int64_t> index = LibsvmIndex(index_text);
+  if (!index && !index_text.empty() && index_text.find_first_not_of("0123456789") == std::string_view::npos)
+    return Fail(
+        fmt::format("\"{}\": the index is too large; expected at most {}", Excerpt(token), kMaxFeatures));
   if (!index || colon == std::string_view::npos) {
     return Fail(fmt::format("\"{}\"; expected index:value with a whole index of 0 or more", Excerpt(token)));
   }
@@ -242,7 +247,6 @@ bool LibsvmPart::CheckIndices() {
 
 constexpr int64_t kMaxCells = int64_t{1} << 31;    // of dense columns: 8 GiB of floats
 constexpr int64_t kMaxEntries = int64_t{1} << 31;  // of sparse columns
-constexpr int64_t kMaxFeatures = int64_t{1} << 24;
 constexpr size_t kPartBytes = 1 << 20;
 constexpr size_t kPartsOfWindow = 8;  // for each thread
 
@@ -332,8 +336,16 @@ class LibsvmTable {
   int64_t rows_ = 0;
 };
 
+// Returns where the line after the one at `from` begins; npos if that is not in the text.
+size_t NextLine(std::string_view text, size_t from) {
+  const size_t line_end = text.find_first_of("\r\n", from);
+  if (line_end == std::string_view::npos || line_end + 1 >= text.size()) return std::string_view::npos;
+  return line_end + (text[line_end] == '\r' && text[line_end + 1] == '\n' ? 2 : 1);
+}
+
 absl::Status LibsvmTable::AddFile(const std::string& path, int threads) {
-  const size_t window_bytes = kPartsOfWindow * kPartBytes * static_cast<size_t>(std::max(threads, 1));
+  const size_t window_bytes =
+      std::min(kPartsOfWindow * kPartBytes * static_cast<size_t>(std::max(threads, 1)), kLongestRecord);
   absl::StatusOr<TextStream> stream = TextStream::Open(path, window_bytes, threads);
   if (!stream.ok()) return stream.status();
   int64_t lines = 0;
@@ -341,9 +353,9 @@ absl::Status LibsvmTable::AddFile(const std::string& path, int threads) {
     const std::string_view text = stream->window().bytes;
     std::vector<size_t> cuts = {0};
     while (cuts.back() + kPartBytes < text.size()) {
-      const size_t line_end = text.find('\n', cuts.back() + kPartBytes);
-      if (line_end == std::string_view::npos) break;
-      cuts.push_back(line_end + 1);
+      const size_t next = NextLine(text, cuts.back() + kPartBytes);
+      if (next == std::string_view::npos) break;
+      cuts.push_back(next);
     }
     if (stream->at_end() && cuts.back() < text.size()) cuts.push_back(text.size());
     std::vector<std::unique_ptr<LibsvmPart>> parts(cuts.size() - 1);
@@ -352,6 +364,11 @@ absl::Status LibsvmTable::AddFile(const std::string& path, int threads) {
     });
     if (absl::Status status = AddParts(std::move(parts), path, &lines); !status.ok()) return status;
     if (stream->at_end()) return absl::OkStatus();
+    if (cuts.size() == 1 && text.size() >= kLongestRecord) {
+      int64_t line = lines + 1;
+      for (size_t at = 0; (at = NextLine(text, at)) != std::string_view::npos;) ++line;
+      return RecordTooLong(path, line);
+    }
     const absl::Status status = cuts.size() == 1 ? stream->Grow() : stream->Advance(cuts.back());
     if (!status.ok()) return status;
   }
@@ -542,8 +559,9 @@ absl::StatusOr<DataSet> ReadLibsvm(const std::vector<std::string>& paths, const 
     const int64_t first = std::min<int64_t>(all->smallest, 1);
     if (all->largest - first >= kMaxFeatures) {
       return absl::InvalidArgumentError(
-          fmt::format("{}: the largest index is {}; expected at most {}: number the features without gaps",
-                      path, all->largest, first + kMaxFeatures - 1));
+          fmt::format("{}: the largest index is {}; expected at most {}, for {} features: number them "
+                      "without gaps",
+                      path, all->largest, first + kMaxFeatures - 1, kMaxFeatures));
     }
     for (int64_t index = first; index <= all->largest; ++index) {
       std::string name = fmt::format("f{}", index);

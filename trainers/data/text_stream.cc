@@ -168,4 +168,11 @@ bool TextStream::at_end() const { return source_->at_end(); }
 absl::Status TextStream::Advance(size_t bytes) { return source_->Advance(bytes); }
 absl::Status TextStream::Grow() { return source_->Grow(); }
 
+absl::Status RecordTooLong(const std::string& path, int64_t line) {
+  return absl::InvalidArgumentError(
+      fmt::format("{}:{}: the line or quoted field that begins here goes on for more than {} MiB; expected "
+                  "shorter lines, and quotation marks that are closed",
+                  path, line, kLongestRecord >> 20));
+}
+
 }  // namespace winnow

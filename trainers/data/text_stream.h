@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -8,6 +9,13 @@
 #include "trainers/data/file_source.h"
 
 namespace winnow {
+
+// Bytes of the longest line, or record of several lines, that is read. The windows of readers are at most as
+// long, so that a record is refused with any number of threads alike.
+inline constexpr size_t kLongestRecord = size_t{64} << 20;
+
+// The error of a record that is longer; it begins in line `line`.
+absl::Status RecordTooLong(const std::string& path, int64_t line);
 
 // The text of one regular file, front to back, through a window. A gzip file (recognised by its first bytes,
 // whatever its name) is unpacked, including several members.

@@ -230,8 +230,9 @@ absl::Status Booster::TrainRound() {
       const uint64_t tree_index = model_->trees.size() + grown.size();
       if (parallel == 0) {
         const uint64_t key = HashOf(static_cast<uint64_t>(parameters.seed), kRoundingDraw, tree_index);
-        const absl::Status status = QuantiseGradients(gradient_.data() + k * rows, hessian_.data() + k * rows,
-                                                      data_.train.share(), key, &ranks_, pool_, &fixed_);
+        const absl::Status status =
+            QuantiseGradients(gradient_.data() + k * rows, hessian_.data() + k * rows, data_.train.share(),
+                              key, parameters.wide_gradients, &ranks_, pool_, &fixed_);
         if (!status.ok()) return status;
       }
       absl::StatusOr<Tree> tree = TrainTree(tree_index, k);

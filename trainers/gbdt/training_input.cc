@@ -15,6 +15,7 @@
 #include "trainers/common/data_source.h"
 #include "trainers/common/piped_files.h"
 #include "trainers/common/prepared_data.h"
+#include "trainers/data/cell.h"
 #include "trainers/data/file_source.h"
 #include "trainers/data/reader.h"
 #include "trainers/data/shard.h"
@@ -40,9 +41,9 @@ absl::Status CheckTable(const DataSet& data, const std::string& what, const std:
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (std::isinf(values[i]))
         return absl::InvalidArgumentError(
-            fmt::format("{}: row {}: feature {} is infinite: expected a finite number or "
+            fmt::format("{}: data row {}: feature {} is infinite: expected a finite number or "
                         "a missing value",
-                        what, (sparse ? data.sparse[f].rows[i] : i) + 1, data.feature_names[f]));
+                        what, (sparse ? data.sparse[f].rows[i] : i) + 1, Excerpt(data.feature_names[f])));
     }
   }
   return absl::OkStatus();

@@ -2,20 +2,38 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "base/names.h"
 
 namespace winnow {
 
 using Json = nlohmann::json;
 
+namespace {
+
+// InvalidArgument with line and column if the text is not JSON.
+absl::StatusOr<Json> ParsedJson(const std::string& text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    const std::string_view what = error.what();
+    const std::size_t line = what.find("line ");
+    return absl::InvalidArgumentError(fmt::format("hyperparameters: this is not valid JSON: {}",
+                                                  what.substr(line == std::string_view::npos ? 0 : line)));
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<std::map<std::string, Json>> ReadHyperparameters(const Declaration& declaration,
                                                                 const std::string& json) {
-  const Json object = Json::parse(json, nullptr, false);
-  if (object.is_discarded()) return absl::InvalidArgumentError("hyperparameters: this is not valid JSON");
-  if (!object.is_object())
+  const absl::StatusOr<Json> object = ParsedJson(json);
+  if (!object.ok()) return object.status();
+  if (!object->is_object())
     return absl::InvalidArgumentError("hyperparameters: expected a JSON object of names and values");
   std::map<std::string, Json> values;
-  for (const auto& [given, value] : object.items()) {
+  for (const auto& [given, value] : object->items()) {
     const Hyperparameter* known = declaration.Find(given);
     if (known == nullptr)
       return absl::InvalidArgumentError(

@@ -29,9 +29,13 @@ bool IsSeenInTraining(const MlpMetric& metric, const MlpParameters& parameters) 
 
 }  // namespace
 
-EpochMetrics::EpochMetrics(const TrainingContext& context, const DenseData* validation,
-                           std::vector<MlpMetric> metrics)
-    : context_(context), validation_(validation), metrics_(std::move(metrics)) {
+EpochMetrics::EpochMetrics(const TrainingContext& context, const DenseData& train,
+                           const DenseData* validation, std::vector<MlpMetric> metrics, LabelScaling labels)
+    : context_(context),
+      train_(train),
+      validation_(validation),
+      metrics_(std::move(metrics)),
+      labels_(labels) {
   for (const MlpMetric& metric : metrics_) {
     if (IsSeenInTraining(metric, context.parameters)) seen_.push_back(metric);
   }
@@ -49,6 +53,8 @@ EpochMetrics::EpochMetrics(const TrainingContext& context, const DenseData* vali
 
 absl::StatusOr<std::vector<double>> EpochMetrics::Measure(int64_t epoch, const NetworkState& state,
                                                           const EpochResult& result, double seconds) const {
+  const auto deviation = static_cast<double>(labels_.deviation);
+  const double loss = result.loss * deviation * deviation;
   std::vector<double> values;
   for (const MlpMetric& metric : seen_) {
     switch (metric.kind) {
@@ -59,20 +65,30 @@ absl::StatusOr<std::vector<double>> EpochMetrics::Measure(int64_t epoch, const N
         values.push_back(1 - result.accuracy);
         break;
       case MlpMetric::Kind::kRmse:
-        values.push_back(std::sqrt(result.loss));
+        values.push_back(std::sqrt(loss));
         break;
       default:
-        values.push_back(result.loss);
+        values.push_back(loss);
     }
+  }
+  // The network whose outputs are labels in their own unit.
+  NetworkState unscaled;
+  MlpParameters parameters = context_.parameters;
+  parameters.huber_delta *= deviation;
+  if (labels_.scales()) {
+    unscaled.parameters = state.parameters;
+    unscaled.statistics = state.statistics;
+    ScaleOutputs(context_.network, labels_.deviation, labels_.mean, &unscaled);
   }
   const auto add = [&](const DenseData& data, const std::vector<MlpMetric>& metrics) {
     const absl::StatusOr<std::vector<double>> measured =
-        Evaluate(context_.network, context_.parameters, state, data, metrics, context_.ranks, context_.crew);
+        Evaluate(context_.network, parameters, labels_.scales() ? unscaled : state, data, metrics,
+                 context_.ranks, context_.crew);
     if (measured.ok()) values.insert(values.end(), measured->begin(), measured->end());
     return measured.status();
   };
   if (!passed_.empty()) {
-    if (absl::Status status = add(context_.train, passed_); !status.ok()) return status;
+    if (absl::Status status = add(train_, passed_); !status.ok()) return status;
   }
   if (validation_ != nullptr) {
     if (absl::Status status = add(*validation_, metrics_); !status.ok()) return status;

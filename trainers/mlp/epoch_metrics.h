@@ -15,11 +15,14 @@ namespace winnow::mlp {
 // The reported metrics of an epoch. Training data: loss and accuracy as seen by training, each row before its
 // step. Validation data: all metrics, after the epoch. Also the speed. Metrics that training does not compute
 // (auc; rmse with another loss than mse) are measured on the training data only without validation data,
-// because that takes another pass.
+// because that takes another pass. All are in the labels' own unit, also where the network learns scaled
+// labels.
 class EpochMetrics {
  public:
-  // REQUIRES: context's parts and validation, null if there is none, outlive it.
-  EpochMetrics(const TrainingContext& context, const DenseData* validation, std::vector<MlpMetric> metrics);
+  // `train`: context.train with labels in their own unit, as those of validation (null: there is none).
+  // `labels`: how context.train's are scaled. REQUIRES: context's parts, train and validation outlive it.
+  EpochMetrics(const TrainingContext& context, const DenseData& train, const DenseData* validation,
+               std::vector<MlpMetric> metrics, LabelScaling labels = {});
 
   // "train-loss", ..., "validation-loss", ..., "samples-per-second".
   const std::vector<std::string>& names() const { return names_; }
@@ -41,10 +44,12 @@ class EpochMetrics {
   absl::Status CheckFinite(int64_t epoch, const std::vector<double>& values) const;
 
   const TrainingContext& context_;
+  const DenseData& train_;
   const DenseData* const validation_;
   const std::vector<MlpMetric> metrics_;
   std::vector<MlpMetric> seen_, passed_;  // of the training data: seen in training, and in another pass
   std::vector<std::string> names_;
+  const LabelScaling labels_;
 };
 
 }  // namespace winnow::mlp

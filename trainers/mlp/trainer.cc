@@ -12,6 +12,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,14 +24,18 @@
 #include "trainers/mlp/model/model_file.h"
 #include "trainers/mlp/model/teacher.h"
 #include "trainers/mlp/network/crew.h"
+#include "trainers/mlp/network/kernels.h"
 #include "trainers/mlp/network/network.h"
 #include "trainers/mlp/network/optimizer.h"
 #include "trainers/mlp/parallel/epoch_trainer.h"
+#include "trainers/mlp/parallel/training_step.h"
 #include "trainers/mlp/profile/findings.h"
 #include "trainers/mlp/profile/profile.h"
 
 namespace winnow::mlp {
 namespace {
+
+constexpr std::string_view kStandardiseLabel = "standardise_label", kWeightInit = "weight_init";
 
 // Sum over all threads of the process.
 double ProcessorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
@@ -57,6 +62,7 @@ class NetworkRun : public TrainingRun {
       : TrainingRun("winnow-mlp", "epoch", request, ranks, stop, out, err),
         request_(request),
         parameters_(request.parameters),
+        trained_(request.parameters),
         stop_(stop),
         crew_(static_cast<int>(request.parameters.nthread)) {
     if (parameters_.profile) profile_.emplace();
@@ -77,19 +83,27 @@ class NetworkRun : public TrainingRun {
   absl::Status WriteModel() override;
   absl::Status LoadAndTrain() override;
 
+  bool Regresses() const {
+    return parameters_.loss == LossKind::kSquared || parameters_.loss == LossKind::kHuber;
+  }
   absl::Status LoadCheckpoint();
   void FitCheckpoint(const std::vector<std::string>& metric_names, uint64_t fingerprint);
+  absl::Status FitBatch();
+  absl::Status FitPrecision(const Network& network);
+  void ScaleLabels();
   absl::Status Train(const EpochMetrics& metrics, const TrainingContext& context);
   absl::Status TrainEpoch(EpochTrainer* trainer, const EpochMetrics& metrics);
   void Record(std::vector<double> values, const EpochResult& result);
   absl::Status KeepTiming(const EpochTrainer& trainer);
 
   const TrainRequest& request_;
-  const MlpParameters& parameters_;
+  const MlpParameters& parameters_;  // as asked for
+  MlpParameters trained_;            // as the data allow
   const std::atomic<bool>& stop_;
   Crew crew_;
   std::optional<Profile> profile_;
   TrainingData data_;
+  std::optional<DenseData> targets_;  // the training data with scaled labels; nullopt: they are not scaled
   Network network_;
   Checkpoint state_;  // state after the last complete epoch; rank 0's is complete
   std::optional<EpochMetrics::Deciding> deciding_;  // the metric that stops the training early
@@ -105,10 +119,31 @@ ToldThings NetworkRun::Told() const {
   return told;
 }
 
+void EraseStandardiseLabel(ToldThings* told) {
+  std::erase_if(*told, [](const auto& entry) { return entry.first == kStandardiseLabel; });
+}
+
+// Whether it was written before there was standardise_label: its network learned labels as they are.
+bool IsOfPlainLabels(const Checkpoint& checkpoint) {
+  return std::none_of(checkpoint.hyperparameters.begin(), checkpoint.hyperparameters.end(),
+                      [](const auto& entry) { return entry.first == kStandardiseLabel; });
+}
+
 absl::Status NetworkRun::LoadCheckpoint() {
-  const auto misfit = [this](const Checkpoint& checkpoint) {
+  const auto ours_for = [this](const Checkpoint& checkpoint) {
+    ToldThings ours = ModelHyperparameters(parameters_);
+    // The weights are drawn already, perhaps by an earlier default.
+    for (auto& [name, value] : ours) {
+      if (name != kWeightInit || parameters_.weight_init_given) continue;
+      for (const auto& [their_name, their_value] : checkpoint.hyperparameters)
+        value = their_name == kWeightInit ? their_value : value;
+    }
+    if (IsOfPlainLabels(checkpoint)) EraseStandardiseLabel(&ours);
+    return ours;
+  };
+  const auto misfit = [&](const Checkpoint& checkpoint) {
     // An epoch's training cannot be undone.
-    const ToldThings ours = ModelHyperparameters(parameters_);
+    const ToldThings ours = ours_for(checkpoint);
     const std::string problem = request_.has_origin
                                     ? OriginMisfit(MlpDeclaration(), checkpoint.hyperparameters, ours)
                                     : HyperparameterMisfit(checkpoint.hyperparameters, ours);
@@ -119,7 +154,8 @@ absl::Status NetworkRun::LoadCheckpoint() {
       FindCheckpoint<Checkpoint>(ReadNewestCheckpoint, CheckpointText, ParseCheckpoint, misfit);
   if (found.ok() && *found) {
     state_ = **std::move(found);
-    state_.hyperparameters = ModelHyperparameters(parameters_);
+    state_.hyperparameters = ours_for(state_);
+    if (Regresses() && IsOfPlainLabels(state_)) trained_.standardise_label = false;
   }
   return found.status();
 }
@@ -139,6 +175,8 @@ void NetworkRun::FitCheckpoint(const std::vector<std::string>& metric_names, uin
   if (state_.epochs > 0) WarnOfMisfit("was made with " + misfit);
   state_ = {};
   state_.hyperparameters = ModelHyperparameters(parameters_);
+  if (trained_.standardise_label != parameters_.standardise_label)
+    EraseStandardiseLabel(&state_.hyperparameters);
   state_.state = InitialState(network_, parameters_);
   state_.data_fingerprint = fingerprint;
   state_.schema = data_.schema;
@@ -146,15 +184,53 @@ void NetworkRun::FitCheckpoint(const std::vector<std::string>& metric_names, uin
   state_.metric_names = metric_names;
 }
 
+// Takes as many rows as there are for a batch that is larger.
+absl::Status NetworkRun::FitBatch() {
+  const int64_t rows = data_.batch_size;
+  if (rows == parameters_.batch_size) return absl::OkStatus();
+  for (const auto& [name, parts] : {std::pair("virtual_shards", parameters_.virtual_shards),
+                                    {"micro_batches", parameters_.micro_batches}}) {
+    if (parts > rows)
+      return absl::InvalidArgumentError(fmt::format(
+          "hyperparameter {} = {}: expected at most {}, the rows of a batch of this training data", name,
+          parts, rows));
+  }
+  Warn(fmt::format("batch_size = {} is more than the training data have: batches have {} rows",
+                   parameters_.batch_size, rows));
+  trained_.batch_size = rows;
+  return absl::OkStatus();
+}
+
+// Takes f32 where bf16 is slower.
+absl::Status NetworkRun::FitPrecision(const Network& network) {
+  if (parameters_.precision != Precision::kBf16) return absl::OkStatus();
+  const absl::StatusOr<std::string> why = WhyNotBf16(network, IsBf16Fast(), &ranks_);
+  if (!why.ok()) return why.status();
+  if (why->empty()) return absl::OkStatus();
+  trained_.precision = Precision::kF32;
+  Warn(fmt::format("precision bf16 is slower than f32 {}: f32 is taken", *why));
+  return absl::OkStatus();
+}
+
+// Sets targets_ where the network learns scaled labels, and data_.schema's scaling of them.
+void NetworkRun::ScaleLabels() {
+  if (!Regresses() || !trained_.standardise_label) return;
+  data_.schema.label_scaling = LabelScalingOf(data_.train);
+  targets_ = WithTargets(data_.train, data_.schema.label_scaling);
+}
+
 absl::Status NetworkRun::WriteModel() {
   const Network network = MakeNetwork(parameters_, state_.schema.features, state_.outputs);
   const NetworkState& learned = state_.best ? *state_.best : state_.state;
-  const Model model{
-      parameters_,
-      request_.train_reading,
-      state_.schema,
-      network,
-      {.parameters = learned.parameters, .slots = {}, .statistics = learned.statistics, .step = 0}};
+  MlpParameters computed = parameters_;
+  computed.precision = trained_.precision;
+  Model model{computed,
+              request_.train_reading,
+              state_.schema,
+              network,
+              {.parameters = learned.parameters, .slots = {}, .statistics = learned.statistics, .step = 0}};
+  const LabelScaling labels = std::exchange(model.schema.label_scaling, {});
+  if (labels.scales()) ScaleOutputs(network, labels.deviation, labels.mean, &model.state);
   const std::filesystem::path folder(request_.model_folder);
   if (absl::Status status = mlp::WriteModel((folder / "model.safetensors").string(), model); !status.ok())
     return status;
@@ -253,6 +329,8 @@ absl::Status NetworkRun::LoadAndTrain() {
   // A part of a budget ends at once; a complete training is checked against its data, which may have changed.
   if (request_.resource_to > 0 && state_.epochs > 0 && is_finished()) {
     PrintUnreported();
+    const Network network = MakeNetwork(parameters_, state_.schema.features, state_.outputs);
+    if (absl::Status status = FitPrecision(network); !status.ok()) return status;
     return Finish();
   }
   std::string warning;
@@ -260,8 +338,11 @@ absl::Status NetworkRun::LoadAndTrain() {
   if (!warning.empty()) Warn(warning);
   if (!loaded.ok()) return loaded.status();
   data_ = *std::move(loaded);
+  if (absl::Status status = FitBatch(); !status.ok()) return status;
+  ScaleLabels();
   network_ = MakeNetwork(parameters_, data_.train.features, data_.outputs);
   if (absl::Status status = CheckMemory(network_, parameters_); !status.ok()) return status;
+  if (absl::Status status = FitPrecision(network_); !status.ok()) return status;
   uint64_t fingerprint = data_.fingerprint;
   std::optional<TeacherLogits> teacher;
   if (!parameters_.teacher.empty()) {
@@ -270,16 +351,18 @@ absl::Status NetworkRun::LoadAndTrain() {
     if (!asked_teacher.ok()) return asked_teacher.status();
     teacher = *std::move(asked_teacher);
     fingerprint = HashOf(fingerprint, teacher->content);
+    if (targets_) teacher->logits = WithScaledOutputs(teacher->logits, data_.schema.label_scaling);
   }
-  const TrainingContext context{.parameters = parameters_,
+  const TrainingContext context{.parameters = trained_,
                                 .network = network_,
-                                .train = data_.train,
+                                .train = targets_ ? *targets_ : data_.train,
                                 .teacher_outputs = teacher ? &teacher->logits : nullptr,
                                 .ranks = &ranks_,
                                 .crew = &crew_,
                                 .profile = profile_ ? &*profile_ : nullptr,
                                 .stop = &stop_};
-  const EpochMetrics metrics(context, data_.validation ? &*data_.validation : nullptr, *asked);
+  const EpochMetrics metrics(context, data_.train, data_.validation ? &*data_.validation : nullptr, *asked,
+                             data_.schema.label_scaling);
   FitCheckpoint(metrics.names(), fingerprint);
   PrintUnreported();
   if (!is_finished()) {

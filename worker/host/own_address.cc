@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -30,9 +31,11 @@ std::string AddressTowards(const addrinfo& target) {
 }  // namespace
 
 std::string OwnAddressTowards(const std::string& server) {
-  const auto address = ParseAddress(server);
-  if (!address.ok()) return "";
-  if (address->kind != Address::Kind::kRemote) return "127.0.0.1";
+  const auto addresses = ParseAddresses(server);
+  if (!addresses.ok()) return "";
+  const auto address = std::find_if(addresses->begin(), addresses->end(),
+                                    [](const Address& one) { return one.kind == Address::Kind::kRemote; });
+  if (address == addresses->end()) return "127.0.0.1";
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_DGRAM;

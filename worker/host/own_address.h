@@ -4,9 +4,9 @@
 
 namespace winnow {
 
-// Returns the source address of packets from this host to `server` (HOST:PORT as in ParseAddress), at which
-// others that reach the server can reach this host. Sends nothing. For a server on loopback or a unix socket:
-// 127.0.0.1; empty: the name is unknown or there is no route.
+// Returns the source address of packets from this host to `server` (as in ParseAddresses; of several, the
+// first that is not on loopback), at which others that reach the server can reach this host. Sends nothing.
+// For a server on loopback or a unix socket: 127.0.0.1; empty: the name is unknown or there is no route.
 std::string OwnAddressTowards(const std::string& server);
 
 }  // namespace winnow

@@ -104,9 +104,10 @@ def connect(server: Optional[str] = None, *, context: Optional[str] = None, toke
             patience: float = _PATIENCE) -> Client:
     """Connects to a server's --http address.
 
-    server: HOST:PORT, http://…, https://… or unix:/PATH of a proxy; default: WINNOW_HTTP, else the current context of
-    `winnow context`, else 127.0.0.1:8080. context: another one; default: WINNOW_CONTEXT. Its token and TLS files count
-    where nothing else names some, and only for its own server.
+    server: HOST:PORT, http://…, https://… or unix:/PATH of a proxy; several of servers with one database, with commas
+    between them; default: WINNOW_HTTP, else the current context of `winnow context`, else 127.0.0.1:8080. context:
+    another one; default: WINNOW_CONTEXT. Its token and TLS files count where nothing else names some, and only for its
+    own server.
     token, token_file: default: WINNOW_TOKEN, WINNOW_TOKEN_FILE. tls_ca: PEM file of who signed the server's
     certificate; default: WINNOW_TLS_CA, else the system's. tls_cert, tls_key: the client's own certificate; default:
     WINNOW_TLS_CERT, WINNOW_TLS_KEY. timeout: seconds of one call. patience: seconds for which a call is tried again
@@ -121,17 +122,18 @@ def connect(server: Optional[str] = None, *, context: Optional[str] = None, toke
     server = server or environment.get("WINNOW_HTTP")
     kept = contexts.find(context) if not server else {}
     ca = tls_ca or environment.get("WINNOW_TLS_CA") or kept.get("tls_ca")
-    address = transport.Address(server or kept.get("http") or transport.DEFAULT_ADDRESS, tls=bool(ca))
+    texts = (server or kept.get("http") or transport.DEFAULT_ADDRESS).split(",")
+    addresses = [transport.Address(text, tls=bool(ca)) for text in texts]
     if token is None:
         file = token_file or environment.get("WINNOW_TOKEN_FILE") if not environment.get("WINNOW_TOKEN") else token_file
         if not file and not environment.get("WINNOW_TOKEN"):
             file = kept.get("token_file")
         token = pathlib.Path(file).read_text("utf-8").strip() if file else environment.get("WINNOW_TOKEN") or kept.get("token")
     tls = None
-    if address.tls:
+    if any(address.tls for address in addresses):
         tls = transport.tls_context(ca, tls_cert or environment.get("WINNOW_TLS_CERT") or kept.get("tls_cert"),
                                     tls_key or environment.get("WINNOW_TLS_KEY") or kept.get("tls_key"))
-    return Client(transport.Transport(address, token=token, context=tls, timeout=timeout, patience=patience))
+    return Client(transport.Transport(addresses, token=token, context=tls, timeout=timeout, patience=patience))
 
 
 def plan(spec: Spec, **options: Any) -> dict[str, Any]:

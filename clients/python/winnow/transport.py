@@ -13,7 +13,7 @@ import ssl
 import threading
 import time
 import urllib.parse
-from typing import Any, Callable, Iterator, Mapping, Optional
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 
 from winnow import errors
 
@@ -101,16 +101,28 @@ def seconds(duration: float) -> str:
 class Transport:
     """The calls of one server. Threads and forked processes may share it: each has its own connection."""
 
-    def __init__(self, address: Address, *, token: Optional[str], context: Optional[ssl.SSLContext], timeout: float,
-                 patience: float) -> None:
-        self.address, self.timeout, self.patience = address, timeout, patience
+    def __init__(self, addresses: Sequence[Address], *, token: Optional[str], context: Optional[ssl.SSLContext],
+                 timeout: float, patience: float) -> None:
+        """`addresses`: of servers with one database, of which only the one that leads listens."""
+        self.addresses, self.timeout, self.patience = list(addresses), timeout, patience
+        self._at = 0  # of the address that is in use
         self._context = context
-        self._headers = {"Host": address.authority, "Accept": "application/json"}
+        self._headers = {"Accept": "application/json"}
         if token:
             if not token.isascii() or not token.isprintable() or " " in token:
                 raise ValueError("token: has a space or another character that no token has; expected wnw_…")
             self._headers["Authorization"] = "Bearer " + token
         self._here = threading.local()
+
+    @property
+    def address(self) -> Address:
+        """The address in use."""
+        return self.addresses[self._at % len(self.addresses)]
+
+    def _leave(self, address: Address) -> None:
+        """Uses the next address, unless another thread has left this one already."""
+        if self.address is address:
+            self._at += 1
 
     def call(self, verb: str, path: str, fields: Mapping[str, Any] = {}, *, timeout: Optional[float] = None,
              patience: Optional[float] = None) -> Any:
@@ -119,20 +131,22 @@ class Transport:
         Tries again, for `patience` seconds, while the server cannot be reached or cannot record. So a POST may reach it
         twice.
         """
-        request = self._request(verb, path, fields)
         limit = timeout or self.timeout
         until = time.monotonic() + (self.patience if patience is None else patience)
         pause = _FIRST_PAUSE
         while True:
+            address = self.address
             try:
-                status, answer = self._once(request, limit)
+                status, answer = self._once(address, self._request(address, verb, path, fields), limit)
             except (ConnectionError, http.client.HTTPException, FileNotFoundError, socket.gaierror) as error:
-                problem: errors.ServerError = errors.Unavailable("UNAVAILABLE", f"{self.address}: {_said(error)}")
+                problem: errors.ServerError = errors.Unavailable("UNAVAILABLE", f"{address}: {_said(error)}")
+                self._leave(address)
             except ssl.SSLError as error:
-                raise errors.Unavailable("UNAVAILABLE", f"{self.address}: {_said(error)}") from error
+                raise errors.Unavailable("UNAVAILABLE", f"{address}: {_said(error)}") from error
             except TimeoutError as error:
+                self._leave(address)
                 raise errors.CallTimeout("DEADLINE_EXCEEDED",
-                                         f"{verb} {path}: no answer of {self.address} in {limit:g} s") from error
+                                         f"{verb} {path}: no answer of {address} in {limit:g} s") from error
             else:
                 if status == 200:
                     return answer
@@ -148,7 +162,8 @@ class Transport:
               timeout: Optional[float] = None) -> Callable[[], Any]:
         """Sends a call on a further connection of this thread. What is returned waits for its response, as `call` does;
         it must be called, in this thread, before the next `begin`."""
-        request = self._request(verb, path, fields)
+        address = self.address
+        request = self._request(address, verb, path, fields)
         limit = timeout or self.timeout
         earlier, self._here.ahead = getattr(self._here, "ahead", None), None
         # A call whose response nobody waited for, as after an interruption, would be answered before this one.
@@ -156,7 +171,7 @@ class Transport:
             self._here.ahead = earlier
         held: Optional[_Held] = None
         try:
-            held = self._connection(limit, "ahead")
+            held = self._connection(address, limit, "ahead")
             held.waits = True
             held.sock.sendall(request)
         except (OSError, http.client.HTTPException):
@@ -187,10 +202,11 @@ class Transport:
             if last:
                 query[resume] = last
             text = urllib.parse.urlencode([(name, _query(value)) for name, value in query.items()])
-            connection = self._new(timeout or max(self.timeout, 2 * 15.0 + _MORE))  # a comment comes every 15 s
+            address = self.address
+            connection = self._new(address, timeout or max(self.timeout, 2 * 15.0 + _MORE))  # a comment comes every 15 s
             try:
                 connection.request("GET", path + ("?" + text if text else ""),
-                                   headers={**self._headers, "Accept": "text/event-stream"})
+                                   headers={**self._headers, "Host": address.authority, "Accept": "text/event-stream"})
                 response = connection.getresponse()
                 if response.status != 200:
                     problem: errors.ServerError = errors.from_answer(response.status, _parsed(response.read()))
@@ -208,9 +224,10 @@ class Transport:
                             break
                         last = number_ or last
                         yield json.loads(data)
-                    problem = errors.Unavailable("UNAVAILABLE", f"{self.address}: the stream was cut off")
+                    problem = errors.Unavailable("UNAVAILABLE", f"{address}: the stream was cut off")
             except (ConnectionError, http.client.HTTPException, FileNotFoundError, TimeoutError) as error:
-                problem = errors.Unavailable("UNAVAILABLE", f"{self.address}: {_said(error)}")
+                problem = errors.Unavailable("UNAVAILABLE", f"{address}: {_said(error)}")
+                self._leave(address)
             finally:
                 connection.close()
             if not resume or time.monotonic() + pause > until:
@@ -230,9 +247,9 @@ class Transport:
         """Closes this thread's connections; the next call opens another."""
         self._here.held = self._here.ahead = None
 
-    def _request(self, verb: str, path: str, fields: Mapping[str, Any]) -> bytes:
+    def _request(self, address: Address, verb: str, path: str, fields: Mapping[str, Any]) -> bytes:
         """A request in one piece, so that it leaves in one packet if it fits."""
-        head, body = dict(self._headers), b""
+        head, body = {"Host": address.authority, **self._headers}, b""
         if verb in _SAFE:
             query = urllib.parse.urlencode([(name, _query(content)) for name, value in fields.items()
                                             for content in (value if isinstance(value, (list, tuple)) else [value])])
@@ -249,8 +266,8 @@ class Transport:
         lines = [f"{verb} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in head.items())]
         return "\r\n".join([*lines, "", ""]).encode("ascii") + body
 
-    def _once(self, request: bytes, limit: float) -> tuple[int, Any]:
-        held = self._connection(limit)
+    def _once(self, address: Address, request: bytes, limit: float) -> tuple[int, Any]:
+        held = self._connection(address, limit)
         try:
             used, held.used = held.used, True
             try:
@@ -261,7 +278,7 @@ class Transport:
                     raise
                 # A server closes connections that were idle; this one may have been.
                 self._here.held = None
-                held = self._connection(limit)
+                held = self._connection(address, limit)
                 held.used = True
                 held.sock.sendall(request)
                 return held.receive()
@@ -269,18 +286,18 @@ class Transport:
             self._here.held = None
             raise
 
-    def _connection(self, limit: float, name: str = "held") -> _Held:
-        """This thread's connection of this name."""
+    def _connection(self, address: Address, limit: float, name: str = "held") -> _Held:
+        """This thread's connection of this name to this address."""
         held: Optional[_Held] = getattr(self._here, name, None)
-        if held is None or held.process != os.getpid() or held.connection.sock is None:
-            held = _Held(self._new(limit))
+        if (held is None or held.process != os.getpid() or held.connection.sock is None
+                or held.address is not address):
+            held = _Held(self._new(address, limit), address)
             setattr(self._here, name, held)
         if held.sock.gettimeout() != limit:
             held.sock.settimeout(limit)
         return held
 
-    def _new(self, limit: float) -> http.client.HTTPConnection:
-        address = self.address
+    def _new(self, address: Address, limit: float) -> http.client.HTTPConnection:
         if address.path:
             return _UnixConnection(address.path, limit)
         if address.tls:
@@ -292,8 +309,8 @@ class Transport:
 class _Held:
     """A thread's connection, which is closed when nobody holds it any more."""
 
-    def __init__(self, connection: http.client.HTTPConnection) -> None:
-        self.connection, self.process = connection, os.getpid()
+    def __init__(self, connection: http.client.HTTPConnection, address: Address) -> None:
+        self.connection, self.address, self.process = connection, address, os.getpid()
         self.used = False  # a request was sent on it
         self.waits = False  # a request of `begin` was sent on it, and its response has not been read
         connection.connect()

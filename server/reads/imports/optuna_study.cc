@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "store/database.h"
+#include "store/sqlite_database.h"
 
 namespace winnow {
 namespace {
@@ -256,7 +256,7 @@ absl::StatusOr<OptunaStudy> ReadOptunaStudy(const ForeignFile& file, const std::
         "copy made "
         "by: sqlite3 FILE \".backup COPY\"");
   }
-  absl::StatusOr<std::unique_ptr<Database>> database = Database::OpenForeign(file, go_on);
+  absl::StatusOr<std::unique_ptr<Database>> database = SqliteDatabase::OpenForeign(file, go_on);
   if (!database.ok()) return Unreadable(database.status());
   absl::StatusOr<std::unique_ptr<Transaction>> moment = Transaction::BeginRead(**database);
   if (!moment.ok()) return Unreadable(moment.status());

@@ -47,6 +47,14 @@ class Jobs(WithFolder):
         self.assertTrue(job.history())
         self.assertIn("loss =", job._repr_html_())
 
+    def test_of_several_addresses_the_one_that_listens_is_used(self):
+        server = self.serve(local_workers=1)
+        client = winnow.connect(f"127.0.0.1:1,{server.http}")  # nothing listens at port 1
+        self.assertEqual(client.jobs(), [])
+        job = winnow.connect(f"{server.http},127.0.0.1:1").submit(SHELL)
+        self.assertEqual(client.job(job.id).watch(show=False)["state"], "COMPLETED")
+        self.assertEqual(str(client), f"<winnow.Client of http://{server.http}>")
+
     def test_the_best_model_is_downloaded(self):
         server = self.serve(local_workers=1)
         job = winnow.connect(server.http).submit(SHELL)
@@ -169,7 +177,7 @@ class Responses(unittest.TestCase):
         connection.connect, connection.sock = lambda: None, ours
         theirs.sendall(sent)
         theirs.shutdown(socket.SHUT_WR)
-        return transport._Held(connection)
+        return transport._Held(connection, transport.Address("127.0.0.1:1", tls=False))
 
     def test_one_after_the_other_by_length_and_in_chunks(self):
         held = self.held(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{\"a\":1}"

@@ -48,6 +48,18 @@ TEST_CASE("Tls: a client that trusts the authority and has a token is served", "
   CHECK(tls.play.List(nobody).error_code() == StatusCode::UNAUTHENTICATED);
 }
 
+TEST_CASE("Tls: of several addresses the one that listens is used, under the name of the first", "[server]") {
+  TlsPlay tls;
+  const std::string listens = tls.play.address();
+  Endpoint several = tls.Good();
+  several.address = "localhost:1," + listens;  // nothing listens at port 1
+  const grpc::Status status = tls.play.List(several);
+  INFO(status.error_message());
+  CHECK(status.ok());
+  several.address = "127.0.0.2:1," + listens;  // the certificate does not have this name
+  CHECK(tls.play.List(several).error_code() == StatusCode::UNAVAILABLE);
+}
+
 TEST_CASE("Tls: a certificate of another authority is not trusted, and it is said", "[server]") {
   TlsPlay tls;
   const Certificates others(tls.folder.file("others"));

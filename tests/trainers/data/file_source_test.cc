@@ -99,5 +99,15 @@ TEST_CASE("FileSource: the head of a long file is its first whole lines", "[data
   CHECK(ReadTextHead(folder.Write("short.csv", "a,b"))->bytes == "a,b");
 }
 
+TEST_CASE("FileSource: a long file whose lines end with CR has a head too", "[data]") {
+  DataFolder folder;
+  std::string text;
+  while (text.size() < 5 << 20) text += "a line of the file\r";
+  const absl::StatusOr<SourceFile> head = ReadTextHead(folder.Write("long.csv", text));
+  REQUIRE(head.ok());
+  CHECK(head->bytes.size() < text.size());
+  CHECK(head->bytes.ends_with("file\r"));
+}
+
 }  // namespace
 }  // namespace winnow

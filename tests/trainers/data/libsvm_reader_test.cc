@@ -20,6 +20,16 @@ TEST_CASE("Libsvm: entries that are absent are missing", "[data]") {
   CHECK(Same(data.columns[2], {2, kNaN, 0, kNaN}));
 }
 
+TEST_CASE("Libsvm: lines of a long file may end with CR", "[data]") {
+  DataFolder folder;
+  std::string text;
+  int64_t rows = 0;
+  for (; text.size() < 3 << 20; ++rows) text += "1 1:0.5 2:" + std::to_string(rows) + "\r";
+  const DataSet data = folder.Read(text);
+  CHECK(data.rows == rows);
+  CHECK(data.columns[1].back() == static_cast<float>(rows - 1));
+}
+
 TEST_CASE("Libsvm: counts from the smallest index seen", "[data]") {
   DataFolder folder;
   CHECK(folder.Read("1 0:5 2:6\n0 1:3\n").feature_names == Names{"f0", "f1", "f2"});

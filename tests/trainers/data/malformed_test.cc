@@ -4,6 +4,7 @@
 #include "tests/catch.h"
 #include "tests/trainers/data/data_folder.h"
 #include "trainers/data/reader.h"
+#include "trainers/data/text_stream.h"
 
 namespace winnow {
 namespace {
@@ -70,7 +71,8 @@ std::vector<Malformed> MalformedFiles() {
       {"one broken cell", OneBrokenCell(), {":152: column \"a\": \"1.2.3\" is not a number, but 199 of"}},
       {"too many levels",
        ManyLevels(),
-       {"column \"id\": 300 different texts", "256", "\"drop\": [\"id\"]", "max_levels"}},
+       {"column \"id\": 300 different texts", "256", "enable_categorical", "\"drop\": [\"id\"]",
+        "max_levels"}},
       {"decimal commas", DecimalCommas(), {"column \"price\": 300 different texts", "decimal point"}},
       {"label not there",
        "x,a\n1,2\n",
@@ -147,7 +149,18 @@ std::vector<Malformed> MalformedFiles() {
        {":2: a row without a weight after rows with one"}},
       {"LIBSVM: index out of all proportion",
        "1 1:2 2000000000:1\n0 1:1\n",
-       {"the largest index is 2000000000"}},
+       {"the largest index is 2000000000", "at most 16777216"}},
+      {"LIBSVM: index beyond any number",
+       "1 1:2\n0 99999999999:1\n",
+       {":2: \"99999999999:1\": the index is too large; expected at most 16777216"}},
+      {"a comment above the header",
+       "# made by a program\ny,a,b\n1,2,3\n",
+       {":1: \"# made by a program\" has 1 fields, and line 2 has 3", "comment"},
+       y},
+      {"a column's long name",
+       "y," + std::string(5000, 'x') + "\n1,2\n",
+       {"\"label\" is not there", "xx…"},
+       Label("label")},
       {"LIBSVM: index beyond 32 bits", "1 1:2 99999999999:1\n", {":1: \"99999999999:1\""}, libsvm},
       {"LIBSVM: a label option", "1 1:2\n", {"label is \"y\"", "LIBSVM"}, y},
       {"LIBSVM: a weight option",
@@ -177,6 +190,32 @@ TEST_CASE("Malformed: each file is refused with its name, the place and what was
     for (const std::string& fragment : file.fragments)
       CHECK_THAT(message, Catch::Matchers::Contains(fragment));
     CHECK(message.size() < 600);
+  }
+}
+
+TEST_CASE("Malformed: a line beyond the longest one is refused with any number of threads", "[data]") {
+  DataFolder folder;
+  const std::string endless(kLongestRecord + 100, '7');
+  const struct {
+    const char* name;
+    std::string bytes;
+    const char* line;
+  } kCases[] = {
+      {"first.csv", endless, "1"},
+      {"second.csv", "y,a\n1,2\n1," + endless, "3"},
+      {"quoted.csv", "y,a\n1,\"" + endless, "2"},
+      {"t.libsvm", "1 1:2\n1 1:" + endless, "2"},
+  };
+  for (const auto& c : kCases) {
+    const std::string path = folder.Write(c.name, c.bytes);
+    for (const int threads : {1, 16}) {
+      const absl::StatusOr<DataSet> data = ReadDataSet(path, {}, nullptr, threads);
+      INFO(c.name << ": " << data.status());
+      REQUIRE_FALSE(data.ok());
+      CHECK_THAT(std::string(data.status().message()),
+                 Catch::Matchers::StartsWith(path + ":" + c.line + ": ") &&
+                     Catch::Matchers::Contains("goes on for more than 64 MiB"));
+    }
   }
 }
 

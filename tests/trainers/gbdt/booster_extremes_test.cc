@@ -111,7 +111,7 @@ TEST_CASE("Booster: data that cannot be trained on is refused", "[gbdt]") {
   };
   CHECK(refusal(OneColumn({}, {})) == "t.csv: there are no rows");
   CHECK_THAT(refusal(OneColumn({1, INFINITY}, {0, 1})),
-             Catch::Contains("t.csv: row 2: feature x is infinite"));
+             Catch::Contains("t.csv: data row 2: feature x is infinite"));
   CHECK_THAT(refusal(OneColumn({1, 2}, {})), Catch::Contains("t.csv: the data has no label column"));
   DataSet bare = OneColumn({1}, {1});
   bare.columns.clear();

@@ -57,6 +57,21 @@ TEST_CASE("Booster: the order of rows changes little where gradients are rounded
   CHECK(metrics[0] > 0.8f);
 }
 
+TEST_CASE("Booster: without samples the seed changes a model by rounding to 16 bits, and none with 30",
+          "[gbdt]") {
+  DataSet train = SampleData(5000);
+  AddWeights(&train);
+  const auto margins = [&](int64_t seed, bool wide) {
+    GbdtParameters parameters = LogisticParameters(8);
+    parameters.seed = seed;
+    parameters.wide_gradients = wide;
+    const Model model = Train(parameters, train);
+    return PredictMargins(model, train, model.rounds());
+  };
+  CHECK(margins(1, false) != margins(2, false));
+  CHECK(margins(1, true) == margins(2, true));
+}
+
 TEST_CASE("Booster: ten rounds and then twenty more are thirty", "[gbdt]") {
   for (int classes : {2, 4}) {
     DataSet train = SampleData(2000, classes);

@@ -57,8 +57,11 @@ TEST_CASE("Hyperparameters: eval_metric is a name, a list with commas or a JSON 
 }
 
 TEST_CASE("Hyperparameters: XGBoost's second names mean the same", "[gbdt]") {
-  const auto p = Parse(R"({"learning_rate": 0.1, "reg_alpha": 2, "min_split_loss": 3, "n_jobs": 2})");
+  const auto p = Parse(R"({"learning_rate": 0.1, "reg_alpha": 2, "min_split_loss": 3, "n_jobs": 2,
+      "n_estimators": 40, "random_state": 7})");
   REQUIRE(p.ok());
+  CHECK(p->num_round == 40);
+  CHECK(p->seed == 7);
   CHECK(p->eta == 0.1);
   CHECK(p->alpha == 2);
   CHECK(p->gamma == 3);

@@ -61,6 +61,22 @@ TEST_CASE("ModelFile: hyperparameters read back as they were, also what a file o
   CHECK(read->best_round == 1);  // not -1, though it is the last: training stopped early
 }
 
+TEST_CASE("ModelFile: names that XGBoost refuses are written as it takes them, and read back as they were",
+          "[gbdt]") {
+  Model model = SmallModel();
+  model.schema.columns = {{"a<b", true, {"[x]", "y"}, false}, {"a_b_y", false, {}, false}};
+  model.feature_names = {"a<b_[x]", "a<b_y", "a_b_y"};
+  for (ModelFormat format : kFormats) {
+    const std::string text = ModelText(model, format);
+    CHECK(text.find("a_b__x_") != std::string::npos);
+    CHECK(text.find("a_b_y_2") != std::string::npos);  // the third has the name without a number
+    const absl::StatusOr<Model> read = ParseModel(text);
+    REQUIRE(read.ok());
+    CHECK(read->feature_names == model.feature_names);
+    CHECK(ModelText(*read, format) == text);
+  }
+}
+
 TEST_CASE("ModelFile: an estimated base score stays one", "[gbdt]") {
   Model model = SmallModel();
   model.parameters.objective = ObjectiveKind::kAbsoluteError;
@@ -106,6 +122,9 @@ TEST_CASE("ModelFile: malformed models are refused with what is wrong", "[gbdt]"
       {good.substr(0, good.size() / 2), "not JSON, or cut short"},
       {"{}", "no model of winnow-gbdt or XGBoost"},
       {"[]", "no model of winnow-gbdt or XGBoost"},
+      {"{\n \"learner\": ]", "line 2, column 13: expected a value"},
+      {std::string("binf\0\0\0?", 8), "a model of XGBoost's old binary format; expected JSON or UBJSON"},
+      {"\x80\x04\x95\x8c\x0cxgboost.core\x94", "a model pickled by Python; expected JSON or UBJSON"},
       {std::string(100'000, '['), "nested too deep"},
       {"{L\1", "not UBJSON, or cut short"},
       {Replaced(good, "\\\"version\\\":2", "\\\"version\\\":3"), "version 3: this program reads version 2"},

@@ -353,7 +353,7 @@ TEST_CASE("Trainer: bad input ends it with one line that says what and where", "
   } kCases[] = {
       {"SM_HPS", R"({"etta": 1})", "unknown hyperparameter etta; did you mean eta?"},
       {"SM_HPS", R"({"eta": 2})", "hyperparameter eta = 2: expected a number of at least 0 and at most 1"},
-      {"SM_HPS", "", "hyperparameters: this is not valid JSON"},
+      {"SM_HPS", "", "hyperparameters: this is not valid JSON: line 1, column 1: "},
       {"SM_HPS", R"({"early_stopping_rounds": 3, "x": 1})", "unknown hyperparameter x"},
       {"SM_CHANNEL_TRAIN", "", "SM_CHANNEL_TRAIN is not set"},
       {"SM_CHANNEL_TRAIN", "/nowhere/t.csv", "/nowhere/t.csv"},

@@ -27,8 +27,8 @@ struct Grower {
     for (int64_t i = 0; i < rows.rows; ++i)
       gradient.push_back(0.4f - rows.label[i] +
                          static_cast<float>(HashOf(8, static_cast<uint64_t>(i)) % 100) * 0.002f);
-    CHECK(QuantiseGradients(gradient.data(), hessian.data(), {0, rows.rows, rows.rows}, 5, sole.get(), &pool,
-                            &gradients)
+    CHECK(QuantiseGradients(gradient.data(), hessian.data(), {0, rows.rows, rows.rows}, 5, false, sole.get(),
+                            &pool, &gradients)
               .ok());
   }
 

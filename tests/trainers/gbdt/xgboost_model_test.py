@@ -307,6 +307,22 @@ def features_without_names(folder):
     compare("our model of a LIBSVM file", ours, matrix, folder / "model.json", folder / "train.libsvm")
 
 
+def names_that_xgboost_refuses(folder):
+    """Names with "<", "[" and "]", which a DMatrix must not have: they have "_" instead."""
+    table, score, _ = draw_table(9)
+    write_csv(folder / "train.csv", table, label_for("binary:logistic", score))
+    text = (folder / "train.csv").read_text().splitlines()
+    (folder / "train.csv").write_text("\n".join(["a<1,b[0],a_1,shape,y"] + text[1:]) + "\n")
+    (folder / "hyperparameters.json").write_text(json.dumps({"objective": "binary:logistic", "num_round": 4}))
+    run("--train", folder / "train.csv", "--label", "y", "--model-dir", folder, "--hyperparameters",
+        folder / "hyperparameters.json")
+    booster = xgboost.Booster(model_file=folder / "model.json")
+    check("names that XGBoost refuses", booster.feature_names == ["a_1_2", "b_0_", "a_1", "shape"], booster.feature_names)
+    matrix = xgboost.DMatrix(table, feature_names=booster.feature_names)
+    close("our model with names that XGBoost refuses", predict(folder / "model.json", folder / "train.csv"),
+          booster.predict(matrix), 1e-6)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -316,6 +332,7 @@ def main():
         early_stopping_and_further_training(folder)
         features_without_names(folder)
         names_of_categories(folder)
+        names_that_xgboost_refuses(folder)
     print(f"{len(FAILURES)} failures")
     sys.exit(1 if FAILURES else 0)
 

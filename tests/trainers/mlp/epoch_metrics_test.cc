@@ -40,7 +40,7 @@ struct Measuring {
         .parameters = parameters, .network = network, .train = data, .ranks = ranks.get(), .crew = &crew});
   }
   EpochMetrics Metrics(bool validates) const {
-    return {*context, validates ? &data : nullptr, *MlpMetrics(parameters)};
+    return {*context, data, validates ? &data : nullptr, *MlpMetrics(parameters)};
   }
 };
 

@@ -1,5 +1,6 @@
 #include "trainers/mlp/hyperparameters/hyperparameters.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/catch.h"
@@ -52,6 +53,48 @@ TEST_CASE("MlpHyperparameters: numbers, texts that hold them, and words in any c
   CHECK(p.metrics == std::vector<std::string>{"accuracy", "top5"});
 }
 
+TEST_CASE("MlpHyperparameters: the learning rate by default goes with the optimizer", "[mlp]") {
+  CHECK(Parsed("{}").learning_rate == 0.1);
+  for (const char* optimizer : {"adam", "adamw", "lamb"}) {
+    CHECK(Parsed(nlohmann::json{{"optimizer", optimizer}}.dump()).learning_rate == 0.001);
+    CHECK(Parsed(nlohmann::json{{"optimizer", optimizer}, {"lr", 0.1}}.dump()).learning_rate == 0.1);
+  }
+}
+
+TEST_CASE("MlpHyperparameters: standardise_label belongs to regression", "[mlp]") {
+  const auto has = [](const char* json) {
+    const auto values = ModelHyperparameters(Parsed(json));
+    return std::any_of(values.begin(), values.end(),
+                       [](const auto& v) { return v.first == "standardise_label"; });
+  };
+  CHECK(has(R"({"loss": "mse"})"));
+  CHECK(has(R"({"loss": "huber"})"));
+  CHECK_FALSE(has("{}"));  // as before there was such a hyperparameter
+  CHECK(WarningsOf(R"({"standardise_label": false})").size() == 1);
+}
+
+TEST_CASE("MlpHyperparameters: names of scikit-learn, Keras and XGBoost's wrappers mean the same", "[mlp]") {
+  const MlpParameters sklearn = Parsed(R"({"hidden_layer_sizes": "64,32", "solver": "adam",
+      "learning_rate_init": 0.01, "max_iter": 9, "beta_1": 0.8, "n_iter_no_change": 4, "random_state": 3})");
+  CHECK(sklearn.hidden_layers == std::vector<int>{64, 32});
+  CHECK(sklearn.optimizer == OptimizerKind::kAdam);
+  CHECK(sklearn.learning_rate == 0.01);
+  CHECK(sklearn.epochs == 9);
+  CHECK(sklearn.beta1 == 0.8);
+  CHECK(sklearn.early_stopping_epochs == 4);
+  const MlpParameters keras = Parsed(
+      R"({"units": 48, "kernel_initializer": "glorot_uniform", "patience": 2, "global_clipnorm": 1.5})");
+  CHECK(keras.hidden_layers == std::vector<int>{48, 48});
+  CHECK(keras.weight_init == WeightInit::kGlorot);
+  CHECK(keras.early_stopping_epochs == 2);
+  CHECK(keras.clip_norm == 1.5);
+  const MlpParameters xgboost =
+      Parsed(R"({"n_estimators": 12, "n_jobs": 2, "early_stopping_rounds": 5, "learning_rate": 0.2})");
+  CHECK(xgboost.epochs == 12);
+  CHECK(xgboost.nthread == 2);
+  CHECK(xgboost.early_stopping_epochs == 5);
+}
+
 TEST_CASE("MlpHyperparameters: other trainers' names mean the same", "[mlp]") {
   const MlpParameters p = Parsed(R"({"lr": 0.3, "batch-size": 32, "num_epochs": 7, "wd": 0.01,
       "weight_init": "xavier", "loss": "softmax", "num-classes": 4})");
@@ -73,13 +116,15 @@ TEST_CASE("MlpHyperparameters: layers as a list, a text, or a number of equal on
   CHECK(Parsed(R"({"hidden_layers": 64})").hidden_layers == std::vector<int>{64});
   CHECK(Parsed(R"({"num_layers": 3, "layer_width": "50"})").hidden_layers == std::vector<int>{50, 50, 50});
   CHECK(Parsed(R"({"layer_width": 50})").hidden_layers == std::vector<int>{50, 50});
-  CHECK(Contains(ErrorOf(R"({"hidden_layers": "9", "num_layers": 1})"), "expected either hidden_layers, or num_layers"));
+  CHECK(Contains(ErrorOf(R"({"hidden_layers": "9", "num_layers": 1})"),
+                 "expected either hidden_layers, or num_layers"));
 }
 
 TEST_CASE("MlpHyperparameters: what is out of range is refused with its name, value and range", "[mlp]") {
   CHECK(ErrorOf(R"({"learning_rate": -1})") ==
         "hyperparameter learning_rate = -1: expected a number of more than 0 and at most 1000");
-  CHECK(ErrorOf(R"({"dropout": 1})") == "hyperparameter dropout = 1: expected a number of at least 0 and less than 1");
+  CHECK(ErrorOf(R"({"dropout": 1})") ==
+        "hyperparameter dropout = 1: expected a number of at least 0 and less than 1");
   CHECK(ErrorOf(R"({"epochs": 2.5})") ==
         "hyperparameter epochs = 2.5: expected a whole number of at least 1 and at most 1000000");
   CHECK(ErrorOf(R"({"layer_width": 0})") ==
@@ -105,9 +150,11 @@ TEST_CASE("MlpHyperparameters: what contradicts something else is refused", "[ml
       {R"({"scale_learning_rate": 1})", "expected batch_scaling LINEAR"},
       {R"({"compression": "int8", "distribution": "ZERO"})", "compression = int8: expected none with"},
       {R"({"batch_norm": "synchronised", "distribution": "PIPELINE"})", "batch_norm = synchronised"},
-      {R"({"batch_norm": "per_rank", "distribution": "PIPELINE"})", "batch_norm = per_rank: expected none with"},
+      {R"({"batch_norm": "per_rank", "distribution": "PIPELINE"})",
+       "batch_norm = per_rank: expected none with"},
       {R"({"optimizer": "lamb", "distribution": "PARAMETER_SERVER"})", "optimizer = lamb"},
-      {R"({"sift_beta": 0.5, "distribution": "LOCAL_SGD"})", "distribution = LOCAL_SGD: expected ALL_REDUCE, ZERO or PIPELINE with sift_beta"},
+      {R"({"sift_beta": 0.5, "distribution": "LOCAL_SGD"})",
+       "distribution = LOCAL_SGD: expected ALL_REDUCE, ZERO or PIPELINE with sift_beta"},
       {R"({"sift_delay": 2})", "sift_delay = 2: expected sift_beta to be given too"},
       {R"({"batch_size": 1, "batch_norm": "per_rank"})", "batch_size = 1: expected at least 2"},
       {R"({"batch_size": 8, "virtual_shards": 9})", "virtual_shards = 9: expected at most batch_size = 8"},
@@ -116,7 +163,8 @@ TEST_CASE("MlpHyperparameters: what contradicts something else is refused", "[ml
       {R"({"num_class": 1})", "num_class = 1: expected 0 or at least 2"},
       {R"({"loss": "mse", "eval_metric": "accuracy"})",
        "hyperparameter eval_metric = accuracy: expected loss, rmse or mae with loss mse"},
-      {R"({"loss": "logistic", "eval_metric": "top5"})", "eval_metric = top5: expected loss, logloss, accuracy, error or auc with loss logistic"},
+      {R"({"loss": "logistic", "eval_metric": "top5"})",
+       "eval_metric = top5: expected loss, logloss, accuracy, error or auc with loss logistic"},
       {R"({"eval_metric": "top0"})", "eval_metric = top0: expected loss, logloss"},
       {R"({"eval_metric": "top05"})", "eval_metric = top05: expected it written as top5"},
   };

@@ -144,7 +144,7 @@ TEST_CASE("ModelCommands: what cannot be done is said", "[mlp]") {
         desk.Path("err"));
   Model huge = SmallModel();
   for (float& weight : huge.state.parameters) weight *= 3e38f;
-  fails(Desk(huge).Predict({}), "rows.csv: row 1: what ");
+  fails(Desk(huge).Predict({}), "rows.csv: data row 1: what ");
   CHECK(desk.Predict({"--logits", "--probabilities"}).code == 2);
   CHECK(desk.Run({"predict", "--data", desk.Path("rows.csv")}).code == 2);
 }

@@ -74,8 +74,22 @@ Moments WeightMoments(const Layer& layer, const NetworkState& state) {
   return moments;
 }
 
-TEST_CASE("InitialState: He's weights are normal with variance 2 / inputs", "[mlp]") {
+TEST_CASE("InitialState: by default weights are uniform within 1 / sqrt(inputs)", "[mlp]") {
   const MlpParameters parameters = Widths({300});
+  const Network network = MakeNetwork(parameters, 400, 3);
+  const NetworkState state = InitialState(network, parameters);
+  for (const Layer& layer : network.layers) {
+    const Moments moments = WeightMoments(layer, state);
+    const double half = 1 / std::sqrt(layer.inputs);
+    CHECK(moments.largest <= half);
+    CHECK(moments.largest > 0.98 * half);
+    CHECK(moments.deviation == Approx(half / std::sqrt(3.0)).epsilon(0.05));
+  }
+}
+
+TEST_CASE("InitialState: He's weights are normal with variance 2 / inputs", "[mlp]") {
+  MlpParameters parameters = Widths({300});
+  parameters.weight_init = WeightInit::kHe;
   const Network network = MakeNetwork(parameters, 400, 3);
   const NetworkState state = InitialState(network, parameters);
   const Moments moments = WeightMoments(network.layers[0], state);
@@ -116,7 +130,8 @@ TEST_CASE("InitialState: a weight depends on the seed and its place only; what p
 
 // Weights as Wichura's AS 241 and SplitMix64 give them, worked out apart from this program.
 TEST_CASE("InitialState: the same numbers on every machine", "[mlp]") {
-  const MlpParameters parameters = Widths({300});
+  MlpParameters parameters = Widths({300});
+  parameters.weight_init = WeightInit::kHe;
   const Network network = MakeNetwork(parameters, 400, 3);
   const NetworkState state = InitialState(network, parameters);
   const Layer& first = network.layers[0];

@@ -1,5 +1,6 @@
 // winnow-mlp as a process: errors for bad input, and its flags.
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -83,8 +84,10 @@ TEST_CASE("MlpTrainer: bad settings end it with one line that says what and wher
       {"SM_HPS", R"({"learning_rte": 1})", "learning_rte"},
       {"SM_HPS", R"({"learning_rate": -1})", "hyperparameter learning_rate = -1: expected "},
       {"SM_HPS", R"({"hidden_layers": "16,0"})", "hyperparameter hidden_layers = "},
-      {"SM_HPS", R"({"batch_size": 241})",
-       "hyperparameter batch_size = 241: expected at most the 240 rows of the training data"},
+      {"SM_HPS", R"({"batch_size": 300, "virtual_shards": 241})",
+       "hyperparameter virtual_shards = 241: expected at most 240, the rows of a batch of this training "
+       "data"},
+      {"SM_HPS", "{\n \"epochs\" 3}", "this is not valid JSON: line 2, column 11: syntax error"},
       {"SM_HPS", R"({"eval_metric": "rmse"})", "rmse"},
       {"SM_HPS", R"({"teacher": "/nowhere/m.safetensors"})", "/nowhere/m.safetensors"},
       {"SM_HPS", "", "hyperparameters"},
@@ -109,6 +112,28 @@ TEST_CASE("MlpTrainer: bad settings end it with one line that says what and wher
     CHECK_THAT(ended.err, Catch::StartsWith("winnow-mlp: ") && Catch::Contains(c.expected));
     CHECK(LinesOf(ended.err) == 1);
   }
+}
+
+TEST_CASE("MlpTrainer: a batch larger than the data becomes as large as these, with a warning", "[mlp]") {
+  MlpTrial larger(R"({"epochs": 2, "batch_size": 500})"), equal(R"({"epochs": 2, "batch_size": 240})");
+  const Ended warned = larger.Run({}, larger.Environment()), silent = equal.Run({}, equal.Environment());
+  CHECK(warned.code == 0);
+  CHECK_THAT(warned.err,
+             Catch::Contains("batch_size = 500 is more than the training data have: batches have 240 rows"));
+  CHECK(WithoutSpeed(warned.out) == WithoutSpeed(silent.out));
+  CHECK(silent.err.empty());
+}
+
+TEST_CASE("MlpTrainer: f32 is taken where bf16 is slower, and that is said", "[mlp]") {
+  if (std::getenv("WINNOW_SIMD") != nullptr) return;  // the kernels are chosen by hand
+  MlpTrial asked(R"({"epochs": 2, "hidden_layers": "8", "precision": "bf16"})"),
+      plain(R"({"epochs": 2, "hidden_layers": "8"})");
+  const Ended warned = asked.Run({}, asked.Environment()), silent = plain.Run({}, plain.Environment());
+  CHECK(warned.code == 0);
+  CHECK_THAT(warned.err,
+             Catch::Contains("precision bf16 is slower than f32 ") && Catch::Contains("f32 is taken"));
+  CHECK(WithoutSpeed(warned.out) == WithoutSpeed(silent.out));
+  CHECK(asked.Model() == plain.Model());
 }
 
 TEST_CASE("MlpTrainer: a rank that cannot read its file ends all, with the reason", "[mlp]") {

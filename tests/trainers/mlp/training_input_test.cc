@@ -169,7 +169,7 @@ TEST_CASE("TrainingData: a channel of validation data is scaled as the training 
   input.files.validation_reading.label = "y";
   CHECK(Copy(input.Load().validation->values) == Floats{3});
   input.files.validation_path = input.folder.Write("v.csv", "a,y\n5,2\n");
-  CHECK_THAT(input.Error(), Contains("v.csv: row 1: label = 2: expected a class from 0 to 1"));
+  CHECK_THAT(input.Error(), Contains("v.csv: data row 1: label = 2: expected a class from 0 to 1"));
 }
 
 TEST_CASE("TrainingData: labels must go with the loss", "[mlp]") {
@@ -210,33 +210,31 @@ TEST_CASE("TrainingData: outputs are num_class, or one for logistic and regressi
   }
 }
 
-TEST_CASE("TrainingData: a batch larger than the data is refused", "[mlp]") {
+TEST_CASE("TrainingData: a batch larger than the data becomes as large as these", "[mlp]") {
   Input input;
   input.TrainImages();
-  input.parameters.batch_size = 4;
-  CHECK(input.Load().train.rows == 4);
-  input.parameters.batch_size = 5;
-  CHECK(input.Error() == "hyperparameter batch_size = 5: expected at most the 4 rows of the training data");
+  for (const int64_t asked : {1, 4, 5, 128}) {
+    input.parameters.batch_size = asked;
+    CHECK(input.Load().batch_size == std::min<int64_t>(asked, 4));
+  }
 }
 
 TEST_CASE(
-    "TrainingData: a batch that grows with the ranks is refused where they make it larger than the data",
+    "TrainingData: a batch that grows with the ranks becomes smaller where they make it larger than the data",
     "[mlp]") {
   Input input;
   input.TrainImages();
   input.parameters.batch_size = 2;
   input.parameters.batch_scaling = BatchScaling::kLinear;
-  for (const absl::StatusOr<TrainingData>& data : input.OnRanks(2)) CHECK(data.ok());
-  for (const absl::StatusOr<TrainingData>& data : input.OnRanks(3))
-    CHECK_THAT(std::string(data.status().message()),
-               Contains("the 4 rows of the training data over 3 ranks"));
+  for (const absl::StatusOr<TrainingData>& data : input.OnRanks(2)) CHECK(data->batch_size == 2);
+  for (const absl::StatusOr<TrainingData>& data : input.OnRanks(3)) CHECK(data->batch_size == 1);
 }
 
 TEST_CASE("TrainingData: a value beyond what scaling can hold is refused", "[mlp]") {
   Input input;
   input.Train("t.csv", "y,a\n0,0\n1,1e-30\n");
   input.files.validation_path = input.folder.Write("v.csv", "y,a\n0,0\n1,1e30\n");
-  CHECK_THAT(input.Error(), Contains("v.csv: row 2: feature a is 1e+30"));
+  CHECK_THAT(input.Error(), Contains("v.csv: data row 2: feature a is 1e+30"));
 }
 
 TEST_CASE("TrainingData: early stopping without validation data is refused", "[mlp]") {

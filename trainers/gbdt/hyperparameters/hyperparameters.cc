@@ -42,6 +42,7 @@ constexpr Word kBoosters[] = {WordFor("gbtree", BoosterKind::kTree), WordFor("da
 constexpr Word kPolicies[] = {WordFor("depthwise", GrowPolicy::kDepthWise),
                               WordFor("lossguide", GrowPolicy::kLossGuide)};
 constexpr Word kTruths[] = {{"0", 0}, {"1", 1}, {"false", 0}, {"true", 1}};
+constexpr Word kGradientBits[] = {{"16", 0}, {"30", 1}};
 constexpr Word kSampleTypes[] = {{"uniform", 0}, {"weighted", 1}};
 constexpr Word kNormalizeTypes[] = {{"tree", 0}, {"forest", 1}};
 constexpr Word kTreeMethods[] = {{"hist", 0}, {"exact", 1}, {"approx", 2}, {"auto", 3}};
@@ -120,6 +121,10 @@ constexpr Field<P> kFields[] = {
     F::Other({"tree_method", ValueKind::kWord, {}, kTreeMethods, "each runs as `hist`"}),
     F::Whole<&P::seed>("seed", 0, std::numeric_limits<double>::infinity(),
                        "in a job the trial's own unless given"),
+    F::Choice<&P::wide_gradients>("gradient_bits", kGradientBits,
+                                  "bits that a row's gradient and hessian are rounded to: 16, up or down by "
+                                  "a hash of seed and row, or 30, "
+                                  "where the seed decides samples only; rounds then take longer"),
     F::Fixed(F::Truth<&P::model_size>("model_size", kTruths,
                                       "reports the metric `model:leaves`, the leaves of all trees so far")),
     F::Fixed(F::Truth<&P::prediction_time>("prediction_time", kTruths,
@@ -137,6 +142,11 @@ constexpr Field<P> kFields[] = {
     Ignored("single_precision_histogram"),
     Ignored("deterministic_histogram"),
     Ignored("verbosity"),
+    Ignored("device"),
+    Ignored("gpu_id"),
+    Ignored("importance_type"),
+    Ignored("sampling_method"),
+    Ignored("use_label_encoder"),
     Ignored("silent"),
     Ignored("validate_parameters"),
     Ignored("disable_default_eval_metric"),
@@ -145,11 +155,11 @@ constexpr Field<P> kFields[] = {
     Ignored("fix_list_weight"),
 };
 
-// XGBoost's second names.
+// Second names of XGBoost, its wrappers for scikit-learn, and LightGBM.
 constexpr Declaration::SecondName kSecondNames[] = {
     {"learning_rate", "eta"},      {"reg_lambda", "lambda"},         {"reg_alpha", "alpha"},
     {"min_split_loss", "gamma"},   {"random_state", "seed"},         {"n_jobs", "nthread"},
-    {"n_estimators", "num_round"}, {"num_boost_round", "num_round"},
+    {"n_estimators", "num_round"}, {"num_boost_round", "num_round"}, {"num_iterations", "num_round"},
 };
 
 constexpr double kPoissonMaxDeltaStep = 0.7;  // XGBoost's, so that e^margin cannot run away
@@ -361,6 +371,8 @@ std::map<std::string, std::string> ModelHyperparameters(const GbdtParameters& pa
   values.erase("nthread");
   values.erase("model_size");
   values.erase("prediction_time");
+  // As before there was a choice, so that checkpoints go on.
+  if (!parameters.wide_gradients) values.erase("gradient_bits");
   if (EstimatesBaseScore(parameters.objective) && !parameters.base_score_given)
     values[kBaseScore] = kEstimated;
   values["monotone_constraints"] = parameters.monotone_by_name.empty()

@@ -123,6 +123,7 @@ struct GbdtParameters {
   int64_t lambdarank_num_pair_per_sample = 32;
   bool ndcg_exp_gain = true;
 
+  bool wide_gradients = false;   // "gradient_bits" is 30, not 16
   bool model_size = false;       // reports kModelLeaves
   bool prediction_time = false;  // reports kPredictionTime
 

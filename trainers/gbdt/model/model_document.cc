@@ -24,7 +24,11 @@ class JsonParser {
 
  private:
   [[noreturn]] void Fail(const std::string& what) const {
-    throw MalformedDocument(fmt::format("not JSON, or cut short: at byte {}: {}", at_ - begin_, what));
+    const std::string_view before(begin_, static_cast<std::size_t>(at_ - begin_));
+    const std::size_t line_end = before.rfind('\n');  // npos + 1 is 0
+    throw MalformedDocument(fmt::format("not JSON, or cut short: line {}, column {}: {}",
+                                        std::count(before.begin(), before.end(), '\n') + 1,
+                                        before.size() - (line_end + 1) + 1, what));
   }
 
   void SkipBlanks() {

@@ -29,6 +29,16 @@ auto Parsed(std::string_view text, Read read) -> absl::StatusOr<decltype(read(Do
   }
 }
 
+// Returns what a model of XGBoost is that is neither JSON nor UBJSON; "" if it is none.
+std::string_view OtherModelOf(std::string_view text) {
+  constexpr std::size_t kPickleHead = 256;  // bytes in which a pickle names the class
+  if (text.starts_with("binf") || text.starts_with("bs64")) return "of XGBoost's old binary format";
+  const bool pickled = text.starts_with("\x80") && text.size() > 1 && text[1] >= 2 && text[1] <= 5;
+  if (pickled && text.substr(0, kPickleHead).find("xgboost") != std::string_view::npos)
+    return "pickled by Python";
+  return "";
+}
+
 Model ReadAnyModel(const Document& document) {
   if (document.Find("learner") == nullptr)
     throw MalformedDocument("this is no model of winnow-gbdt or XGBoost");
@@ -70,7 +80,15 @@ std::string ModelText(const Model& model, ModelFormat format) {
   return format == ModelFormat::kUbjson ? UbjsonText(document) : JsonText(document);
 }
 
-absl::StatusOr<Model> ParseModel(std::string_view text) { return Parsed(text, ReadAnyModel); }
+absl::StatusOr<Model> ParseModel(std::string_view text) {
+  if (const std::string_view other = OtherModelOf(text); !other.empty()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "a model {}; expected JSON or UBJSON: load it with the version of XGBoost that wrote it, and "
+        "write it with save_model(\"model.json\")",
+        other));
+  }
+  return Parsed(text, ReadAnyModel);
+}
 
 std::string CheckpointText(const Checkpoint& checkpoint) {
   std::vector<float> history;

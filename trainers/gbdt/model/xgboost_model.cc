@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status_text.h"
@@ -275,6 +279,42 @@ bool IsNamed(const std::vector<std::string>& names) {
   return !by_position && !by_number;
 }
 
+constexpr std::string_view kRefusedInNames = "[]<";
+
+// The names as XGBoost's DMatrix takes them: it refuses "[", "]" and "<", and a name that comes twice. Each
+// of these becomes "_", and a name that is taken then gets a number.
+std::vector<std::string> NamesForXgboost(const std::vector<std::string>& names) {
+  const auto is_taken = [](const std::string& name) {
+    return name.find_first_of(kRefusedInNames) == std::string::npos;
+  };
+  if (std::all_of(names.begin(), names.end(), is_taken)) return names;
+  std::set<std::string> used;
+  std::copy_if(names.begin(), names.end(), std::inserter(used, used.end()), is_taken);
+  std::vector<std::string> accepted;
+  for (const std::string& name : names) {
+    accepted.push_back(name);
+    if (is_taken(name)) continue;
+    std::string& changed = accepted.back();
+    for (char& c : changed) c = kRefusedInNames.find(c) == std::string_view::npos ? c : '_';
+    const std::string stem = changed;
+    for (int number = 2; !used.insert(changed).second; ++number) changed = fmt::format("{}_{}", stem, number);
+  }
+  return accepted;
+}
+
+// The names of the features that the columns become, as readers of data make them.
+std::vector<std::string> FeatureNamesOf(const DataSchema& schema) {
+  std::vector<std::string> names;
+  for (const ColumnSchema& column : schema.columns) {
+    if (!column.text || column.categorical) {
+      names.push_back(column.name);
+      continue;
+    }
+    for (const std::string& level : column.levels) names.push_back(column.name + "_" + level);
+  }
+  return names;
+}
+
 Document GradientBooster(const Model& model) {
   const auto features = static_cast<int64_t>(model.feature_names.size());
   std::vector<Document> trees;
@@ -428,7 +468,8 @@ Document XgboostModel(const Model& model) {
   }
   std::vector<Document> names;
   if (IsNamed(model.feature_names)) {
-    for (const std::string& name : model.feature_names) names.push_back(Document::Text(name));
+    for (const std::string& name : NamesForXgboost(model.feature_names))
+      names.push_back(Document::Text(name));
   }
   Document parameters =
       Document::Object()
@@ -486,6 +527,9 @@ Model ReadXgboostModel(const Document& document) {
   if (extras.Fit(model)) {
     model.reading = extras.reading;
     model.schema = extras.schema;
+    if (std::vector<std::string> own = FeatureNamesOf(model.schema);
+        NamesForXgboost(own) == model.feature_names)
+      model.feature_names = std::move(own);
   } else {
     ReadCategoryNames(gbtree.At("model"), &model);
   }

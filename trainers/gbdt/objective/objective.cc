@@ -230,7 +230,7 @@ absl::Status CheckMetrics(const GbdtParameters& parameters, const Targets& targe
                                   [most](float label) { return !(label >= 0 && label <= most); });
     if (bad != targets.label.end())
       return absl::InvalidArgumentError(
-          fmt::format("row {}: label = {}: expected 0 to {} with eval_metric {}",
+          fmt::format("data row {}: label = {}: expected 0 to {} with eval_metric {}",
                       targets.first_row + (bad - targets.label.begin()) + 1, *bad, most, MetricName(metric)));
   }
   return absl::OkStatus();
@@ -259,10 +259,10 @@ absl::Status CheckLabels(const GbdtParameters& parameters, const Targets& target
     const float label = targets.label[i];
     if (!(std::fabs(label) <= kLargestLabel))
       return absl::InvalidArgumentError(fmt::format(
-          "row {}: label = {}: expected a number from -1e15 to 1e15", targets.first_row + i + 1, label));
+          "data row {}: label = {}: expected a number from -1e15 to 1e15", targets.first_row + i + 1, label));
     if (!rule.takes(label, parameters))
-      return absl::InvalidArgumentError(
-          fmt::format("row {}: label = {}: expected {}", targets.first_row + i + 1, label, rule.expected));
+      return absl::InvalidArgumentError(fmt::format("data row {}: label = {}: expected {}",
+                                                    targets.first_row + i + 1, label, rule.expected));
   }
   if (absl::Status status = CheckGroups(parameters, targets); !status.ok()) return status;
   const bool of_groups = !targets.group_begin.empty();
@@ -273,9 +273,9 @@ absl::Status CheckLabels(const GbdtParameters& parameters, const Targets& target
                                                   of_groups ? "groups" : "rows"));
   for (std::size_t i = 0; i < targets.weight.size(); ++i) {
     if (!(targets.weight[i] >= 0 && targets.weight[i] <= kLargestWeight))
-      return absl::InvalidArgumentError(
-          fmt::format("{} {}: weight = {}: expected a number from 0 to 1e12", of_groups ? "group" : "row",
-                      (of_groups ? 0 : targets.first_row) + static_cast<int64_t>(i) + 1, targets.weight[i]));
+      return absl::InvalidArgumentError(fmt::format(
+          "{} {}: weight = {}: expected a number from 0 to 1e12", of_groups ? "group" : "data row",
+          (of_groups ? 0 : targets.first_row) + static_cast<int64_t>(i) + 1, targets.weight[i]));
   }
   return CheckMetrics(parameters, targets);
 }

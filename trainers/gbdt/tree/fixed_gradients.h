@@ -33,8 +33,10 @@ struct RowShare {
 };
 
 // Quantises one class's gradients ([row], this rank's) with scales from the largest magnitudes of all ranks.
-// The result is a function of `key`, the row's number and all ranks' gradients.
+// The result is a function of `key`, the row's number and all ranks' gradients; wide: whether wide ones are
+// asked for, of which it is no function of `key`.
 absl::Status QuantiseGradients(const float* gradient, const float* hessian, const RowShare& share,
-                               uint64_t key, Communicator* ranks, ThreadPool* pool, FixedGradients* out);
+                               uint64_t key, bool wide, Communicator* ranks, ThreadPool* pool,
+                               FixedGradients* out);
 
 }  // namespace winnow::gbdt

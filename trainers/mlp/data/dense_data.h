@@ -18,6 +18,13 @@ struct FeatureScaling {
   std::vector<float> mean, deviation;  // one entry for all, or one per feature; deviation > 0
 };
 
+// The conversion of labels to a network's targets in regression: target = (label - mean) / deviation.
+struct LabelScaling {
+  float mean = 0, deviation = 1;  // deviation > 0
+
+  bool scales() const { return mean != 0 || deviation != 1; }
+};
+
 // Kept with a model so that other data are read as the training data were.
 struct FeatureSchema {
   std::vector<std::string> names;         // [feature]; empty for arrays (images)
@@ -25,6 +32,7 @@ struct FeatureSchema {
   bool of_bytes = false;                  // for arrays: their numbers are bytes, as in DenseData
   DataSchema table;                       // for tables
   FeatureScaling scaling;
+  LabelScaling label_scaling;             // of a checkpoint; a model's last layer has it already
   std::vector<std::string> label_levels;  // for a text label: class i is label_levels[i]
   int features = 0;
 };
@@ -41,6 +49,16 @@ struct DenseData {
   std::span<const float> weight;      // [row]; or empty: all 1
   std::shared_ptr<const void> owner;  // owner of the spans' memory
 };
+
+// Mean and standard deviation of the labels, each row by its weight; deviation 1 if they are all the same.
+// The same on every machine. REQUIRES: labels.
+LabelScaling LabelScalingOf(const DenseData& data);
+
+// The same rows, with targets as labels.
+DenseData WithTargets(const DenseData& data, const LabelScaling& scaling);
+
+// The same rows of another network's outputs, in `values`, as targets.
+DenseData WithScaledOutputs(const DenseData& outputs, const LabelScaling& scaling);
 
 // Owns copies; for tests and callers that have the numbers. REQUIRES: values.size() = rows * features.
 DenseData MakeDenseData(int features, std::vector<float> values, std::vector<float> label);

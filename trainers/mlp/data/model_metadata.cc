@@ -74,6 +74,10 @@ absl::Status CheckSchema(const FeatureSchema& schema) {
     return absl::InvalidArgumentError(fmt::format("{} {} for {} features", count, what, schema.features));
   };
   if (schema.features < 1) return absl::InvalidArgumentError("no features");
+  const LabelScaling& labels = schema.label_scaling;
+  if (!std::isfinite(labels.mean) || !std::isfinite(labels.deviation) || labels.deviation <= 0)
+    return absl::InvalidArgumentError(
+        fmt::format("labels: mean {} and deviation {}", labels.mean, labels.deviation));
   const int64_t pixels = static_cast<int64_t>(schema.image_rows) * schema.image_columns;
   if (pixels > 0 && pixels != schema.features) return wrong("pixels", pixels);
   if (schema.names.empty()) return CheckScaling(schema.scaling, 1);
@@ -127,17 +131,21 @@ std::string SchemaJson(const FeatureSchema& schema) {
                        {"text", column.text},
                        {"levels", TextsJson(column.levels)},
                        {"categorical", column.categorical}});
-  return OrderedJson{{"features", schema.features},
-                     {"names", TextsJson(schema.names)},
-                     {"image_rows", schema.image_rows},
-                     {"image_columns", schema.image_columns},
-                     {"of_bytes", schema.of_bytes},
-                     {"columns", std::move(columns)},
-                     {"table_label_levels", TextsJson(schema.table.label_levels)},
-                     {"label_levels", TextsJson(schema.label_levels)},
-                     {"mean", schema.scaling.mean},
-                     {"deviation", schema.scaling.deviation}}
-      .dump();
+  OrderedJson json{{"features", schema.features},
+                   {"names", TextsJson(schema.names)},
+                   {"image_rows", schema.image_rows},
+                   {"image_columns", schema.image_columns},
+                   {"of_bytes", schema.of_bytes},
+                   {"columns", std::move(columns)},
+                   {"table_label_levels", TextsJson(schema.table.label_levels)},
+                   {"label_levels", TextsJson(schema.label_levels)},
+                   {"mean", schema.scaling.mean},
+                   {"deviation", schema.scaling.deviation}};
+  if (schema.label_scaling.scales()) {
+    json["label_mean"] = schema.label_scaling.mean;
+    json["label_deviation"] = schema.label_scaling.deviation;
+  }
+  return json.dump();
 }
 
 absl::StatusOr<FeatureSchema> ParseSchema(const std::string& json) {
@@ -155,6 +163,9 @@ absl::StatusOr<FeatureSchema> ParseSchema(const std::string& json) {
     read.label_levels = TextsOf(document.at("label_levels"));
     read.scaling.mean = document.at("mean").get<std::vector<float>>();
     read.scaling.deviation = document.at("deviation").get<std::vector<float>>();
+    if (document.contains("label_mean"))
+      read.label_scaling = {document.at("label_mean").get<float>(),
+                            document.at("label_deviation").get<float>()};
     return read;
   });
   if (!schema.ok()) return schema;

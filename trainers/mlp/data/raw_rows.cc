@@ -33,8 +33,8 @@ absl::Status CheckFinite(const std::string& path, const FeatureSchema& schema,
   const auto features = static_cast<std::size_t>(schema.features);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i]) || (may_be_missing && std::isnan(values[i]))) continue;
-    return absl::InvalidArgumentError(fmt::format("{}: row {}: {} is {}: expected a finite number{}", path,
-                                                  i / features + 1, FeatureName(schema, i % features),
+    return absl::InvalidArgumentError(fmt::format("{}: data row {}: {} is {}: expected a finite number{}",
+                                                  path, i / features + 1, FeatureName(schema, i % features),
                                                   values[i], may_be_missing ? " or a missing value" : ""));
   }
   return absl::OkStatus();
@@ -457,8 +457,8 @@ absl::Status ScaleValues(const std::string& path, const FeatureSchema& schema, R
     if (std::abs(input) > static_cast<double>(std::numeric_limits<float>::max())) {
       const std::size_t feature = i % static_cast<std::size_t>(schema.features);
       return absl::InvalidArgumentError(fmt::format(
-          "{}: row {}: feature {} is {}, {} deviations of the training data from their mean: expected what a "
-          "float can hold",
+          "{}: data row {}: feature {} is {}, {} deviations of the training data from their mean: expected "
+          "what a float can hold",
           path, i / static_cast<std::size_t>(schema.features) + 1,
           feature < schema.names.size() ? schema.names[feature] : std::to_string(feature + 1), value, input));
     }

@@ -30,8 +30,9 @@ absl::Status CheckWeights(const DenseData& data, const std::string& path) {
   const auto bad = std::find_if(data.weight.begin(), data.weight.end(),
                                 [](float weight) { return !(weight >= 0 && weight <= kLargestWeight); });
   if (bad != data.weight.end())
-    return absl::InvalidArgumentError(fmt::format("{}: row {}: weight = {}: expected a number from 0 to 1e12",
-                                                  path, bad - data.weight.begin() + 1, *bad));
+    return absl::InvalidArgumentError(
+        fmt::format("{}: data row {}: weight = {}: expected a number from 0 to 1e12", path,
+                    bad - data.weight.begin() + 1, *bad));
   const bool none =
       std::all_of(data.weight.begin(), data.weight.end(), [](float weight) { return weight == 0; });
   if (!data.weight.empty() && none)
@@ -44,8 +45,8 @@ absl::Status CheckLabels(const DenseData& data, const std::string& path, const T
                          const std::string& expected) {
   const auto bad = std::find_if_not(data.label.begin(), data.label.end(), takes);
   if (bad == data.label.end()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("{}: row {}: label = {}: expected {}", path, bad - data.label.begin() + 1, *bad, expected));
+  return absl::InvalidArgumentError(fmt::format("{}: data row {}: label = {}: expected {}", path,
+                                                bad - data.label.begin() + 1, *bad, expected));
 }
 
 bool IsClass(float label, double classes) {
@@ -260,13 +261,12 @@ absl::Status Loading::Check(TrainingData* data) const {
         CheckTargets(parameters_, *outputs, *data->validation, source_.validation_path()));
     if (!status.ok()) return status;
   }
-  const bool linear = parameters_.batch_scaling == BatchScaling::kLinear && ranks_.size() > 1;
-  const int64_t at_most = linear ? data->train.rows / ranks_.size() : data->train.rows;
-  if (parameters_.batch_size <= at_most) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("hyperparameter batch_size = {}: expected at most the {} rows of the training data{}",
-                  parameters_.batch_size, data->train.rows,
-                  linear ? fmt::format(" over {} ranks, with batch_scaling LINEAR", ranks_.size()) : ""));
+  // Where the ranks share a batch, its rows are among all; else each rank takes one of its own rows.
+  const bool shared = parameters_.distribution != Distribution::kParameterServer &&
+                      parameters_.batch_scaling == BatchScaling::kNone;
+  const int64_t most = data->train.rows / (shared ? 1 : ranks_.size());
+  data->batch_size = std::min(parameters_.batch_size, std::max<int64_t>(most, 1));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<TrainingData> Loading::Load() {

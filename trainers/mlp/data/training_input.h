@@ -19,6 +19,7 @@ struct TrainingData {
   std::optional<DenseData> validation;
   FeatureSchema schema;
   int outputs = 0;           // of the network: classes, or 1 for logistic and regression
+  int64_t batch_size = 0;    // the hyperparameter's, or the largest that the rows and ranks allow
   uint64_t fingerprint = 0;  // of rows, labels, weights and schema; the same on all ranks
 };
 
@@ -28,10 +29,10 @@ struct TrainingData {
 // reader of the folder.
 //
 // All ranks call it. InvalidArgument, naming the file and what was expected, for unsuitable data: labels the
-// loss does not allow, infinite or NaN pixels, a batch larger than the training data, early stopping without
-// validation data. FailedPrecondition if the ranks have read different data. Others as ReadDataSet and the
-// Communicator. An error of this rank's files is this rank's alone: the caller informs the others
-// (Communicator::Fail). *warning: why the cache is not used, or "".
+// loss does not allow, infinite or NaN pixels, early stopping without validation data. FailedPrecondition if
+// the ranks have read different data. Others as ReadDataSet and the Communicator. An error of this rank's
+// files is this rank's alone: the caller informs the others (Communicator::Fail). *warning: why the cache is
+// not used, or "".
 absl::StatusOr<TrainingData> LoadTrainingData(const TrainFiles& files, const MlpParameters& parameters,
                                               Communicator* ranks, std::string* warning);
 

@@ -32,8 +32,12 @@ constexpr Word kActivations[] = {WordFor("relu", Activation::kRelu),
 constexpr Word kBatchNorms[] = {
     WordFor("none", BatchNorm::kNone), WordFor("synchronised", BatchNorm::kSynchronised),
     WordFor("synchronized", BatchNorm::kSynchronised), WordFor("per_rank", BatchNorm::kPerRank)};
-constexpr Word kInits[] = {WordFor("he", WeightInit::kHe), WordFor("kaiming", WeightInit::kHe),
-                           WordFor("glorot", WeightInit::kGlorot), WordFor("xavier", WeightInit::kGlorot)};
+constexpr Word kInits[] = {
+    WordFor("fan_in", WeightInit::kFanIn),
+
+    WordFor("he", WeightInit::kHe),         WordFor("kaiming", WeightInit::kHe),
+    WordFor("glorot", WeightInit::kGlorot), WordFor("xavier", WeightInit::kGlorot),
+    WordFor("he_normal", WeightInit::kHe),  WordFor("glorot_uniform", WeightInit::kGlorot)};
 constexpr Word kLosses[] = {WordFor("cross_entropy", LossKind::kCrossEntropy),
                             WordFor("softmax", LossKind::kCrossEntropy),
                             WordFor("logistic", LossKind::kLogistic),
@@ -96,8 +100,8 @@ constexpr Field<P> kFields[] = {
             "weight of the newest batch in the running statistics"),
     F::Choice<&P::weight_init>(
         "weight_init", kInits,
-        "normal with variance 2 / inputs, or uniform within ±sqrt(6 / (inputs + outputs)); "
-        "biases are 0"),
+        "`fan_in`: uniform within ±1 / sqrt(inputs), as PyTorch's; `he`: normal with variance 2 / inputs; "
+        "`glorot`: uniform within ±sqrt(6 / (inputs + outputs)). Biases are 0"),
     F::Fixed(F::Choice<&P::loss>(
         "loss", kLosses,
         "softmax over classes with labels 0, 1, …; one output with labels 0 and 1; squared "
@@ -110,7 +114,8 @@ constexpr Field<P> kFields[] = {
     F::Whole<&P::batch_size>("batch_size", 1, kMostWhole,
                              "rows per step, over all ranks together (but see `batch_scaling`)"),
     F::Choice<&P::optimizer>("optimizer", kOptimizers, ""),
-    F::Changing(F::Real("learning_rate", &P::learning_rate, MoreThan(0, 1000), "")),
+    F::Changing(F::Real("learning_rate", &P::learning_rate, MoreThan(0, 1000),
+                        "with `adam`, `adamw` and `lamb` 0.001 unless given")),
     F::Changing(F::Real("momentum", &P::momentum, LessThan(0, 1), "for `sgd`; as in PyTorch")),
     F::Truth<&P::nesterov>("nesterov", kTruths, "for `sgd`; as in PyTorch"),
     F::Changing(F::Real("beta1", &P::beta1, LessThan(0, 1), "for `adam`, `adamw`, `lamb`")),
@@ -200,24 +205,49 @@ constexpr Field<P> kFields[] = {
                               "scale features to mean 0 and standard deviation 1 over the training data: "
                               "over all pixels for images, "
                               "per column for tables"),
+    F::Truth<&P::standardise_label>(
+        "standardise_label", kTruths,
+        "for `mse` and `huber`: the network learns the label scaled to mean 0 and standard deviation 1. "
+        "Metrics "
+        "and predictions are in the label's own unit all the same; `huber_delta` counts deviations"),
 };
+constexpr double kAdaptiveRate = 0.001;                 // the default with another optimizer than sgd
 constexpr int kDefaultLayers = 2, kDefaultWidth = 128;  // where only the other of the two is given
 
-// Names that other trainers use.
+// Names that other trainers use: PyTorch, Keras, scikit-learn, XGBoost's wrappers.
 constexpr Declaration::SecondName kSecondNames[] = {
     {"lr", "learning_rate"},
     {"eta", "learning_rate"},
+    {"learning_rate_init", "learning_rate"},
     {"mini_batch_size", "batch_size"},
     {"num_epochs", "epochs"},
     {"n_epochs", "epochs"},
+    {"max_epochs", "epochs"},
+    {"max_iter", "epochs"},
+    {"n_estimators", "epochs"},
+    {"num_round", "epochs"},
+    {"num_boost_round", "epochs"},
     {"l2", "weight_decay"},
     {"wd", "weight_decay"},
     {"dropout_rate", "dropout"},
     {"hidden_units", "hidden_layers"},
+    {"hidden_layer_sizes", "hidden_layers"},
+    {"units", "layer_width"},
+    {"n_layers", "num_layers"},
+    {"solver", "optimizer"},
+    {"nesterovs_momentum", "nesterov"},
+    {"beta_1", "beta1"},
+    {"beta_2", "beta2"},
+    {"eps", "epsilon"},
+    {"kernel_initializer", "weight_init"},
     {"clip_gradient", "clip_norm"},
     {"max_grad_norm", "clip_norm"},
+    {"global_clipnorm", "clip_norm"},
     {"num_classes", "num_class"},
     {"early_stopping_patience", "early_stopping_epochs"},
+    {"early_stopping_rounds", "early_stopping_epochs"},
+    {"patience", "early_stopping_epochs"},
+    {"n_iter_no_change", "early_stopping_epochs"},
     {"random_state", "seed"},
     {"n_jobs", "nthread"},
 };
@@ -227,6 +257,7 @@ bool Averages(const P& p) { return p.distribution == Distribution::kLocalSgd; }
 bool Pipelined(const P& p) { return p.distribution == Distribution::kPipeline; }
 bool Adaptive(const P& p) { return p.optimizer != OptimizerKind::kSgd; }
 bool Sgd(const P& p) { return p.optimizer == OptimizerKind::kSgd; }
+bool Regresses(const P& p) { return p.loss == LossKind::kSquared || p.loss == LossKind::kHuber; }
 bool Taught(const P& p) { return !p.teacher.empty(); }
 
 // Hyperparameters that have an effect only where something else is chosen.
@@ -243,6 +274,7 @@ constexpr SpecialCase kSpecial[] = {
     {"label_smoothing", [](const auto& p) { return p.loss == LossKind::kCrossEntropy; },
      "loss cross_entropy"},
     {"huber_delta", [](const auto& p) { return p.loss == LossKind::kHuber; }, "loss huber"},
+    {"standardise_label", Regresses, "loss mse or huber"},
     {"momentum", Sgd, "optimizer sgd"},
     {"nesterov", Sgd, "optimizer sgd"},
     {"beta1", Adaptive, "optimizer adam, adamw or lamb"},
@@ -420,6 +452,8 @@ MlpParameters KnownMlpParameters(const Given& given) {
   if (const auto names = given.values.find("eval_metric"); names != given.values.end())
     p.metrics = ReadNames(names->second);
   p.seed_given = given.Has("seed");
+  p.weight_init_given = given.Has("weight_init");
+  if (Adaptive(p) && !given.Has("learning_rate")) p.learning_rate = kAdaptiveRate;
   return p;
 }
 
@@ -456,9 +490,10 @@ std::vector<std::pair<std::string, std::string>> ModelHyperparameters(const MlpP
   values.emplace_back("teacher", parameters.teacher);
   if (!parameters.metrics.empty())
     values.emplace_back("eval_metric", fmt::format("{}", fmt::join(parameters.metrics, ",")));
-  const bool ends = parameters.schedule == ScheduleKind::kCosine;
-  std::erase_if(values, [ends](const auto& entry) {
-    return entry.first == "nthread" || entry.first == "profile" || (entry.first == "epochs" && !ends);
+  const bool ends = parameters.schedule == ScheduleKind::kCosine, regresses = Regresses(parameters);
+  std::erase_if(values, [ends, regresses](const auto& entry) {
+    return entry.first == "nthread" || entry.first == "profile" || (entry.first == "epochs" && !ends) ||
+           (entry.first == "standardise_label" && !regresses);
   });
   return values;
 }

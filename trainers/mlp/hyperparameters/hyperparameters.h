@@ -19,7 +19,7 @@ enum class LossKind {
 };
 enum class OptimizerKind { kSgd, kAdam, kAdamW, kLamb };
 enum class ScheduleKind { kConstant, kStep, kCosine };
-enum class WeightInit { kHe, kGlorot };
+enum class WeightInit { kHe, kGlorot, kFanIn };
 enum class Precision { kF32, kBf16 };
 enum class BatchNorm { kNone, kSynchronised, kPerRank };
 // The distribution of work over ranks (docs/mlp.md).
@@ -38,7 +38,8 @@ struct MlpParameters {
   double input_dropout = 0;
   BatchNorm batch_norm = BatchNorm::kNone;
   double batch_norm_momentum = 0.1;
-  WeightInit weight_init = WeightInit::kHe;
+  WeightInit weight_init = WeightInit::kFanIn;
+  bool weight_init_given = false;
 
   // The loss.
   LossKind loss = LossKind::kCrossEntropy;
@@ -47,6 +48,7 @@ struct MlpParameters {
   double huber_delta = 1;
   std::vector<std::string> metrics;  // eval_metric; empty: the metrics of the loss
   bool standardise = true;
+  bool standardise_label = true;
 
   // Steps.
   int64_t epochs = 20;
@@ -112,8 +114,8 @@ absl::StatusOr<MlpParameters> ParseMlpHyperparameters(const std::string& json,
                                                       std::vector<std::string>* warnings);
 
 // The hyperparameters that decide the model and its metrics, as texts for ParseMlpHyperparameters.
-// Model files hold them, and ranks compare them. nthread and profile are left out, and epochs unless the
-// schedule depends on it.
+// Model files hold them, and ranks compare them. nthread and profile are left out, epochs unless the schedule
+// depends on it, and standardise_label unless the loss is one of regression.
 std::vector<std::pair<std::string, std::string>> ModelHyperparameters(const MlpParameters& parameters);
 
 // The number of parts that a batch is cut into, of which ranks take whole ones: 12 where each has 8 rows or

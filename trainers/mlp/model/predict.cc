@@ -137,9 +137,9 @@ absl::Status Predict(const PredictRequest& request) {
     for (int64_t row = 0; row < end - begin; ++row) {
       const std::span<const float> cells = std::span(outputs).subspan(row * width, width);
       if (!std::all_of(cells.begin(), cells.end(), [](float cell) { return std::isfinite(cell); }))
-        return absl::InvalidArgumentError(fmt::format("{}: row {}: what {} computes of it is beyond a float",
-                                                      request.data_path, begin + row + 1,
-                                                      request.model_path));
+        return absl::InvalidArgumentError(
+            fmt::format("{}: data row {}: what {} computes of it is beyond a float", request.data_path,
+                        begin + row + 1, request.model_path));
       table->append(cells, &text);
       text.push_back('\n');
     }

@@ -43,4 +43,13 @@ const Kernels& ChosenKernels() {
   return chosen;
 }
 
+bool IsBf16Fast() {
+  if (const char* asked = std::getenv("WINNOW_SIMD"); asked != nullptr && *asked != '\0') return true;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_is("intel")) return false;
+#endif
+  return ChosenKernels().native_bf16;
+}
+
 }  // namespace winnow::mlp

@@ -43,4 +43,9 @@ const Kernels* const* RunnableKernels(int* count);
 // "avx512", "avx512bf16"), if the processor can run them.
 const Kernels& ChosenKernels();
 
+// Whether bf16 products are faster than f32 ones on this processor: it multiplies bf16, and is not Intel's,
+// whose avx512_bf16 takes 1.3 to 1.7 times as long as f32 (its matrix units are not used). True where
+// WINNOW_SIMD names the kernels.
+bool IsBf16Fast();
+
 }  // namespace winnow::mlp

@@ -124,8 +124,7 @@ struct PairSteps {
   using Vector = Ints;
   static Vector Spread(const uint32_t* at) { return BroadcastPair(at); }
   static Vector Fetch(const uint32_t* at) { return LoadPairs(at); }
-#if defined(__AVX512BF16__) && \
-    (!defined(__clang_major__) || __clang_major__ > 16)  // clang 16 crashes on it
+#if defined(__AVX512BF16__) && (!defined(__clang_major__) || __clang_major__ > 16)  // clang 16 crashes on it
   static Floats Add(Vector a, Vector b, Floats sum) {
     return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b));
   }

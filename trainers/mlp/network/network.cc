@@ -51,7 +51,9 @@ double NormalQuantile(double p) {
 }
 
 void DrawWeights(const Layer& layer, int number, const MlpParameters& parameters, float* all) {
-  const double uniform_half = std::sqrt(6.0 / (static_cast<double>(layer.inputs) + layer.outputs));
+  const bool glorot = parameters.weight_init == WeightInit::kGlorot;
+  const double uniform_half =
+      std::sqrt(glorot ? 6.0 / (static_cast<double>(layer.inputs) + layer.outputs) : 1.0 / layer.inputs);
   const double deviation = std::sqrt(2.0 / layer.inputs);
   const uint64_t key = HashOf(parameters.seed, kWeightDraws);
   for (int input = 0; input < layer.inputs; ++input) {
@@ -116,6 +118,15 @@ NetworkState InitialState(const Network& network, const MlpParameters& parameter
   const int slots = plain ? 0 : SlotCount(parameters.optimizer);
   for (int slot = 0; slot < slots; ++slot) state.slots[slot].assign(network.parameters, 0.0f);
   return state;
+}
+
+void ScaleOutputs(const Network& network, float factor, float shift, NetworkState* state) {
+  const Layer& last = network.layers.back();
+  float* const all = state->parameters.data();
+  for (std::size_t i = last.weights; i < last.bias; ++i) all[i] *= factor;
+  for (std::size_t i = last.bias; i < last.bias + static_cast<std::size_t>(last.outputs); ++i)
+    all[i] = static_cast<float>(static_cast<double>(all[i]) * static_cast<double>(factor) +
+                                static_cast<double>(shift));
 }
 
 }  // namespace winnow::mlp

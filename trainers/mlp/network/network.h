@@ -58,9 +58,12 @@ struct NetworkState {
   int64_t step = 0;               // steps done
 };
 
-// Draws weights by He's rule (normal, variance 2 / inputs) or Glorot's (uniform, +-sqrt(6 / (inputs +
-// outputs))), each a function of (seed, layer, input, output); biases are 0, gammas 1; slots are zeros as the
-// optimizer needs them.
+// Draws weights by the rule of weight_init: fan_in (uniform, +-1 / sqrt(inputs)), He's (normal, variance 2 /
+// inputs) or Glorot's (uniform, +-sqrt(6 / (inputs + outputs))), each a function of (seed, layer, input,
+// output); biases are 0, gammas 1; slots are zeros as the optimizer needs them.
 NetworkState InitialState(const Network& network, const MlpParameters& parameters);
+
+// Changes the last layer so that outputs become outputs * factor + shift.
+void ScaleOutputs(const Network& network, float factor, float shift, NetworkState* state);
 
 }  // namespace winnow::mlp

@@ -20,6 +20,18 @@ absl::StatusOr<const Kernels*> AgreedKernels(Precision precision, Communicator* 
   return alike && (precision == Precision::kF32 || !common.native_bf16) ? &chosen : &common;
 }
 
+absl::StatusOr<std::string> WhyNotBf16(const Network& network, bool fast, Communicator* ranks) {
+  constexpr std::size_t kFewWeights = 512;  // of all layers: below, converting takes longer than is saved
+  uint64_t slow = fast ? 0 : 1;
+  if (absl::Status status = ranks->AllReduceMax({&slow, 1}); !status.ok()) return status;
+  std::size_t weights = 0;
+  for (const Layer& layer : network.layers)
+    weights += static_cast<std::size_t>(layer.inputs) * static_cast<std::size_t>(layer.outputs);
+  if (slow != 0) return std::string("on this processor or another rank's");
+  if (weights < kFewWeights) return std::string("for so small a network");
+  return std::string();
+}
+
 absl::Status AgreeOnBounds(const TrainingContext& context, int64_t epoch, int64_t epoch_step,
                            std::span<float> bounds) {
   bool stops = context.stop != nullptr && *context.stop;

@@ -56,6 +56,11 @@ inline int64_t StepsOf(int64_t rows, int64_t batch) { return (rows + batch - 1) 
 // widest that all can run. All ranks call it.
 absl::StatusOr<const Kernels*> AgreedKernels(Precision precision, Communicator* ranks);
 
+// Why f32 is taken where bf16 is asked for, because it is faster: the network is small (a rule of its
+// weights), or a rank's processor is not fast at bf16 (`fast`: this one's is). "" if bf16 is taken. The same
+// on all ranks, which all call it.
+absl::StatusOr<std::string> WhyNotBf16(const Network& network, bool fast, Communicator* ranks);
+
 // Replaces each of the non-negative numbers by the maximum over all ranks. On all ranks: Cancelled if some
 // rank has to stop, FailedPrecondition (DivergedError) if one is not finite.
 absl::Status AgreeOnBounds(const TrainingContext& context, int64_t epoch, int64_t epoch_step,

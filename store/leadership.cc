@@ -1,0 +1,129 @@
+#include "store/leadership.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "store/migrations.h"
+
+namespace winnow {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kBeatEvery{500};
+// Without a beat for this long a leader has been stopped or cut off.
+constexpr milliseconds kSilence{3'000};
+constexpr milliseconds kTryEvery{100};
+// The first half of the lock's key; the second tells the schemas of a database apart.
+constexpr char kLock[] = "SELECT pg_try_advisory_lock(1464421966, hashtext(COALESCE(current_schema(), '')))";
+
+std::string NameOfLeader(int64_t epoch) { return fmt::format("winnow-server leader {}", epoch); }
+
+}  // namespace
+
+absl::StatusOr<bool> Leadership::TryLock() {
+  absl::StatusOr<int64_t> locked = database_->QueryInt(kLock);
+  if (!locked.ok()) return locked.status();
+  return *locked != 0;
+}
+
+absl::Status Leadership::EndLeader() {
+  return database_->Execute(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity, leader WHERE datname = current_database()"
+      " AND application_name = 'winnow-server leader ' || epoch AND pid <> pg_backend_pid()");
+}
+
+absl::Status Leadership::Lead() {
+  absl::Status status = winnow::Migrate(*database_);
+  // Sessions whose lock was lost, such as one that stands in the middle of a transaction.
+  if (status.ok()) status = EndLeader();
+  if (!status.ok()) return status;
+  Statement next(*database_, "UPDATE leader SET epoch = epoch + 1 RETURNING epoch");
+  absl::StatusOr<bool> row = next.Bind().Next();
+  if (!row.ok()) return row.status();
+  if (!*row) return absl::DataLossError(database_->file() + ": the row of table leader is missing");
+  epoch_ = next.Int(0);
+  next.Reset();
+  return database_->SetName(NameOfLeader(epoch_));
+}
+
+absl::StatusOr<std::unique_ptr<Leadership>> Leadership::Take(const std::string& address,
+                                                             const std::function<void()>& waiting,
+                                                             const std::function<bool()>& stop) {
+  absl::StatusOr<std::unique_ptr<PostgresDatabase>> database =
+      PostgresDatabase::Open(address, OpenMode::kReadWrite);
+  if (!database.ok()) return database.status();
+  std::unique_ptr<Leadership> leadership(new Leadership(*std::move(database)));
+  PostgresDatabase& connection = *leadership->database_;
+  int64_t beats = -1;
+  bool told = false;
+  steady_clock::time_point heard = steady_clock::now();
+  while (!stop()) {
+    absl::StatusOr<bool> locked = leadership->TryLock();
+    absl::Status status = locked.status();
+    if (status.ok() && *locked) {
+      status = leadership->Lead();
+      if (status.ok()) return leadership;
+    } else if (status.ok()) {
+      if (!told) waiting();
+      told = true;
+      // Before the first migration there is no such table.
+      const absl::StatusOr<int64_t> now = connection.QueryInt("SELECT beats FROM leader_beats");
+      if (absl::IsFailedPrecondition(now.status())) return now.status();  // no right to read it
+      if (now.ok() && *now != beats) {
+        beats = *now;
+        heard = steady_clock::now();
+      } else if (now.ok() && steady_clock::now() - heard > kSilence) {
+        heard = steady_clock::now();
+        status = leadership->EndLeader();
+      }
+    }
+    // A server that stops or starts is waited for once this one has waited; else it is an error to be told.
+    if (!status.ok() && !(told && absl::IsUnavailable(status))) return status;
+    if (!status.ok()) heard = steady_clock::now();
+    std::this_thread::sleep_for(kTryEvery);
+  }
+  return absl::CancelledError("stopped while it waited to lead");
+}
+
+absl::StatusOr<std::unique_ptr<Leadership>> Leadership::TakeAtOnce(const std::string& address) {
+  bool waited = false;
+  absl::StatusOr<std::unique_ptr<Leadership>> taken = Take(
+      address, [&] { waited = true; }, [&] { return waited; });
+  if (!waited) return taken;
+  return absl::FailedPreconditionError(address + " is in use by a winnow-server; stop it first");
+}
+
+absl::Status Leadership::Guard(Database& database) {
+  auto& connection = dynamic_cast<PostgresDatabase&>(database);
+  absl::Status status = connection.SetName(NameOfLeader(epoch_));
+  return status.ok() ? connection.Fence(epoch_) : status;
+}
+
+Leadership::~Leadership() {
+  stopping_ = true;
+  if (thread_.joinable()) thread_.join();
+}
+
+void Leadership::Keep(std::function<void(const absl::Status&)> lost) {
+  thread_ = std::thread([this, lost = std::move(lost)] {
+    while (!stopping_) {
+      if (absl::Status status = Beat(); !status.ok()) return lost(status);
+      std::this_thread::sleep_for(kBeatEvery);
+    }
+  });
+}
+
+absl::Status Leadership::Beat() {
+  const absl::StatusOr<bool> locked = TryLock();  // again, for a connection that was made anew
+  if (!locked.ok()) return absl::OkStatus();
+  Statement beat(*database_,
+                 "UPDATE leader_beats SET beats = beats + 1 WHERE (SELECT epoch FROM leader) = ?1");
+  if (!beat.Bind(epoch_).Run().ok() || database_->changes() > 0) return absl::OkStatus();
+  return absl::DataLossError(
+      fmt::format("{}: another winnow-server leads this database now", database_->file()));
+}
+
+}  // namespace winnow

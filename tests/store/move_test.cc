@@ -1,0 +1,111 @@
+#include "store/move.h"
+
+#include <limits>
+#include <set>
+
+#include "store/leadership.h"
+#include "tests/catch.h"
+#include "tests/store/example_facts.h"
+#include "tests/store/get.h"
+#include "tests/store/stores.h"
+
+namespace winnow {
+namespace {
+
+// A row in as many tables as the classes of tables make.
+void FillStore(Store& store) {
+  JobRow row;
+  row.spec = R"({"objective":{"metric":"auc"},"parameters":[{"name":"eta"}]})";
+  row.state = "running";
+  row.owner = "Ada";
+  const int64_t job = Get(store.jobs.Insert("tune", row)).key;
+  const int64_t gone = Get(store.jobs.Insert("gone", row)).key;
+  REQUIRE(store.workers.Put({"w", "w", "h", 1, "s", "v", 0, WorkerState::kLive, 1, 1}).ok());
+  for (const Fact& fact : OneOfEachKind()) {
+    if (!std::holds_alternative<Reported>(fact.body)) REQUIRE(store.facts.AppendEvent(job, fact).ok());
+  }
+  const double kInfinity = std::numeric_limits<double>::infinity();
+  const double kNan = std::numeric_limits<double>::quiet_NaN();
+  REQUIRE(*store.facts.AppendReport(job, {1, 1, 1, "auc", 0.1, 1, 1'001}));
+  REQUIRE(*store.facts.AppendReport(job, {1, 1, 2, "auc", kNan, 1, 1'002}));
+  REQUIRE(*store.facts.AppendReport(job, {1, 1, 2, "loss", kInfinity, 1, 0}));
+  REQUIRE(store.trials.Put(job, TrialRow{}).ok());
+  AssignmentRow assignment;
+  assignment.id = "x";
+  assignment.job = job;
+  assignment.worker = "w";
+  const int64_t key = Get(store.assignments.Insert(assignment));
+  REQUIRE(store.logs.Append(key, 0, 0, std::string("a\0\xff", 3), false).ok());
+  REQUIRE(store.tokens.Insert({"01234567", "Ada", "admin", std::string("\0\xfe", 2), 1, 0, 0}).ok());
+  REQUIRE(store.artifacts.Put({0, job, 1, ArtifactKind::kModel, 1, 9, std::string("\0m", 2), 7}, {{"d", 3}})
+              .ok());
+  REQUIRE(store.annotations.Put(job, 0, {{"good"}, "a note", "Ada", 5}).ok());
+  REQUIRE(store.jobs.Delete(gone).ok());
+}
+
+void Move(Database& from, Database& to) {
+  const auto rows = MoveRows(from, to);
+  INFO(rows.status().ToString());
+  REQUIRE(rows.ok());
+  CHECK(*rows > 10);
+}
+
+TEST_CASE("Move: every row arrives, there and back, and numbers that were used are not used again",
+          "[store][stores]") {
+  TempFolder files;
+  Places places;
+  auto first = Get(Store::Open(files.file("first.db")));
+  auto there = Get(Store::Open(places.Name("there")));
+  auto back = Get(Store::Open(files.file("back.db")));
+  FillStore(*first);
+  Move(first->database(), there->database());
+  Move(there->database(), back->database());
+  for (Store* store : {there.get(), back.get()}) {
+    CHECK(*store->Identity() == *first->Identity());
+    const auto job = Get(store->jobs.Find("tune"));
+    REQUIRE(job.has_value());
+    const std::vector<Fact> before = Get(first->facts.Load(job->key));
+    const std::vector<Fact> facts = Get(store->facts.Load(job->key));
+    REQUIRE(facts.size() == before.size());
+    for (size_t i = 0; i < facts.size(); ++i) CHECK(facts[i].sequence == before[i].sequence);
+    CHECK(Get(store->logs.Read(1, 0, 0, 9)).data == std::string("a\0\xff", 3));
+    CHECK(Get(store->tokens.List()).front().hash == std::string("\0\xfe", 2));
+    CHECK(Get(store->jobs.List(100, 9, {{"good"}, {}, "ada"})).size() == 1);
+  }
+  JobRow row;
+  row.spec = "{}";
+  row.state = "running";
+  const int64_t next = Get(first->jobs.Insert("next", row)).key;
+  CHECK(Get(there->jobs.Insert("next", row)).key == next);
+  CHECK(Get(back->jobs.Insert("next", row)).key == next);
+}
+
+TEST_CASE("Move: a database that is used is left alone", "[store][stores]") {
+  TempFolder files;
+  Places places;
+  auto first = Get(Store::Open(files.file("first.db")));
+  auto there = Get(Store::Open(places.Name("there")));
+  FillStore(*first);
+  FillStore(*there);
+  const absl::Status status = MoveRows(first->database(), there->database()).status();
+  CHECK(status.code() == absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(std::string(status.message()), Catch::Contains("is not empty"));
+}
+
+TEST_CASE("Move: the list has every table", "[store]") {
+  auto store = Get(Store::Open(":memory:"));
+  std::set<std::string> there, listed;
+  Statement tables(store->database(),
+                   "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'");
+  REQUIRE(tables.Bind()
+              .ForEach([&] {
+                there.insert(tables.Text(0));
+                return absl::OkStatus();
+              })
+              .ok());
+  for (const MovedTable& table : MovedTables()) listed.insert(table.name);
+  CHECK(there == listed);
+}
+
+}  // namespace
+}  // namespace winnow
