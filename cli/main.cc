@@ -1,6 +1,6 @@
 // winnow: the command line. Only this file reads flags; each command is a function in its own file.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -93,6 +93,28 @@ int WrongUsage(const CLI::App& app, const std::string& message) {
   return kUsage;
 }
 
+// What a command line has that no command takes.
+std::string Unexpected(CLI::App& app) {
+  CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  const std::vector<std::string> left = app.remaining(true);
+  const auto flag = std::find_if(left.begin(), left.end(), [](const std::string& word) {
+    return word.size() > 2 && word.compare(0, 2, "--") == 0;
+  });
+  if (flag == left.end())
+    return fmt::format("not expected: {}", Clean(fmt::format("{}", fmt::join(left, " "))));
+  std::vector<std::string> known;
+  for (const CLI::App* each : {const_cast<const CLI::App*>(command), const_cast<const CLI::App*>(&app)}) {
+    for (const CLI::Option* option : each->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+  }
+  const std::string name = flag->substr(0, flag->find('='));
+  const auto near = Nearest(name, known);
+  return fmt::format("there is no flag {}{}", Clean(name),
+                     near.empty() ? "" : fmt::format("; did you mean {}?", OneOf(near)));
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("Tunes hyperparameters with a winnow-server.", "winnow");
   app.formatter(std::make_shared<HelpFormatter>());
@@ -144,6 +166,8 @@ int Main(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError&) {
+    return WrongUsage(app, Unexpected(app));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return WrongUsage(app, error.what());

@@ -32,6 +32,7 @@
 #include "server/host/last_resort.h"
 #include "server/host/local_workers.h"
 #include "server/host/own_files.h"
+#include "server/host/restore.h"
 #include "server/http/http_server.h"
 #include "server/pools/pool_keeper.h"
 #include "server/pools/pool_kinds.h"
@@ -81,6 +82,7 @@ struct Flags {
   std::string secrets_dir;
   bool accept_log_damage = false;
   bool check = false;
+  std::string restore;
   std::string copy_to;
   TlsFiles tls;
   bool require_tokens = false;
@@ -205,6 +207,10 @@ void Declare(CLI::App& app, Flags& flags) {
                "Start although the database's log is damaged; records after the damage are lost");
   app.add_flag("--check", flags.check,
                "Verify the database, also beside a running server, and exit: 0 if it is sound, else 1");
+  app.add_option("--restore", flags.restore,
+                 "Replace the database by this backup, set newer checkpoints aside, and exit; the replaced "
+                 "database is kept under another name")
+      ->option_text("FILE");
   app.add_option(
          "--copy-to", flags.copy_to,
          "Copy all that is in the database to a new one, a file or an address of PostgreSQL, verify the "
@@ -378,7 +384,7 @@ void LeaveAtOnce() {
   std::_Exit(0);
 }
 
-// Returns the exit code.
+// These return the exit code.
 int CheckAndTell(const Flags& flags) {
   const auto tell = [](const std::string& finding) { fmt::print("{}\n", finding); };
   const absl::StatusOr<CheckSummary> summary = CheckDatabase(flags.db, StateDir(flags), tell);
@@ -391,7 +397,18 @@ int CheckAndTell(const Flags& flags) {
   return summary->sound() ? 0 : 1;
 }
 
-// Returns the exit code.
+int RestoreAndTell(const Flags& flags) {
+  const auto tell = [](const std::string& finding) { fmt::print("{}\n", finding); };
+  const absl::StatusOr<Restored> restored = RestoreDatabase(flags.restore, flags.db, StateDir(flags), tell);
+  std::fflush(stdout);
+  if (!restored.ok()) {
+    fmt::print(stderr, "winnow-server: {}\n", MessageOf(restored.status()));
+    return 1;
+  }
+  fmt::print("{}", Text(*restored, flags.restore, flags.db));
+  return 0;
+}
+
 int CopyAndTell(const Flags& flags) {
   const absl::StatusOr<int64_t> rows = CopyDatabase(flags.db, flags.copy_to);
   if (!rows.ok()) {
@@ -663,6 +680,7 @@ int Main(int argc, char** argv) {
   }
   if (const std::string problem = Check(flags); !problem.empty()) return Misused(problem);
   if (flags.check) return CheckAndTell(flags);
+  if (!flags.restore.empty()) return RestoreAndTell(flags);
   if (!flags.copy_to.empty()) return CopyAndTell(flags);
 
   sigset_t set;

@@ -63,13 +63,13 @@ MatrixXd FeatureMap::Map(const MatrixXd& points, const Warping& warping) const {
 }
 
 Warping FeatureMap::Gradient(const MatrixXd& points, const Warping& warping, const MatrixXd& mapped,
-                             const MatrixXd& by_feature) const {
+                             const MatrixXd& by_feature, bool warps) const {
   const auto count = static_cast<Index>(columns_.size());
   Warping gradient{VectorXd::Zero(count), VectorXd::Zero(count), VectorXd::Zero(count)};
   for (Index f = 0; f < features(); ++f) {
     gradient.length[column_of_[f]] -= by_feature.col(f).dot(mapped.col(f));
   }
-  for (Index c = 0; c < count; ++c) {
+  for (Index c = 0; warps && c < count; ++c) {
     if (columns_[c].categories > 0) continue;
     for (Index i = 0; i < points.rows(); ++i) {
       if (std::isnan(points(i, c))) continue;
@@ -87,7 +87,8 @@ VectorXd FeatureMap::PointGradient(const VectorXd& point, const Warping& warping
   VectorXd gradient = VectorXd::Zero(point.size());
   for (Index c = 0; c < point.size(); ++c) {
     if (columns_[c].categories > 0 || std::isnan(point[c])) continue;
-    const double slope = Kumaraswamy(point[c], warping.a[c], warping.b[c]).by_x;
+    const bool straight = warping.a[c] == 1 && warping.b[c] == 1;
+    const double slope = straight ? 1 : Kumaraswamy(point[c], warping.a[c], warping.b[c]).by_x;
     gradient[c] = by_feature[first_[c]] * slope / warping.length[c];
   }
   return gradient;

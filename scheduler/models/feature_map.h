@@ -39,10 +39,10 @@ class FeatureMap {
   // One row per row of `points`.
   Eigen::MatrixXd Map(const Eigen::MatrixXd& points, const Warping& warping) const;
 
-  // From d/d(features), the derivatives by log length, log a and log b (0 for categorical columns): the chain
-  // rule summed over all points. `mapped` is Map(points, warping).
+  // From d/d(features), the derivatives by log length, log a and log b (0 for categorical columns, and for
+  // all columns unless `warps`): the chain rule summed over all points. `mapped` is Map(points, warping).
   Warping Gradient(const Eigen::MatrixXd& points, const Warping& warping, const Eigen::MatrixXd& mapped,
-                   const Eigen::MatrixXd& by_feature) const;
+                   const Eigen::MatrixXd& by_feature, bool warps) const;
 
   // From d/d(features) of one point, the derivative by its coordinates; 0 for categorical and inactive ones.
   Eigen::VectorXd PointGradient(const Eigen::VectorXd& point, const Warping& warping,

@@ -123,7 +123,7 @@ double MinusLogPosterior(const FeatureMap& map, const Observations& observations
   const MatrixXd by_square = h.signal * w.cwiseProduct(matern.slope);
   const VectorXd sums = by_square.rowwise().sum();
   const MatrixXd by_feature = 2 * (sums.asDiagonal() * mapped - by_square * mapped);
-  const Warping by_warping = map.Gradient(observations.points, h.warping, mapped, by_feature);
+  const Warping by_warping = map.Gradient(observations.points, h.warping, mapped, by_feature, settings.warp);
   gradient << by_warping.length, by_warping.a, by_warping.b,
       h.signal * w.cwiseProduct(matern.value).sum() / 2, h.noise * w.trace() / 2, -weights.sum();
   for (Index i = 0; i < layout.size(); ++i) value += layout.PriorOf(i).Add(packed[i], gradient[i]);

@@ -25,7 +25,8 @@ Hyperparameters Fit(const FeatureMap& map, const Observations& observations,
                     const FitSettings& settings = {});
 
 // Minus the log posterior density up to a constant, with its gradient by the packed hyperparameters (log
-// lengths, log a, log b, log signal, log noise, mean). For tests.
+// lengths, log a, log b, log signal, log noise, mean). Without settings.warp it is 0 by log a and log b. For
+// tests.
 double MinusLogPosterior(const FeatureMap& map, const Observations& observations, const FitSettings& settings,
                          const Eigen::VectorXd& packed, Eigen::VectorXd& gradient);
 

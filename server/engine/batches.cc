@@ -45,7 +45,7 @@ class BatchTimes {
 
 }  // namespace
 
-absl::Status Batches::Run(const std::deque<UseCase>& batch, int64_t now_us) {
+absl::Status Batches::Run(std::deque<UseCase>& batch, int64_t now_us) {
   BatchTimes times(engine_.context().options.metrics);
   bool began = false;
   absl::Status status = CatchUp();
@@ -57,7 +57,8 @@ absl::Status Batches::Run(const std::deque<UseCase>& batch, int64_t now_us) {
       if (std::exchange(stood_still_, false)) engine_.RenewLeases();
       engine_.FireDeadlines(now_us);
       if (WINNOW_MUTANT("it is acknowledged before it is committed")) engine_.Committed();
-      const absl::Status finished = engine_.Finish();
+      absl::Status finished = engine_.Finish();
+      if (finished.ok() && join_) finished = RunJoining(batch);
       times.Decided();
       return finished;
     });
@@ -76,6 +77,18 @@ absl::Status Batches::Run(const std::deque<UseCase>& batch, int64_t now_us) {
   }
   retry_us_ = engine_.context().steady_us() + kRetryUs;
   return status;
+}
+
+absl::Status Batches::RunJoining(std::deque<UseCase>& batch) {
+  std::vector<Question> questions = engine_.TakeQuestions();
+  if (questions.empty()) return absl::OkStatus();
+  std::deque<UseCase> joining = join_(std::move(questions));
+  if (joining.empty()) return absl::OkStatus();
+  for (UseCase& use_case : joining) {
+    batch.push_back(std::move(use_case));
+    batch.back().run(engine_);
+  }
+  return engine_.Finish();
 }
 
 absl::Status Batches::CatchUp() {

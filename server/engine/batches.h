@@ -4,6 +4,8 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "server/engine/engine.h"
@@ -30,7 +32,14 @@ class Batches {
   // file, held calls were answered UNAVAILABLE, and all state is read anew from the tables once there is
   // room. DATA_LOSS: the tables are damaged or cannot be read any more; nothing may be answered and the
   // process must end. Does not call `complete`.
-  absl::Status Run(const std::deque<UseCase>& batch, int64_t now_us);
+  absl::Status Run(std::deque<UseCase>& batch, int64_t now_us);
+
+  // Asks search models, and gives the use cases that arrive while the open batch may wait for their answers.
+  // They become part of the batch, so that one commit serves what made a search model be asked and its
+  // answer.
+  using Join = std::function<std::deque<UseCase>(std::vector<Question> questions)>;
+  // Without it search models are asked after the commit (Engine::TakeEffects).
+  void OnQuestions(Join join) { join_ = std::move(join); }
 
   // The process did not run for a good part of a lease and received nothing meanwhile: the next batch renews
   // all leases before it looks for those that have run out.
@@ -41,9 +50,12 @@ class Batches {
 
  private:
   absl::Status CatchUp();
+  // Asks search models and runs what joins the batch meanwhile.
+  absl::Status RunJoining(std::deque<UseCase>& batch);
 
   Store& store_;
   Engine& engine_;
+  Join join_;
   bool behind_ = false;   // engine_ has what was rolled back: it is to be loaded anew
   bool refused_ = false;  // the last batch was not recorded
   bool stood_still_ = false;

@@ -12,6 +12,10 @@ namespace {
 // A delay of one part in so many of a lease: the thread was not let run, and workers could not be heard.
 constexpr int kStandstillParts = 3;
 
+// An open batch waits at most so long for search models, and only while their answers do not take longer.
+// Nobody else is held up by that: whatever arrives ends the wait.
+constexpr std::chrono::milliseconds kLongestJoin{10};
+
 // How often the metrics are updated while the server is busy.
 constexpr std::chrono::seconds kCountEvery{1};
 
@@ -35,18 +39,21 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(std::unique_ptr<
   (void)DescribeEnded(*coordinator->store_);
   coordinator->models_ = std::make_unique<SuggestionThread>(
       coordinator->store_->database().file(), coordinator->make_model_,
-      [raw = coordinator.get()](int64_t job, std::optional<Suggested> answer) {
-        raw->PostOnly(
-            [job, answer = std::move(answer)](Engine& engine) { engine.TakeSuggestion(job, answer); });
+      [raw = coordinator.get()](const Question& question, std::optional<Suggested> answer) {
+        raw->PostOnly([job = question.job, epoch = question.epoch, answer = std::move(answer)](
+                          Engine& engine) { engine.TakeSuggestion(job, epoch, answer); });
       },
-      [metrics = coordinator->metrics_](double seconds) {
-        if (metrics != nullptr) metrics->suggest.Observe(seconds);
+      [raw = coordinator.get()](double seconds) {
+        raw->thought_ = seconds;
+        if (raw->metrics_ != nullptr) raw->metrics_->suggest.Observe(seconds);
       },
       [raw = coordinator.get()](const ChoiceQuestion& question, std::optional<v1::BestTrial> best) {
         raw->PostOnly([id = question.id, job = question.job, best = std::move(best)](Engine& engine) {
           engine.TakeChoice(id, job, best);
         });
       });
+  coordinator->batches_.OnQuestions(
+      [raw = coordinator.get()](std::vector<Question> questions) { return raw->Join(std::move(questions)); });
   coordinator->Follow(coordinator->engine_.TakeEffects());
   coordinator->Count();
   coordinator->thread_ = std::thread([raw = coordinator.get()] { raw->Run(); });
@@ -150,8 +157,20 @@ void Coordinator::RunBatch(std::deque<UseCase> batch, int64_t now_us) {
   for (UseCase& use_case : batch) use_case.complete(status);
 }
 
+std::deque<UseCase> Coordinator::Join(std::vector<Question> questions) {
+  for (Question& question : questions) models_->Ask(std::move(question));
+  std::deque<UseCase> arrived;
+  if (thought_ > std::chrono::duration<double>(kLongestJoin).count()) return arrived;
+  const auto until = std::chrono::steady_clock::now() + kLongestJoin;
+  MutexLock lock(mutex_);
+  while (queue_.empty() && !stopping_ && wake_.WaitUntil(mutex_, until)) {
+  }
+  arrived.swap(queue_);
+  return arrived;
+}
+
 void Coordinator::Follow(Engine::Effects effects) {
-  for (auto& [job, spec] : effects.questions) models_->Ask(job, std::move(spec));
+  for (Question& question : effects.questions) models_->Ask(std::move(question));
   for (const int64_t job : effects.ended) models_->Forget(job);
   for (ChoiceQuestion& question : effects.choices) models_->Choose(std::move(question));
   for (const std::string& topic : effects.topics) hub_.Publish(topic);

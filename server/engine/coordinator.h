@@ -107,6 +107,8 @@ class Coordinator {
     Post({std::move(run), [](const absl::Status&) {}});
   }
   void RunBatch(std::deque<UseCase> batch, int64_t now_us);
+  // Asks search models. Waits for the next use cases, for a moment at most, and gives them.
+  std::deque<UseCase> Join(std::vector<Question> questions);
   void Follow(Engine::Effects effects);
   void NoteDelay(std::chrono::nanoseconds delay);
   // Counts the state for the metrics, at most once a second.
@@ -122,6 +124,7 @@ class Coordinator {
   bool counted_ = true;                              // nothing has happened since the count; the thread's own
   std::chrono::steady_clock::time_point count_due_;  // no count before; the thread's own
   std::unique_ptr<SuggestionThread> models_;
+  std::atomic<double> thought_ = 0;  // seconds that a search model's newest answer took
   std::atomic<int64_t> tickets_ = 0;
   std::function<void(absl::Status)> on_fatal_;
 

@@ -183,9 +183,15 @@ absl::StatusOr<v1::Worker> Engine::SetWorkerScheduling(const v1::SetWorkerSchedu
   return newest;
 }
 
-void Engine::TakeSuggestion(int64_t key, const std::optional<Suggested>& answer) {
+std::vector<Question> Engine::TakeQuestions() {
+  std::vector<Question> questions = jobs_.TakeQuestions();
+  for (Question& question : questions) question.epoch = epoch_;
+  return questions;
+}
+
+void Engine::TakeSuggestion(int64_t key, int64_t epoch, const std::optional<Suggested>& answer) {
   OpenJob* job = jobs_.FindKey(key);
-  if (job == nullptr) return;
+  if (job == nullptr || epoch != epoch_) return;
   job->awaits_suggestion = false;
   if (answer && jobs_.IsWanted(*job, *answer)) recorder_.Record(*job, *answer);
 }
@@ -332,9 +338,8 @@ void Engine::Committed() {
     attempts_.ForgetJob(job);
     effects_.ended.push_back(job);
   }
-  for (const int64_t key : jobs_.TakeToAsk()) {
-    if (const OpenJob* job = jobs_.FindKey(key)) effects_.questions.emplace_back(key, job->state.spec());
-  }
+  for (Question& question : TakeQuestions()) effects_.questions.push_back(std::move(question));
+  jobs_.Committed();
   effects_.topics.merge(context_.TakeTopics());
   sync_calls_.Answer();
   suggest_calls_.Answer();
@@ -343,6 +348,7 @@ void Engine::Committed() {
 void Engine::RolledBack(const absl::Status& status) {
   RefuseAll(absl::UnavailableError(MessageOf(status)));
   context_.TakeTopics();
+  ++epoch_;
 }
 
 void Engine::StopHolding() {

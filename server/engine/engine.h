@@ -47,8 +47,9 @@ class Engine {
   }
   std::vector<v1::Worker> ListWorkers(bool include_gone) const;
   absl::StatusOr<v1::Worker> SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request);
-  // What a job's search model answered; see SuggestionThread::Answer. Dropped if the job has moved on.
-  void TakeSuggestion(int64_t job, const std::optional<Suggested>& answer);
+  // What a job's search model answered to a question of `epoch`; see SuggestionThread::Answer. Dropped if the
+  // job has moved on.
+  void TakeSuggestion(int64_t job, int64_t epoch, const std::optional<Suggested>& answer);
   // Which trial an ended job hands out where objective.selection is EXPECTED: kept in its description, and
   // its model file is fetched. `best` absent: the job has no best trial.
   void TakeChoice(const std::string& id, int64_t job, const std::optional<v1::BestTrial>& best);
@@ -79,16 +80,19 @@ class Engine {
   void RenewLeases();  // after a while in which nothing was received: all get a whole lease, as after Load
   void FireDeadlines(int64_t now_us);  // leases, time limits and held calls that are due by then
   absl::Status Finish();               // gives out free slots and writes derived rows; not OK: roll back
+  // To search models that may be asked while the batch is still open: after Finish, which may then be called
+  // again. Committed puts all others among the effects.
+  std::vector<Question> TakeQuestions();
   void Committed();                    // answers workers and clients
   // The batch is not in the file: all held calls are refused with `status`. Load follows.
   void RolledBack(const absl::Status& status);
 
   // What committed batches ask of others.
   struct Effects {
-    std::vector<std::pair<int64_t, SearchSpec>> questions;  // to the search models of these jobs, by key
-    std::vector<ChoiceQuestion> choices;                    // which trial these ended jobs hand out
-    std::vector<int64_t> ended;                             // keys of jobs
-    std::set<std::string> topics;                           // to publish (see Hub)
+    std::vector<Question> questions;      // to search models
+    std::vector<ChoiceQuestion> choices;  // which trial these ended jobs hand out
+    std::vector<int64_t> ended;           // keys of jobs
+    std::set<std::string> topics;         // to publish (see Hub)
   };
   // Those since the last call.
   Effects TakeEffects() { return std::exchange(effects_, {}); }
@@ -127,6 +131,7 @@ class Engine {
   SyncCalls sync_calls_{context_, jobs_, workers_, attempts_, recorder_, artifacts_, usage_};
   SuggestCalls suggest_calls_{context_, jobs_, client_attempts_};
   Effects effects_;
+  int64_t epoch_ = 0;  // of questions
   std::map<std::string, int64_t> ended_jobs_;
 };
 

@@ -23,6 +23,8 @@ namespace winnow {
 namespace {
 
 constexpr int64_t kPartsInMean = 8;
+// Facts of a job that are kept for its search model, which reads others from the tables.
+constexpr size_t kMostUnasked = 256;
 
 }  // namespace
 
@@ -162,6 +164,17 @@ void Jobs::AskSearchModel(OpenJob& job) {
   to_ask_.push_back(job.row.key);
 }
 
+std::vector<Question> Jobs::TakeQuestions() {
+  std::vector<Question> questions;
+  for (const int64_t key : std::exchange(to_ask_, {})) {
+    OpenJob* const job = FindKey(key);
+    if (job == nullptr) continue;
+    job->asked = true;
+    questions.push_back({key, job->state.spec(), std::exchange(job->unasked, {})});
+  }
+  return questions;
+}
+
 bool Jobs::IsWanted(const OpenJob& job, const Suggested& answer) const {
   if (!WantsSuggestion(job.state)) return false;
   // That nothing is worth training was said without what has ended since.
@@ -221,6 +234,7 @@ void Jobs::Delete(const JobRow& row) {
 // What changes with the fact beside the job's state.
 void Jobs::NoteFact(OpenJob& job, const Fact& fact) {
   job.changed = true;
+  job.unasked.push_back(fact);
   TrialNumber trial = TrialOf(fact.body);
   // A model may have named a trial that is yet to be created.
   if (trial > 0 && trial <= static_cast<int64_t>(job.state.trials().size())) job.touched.insert(trial);
@@ -333,6 +347,12 @@ void Jobs::Flush() {
     if (job->state.ended()) context_.Note(context_.store.summaries.PutDescription(key, Description(*job)));
     job->changed = false;
     context_.Publish(JobTopic(job->row.id));
+  }
+}
+
+void Jobs::Committed() {
+  for (const auto& [key, job] : jobs_) {
+    if (!job->asked || job->unasked.size() > kMostUnasked) job->unasked.clear();
   }
 }
 

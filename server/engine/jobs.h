@@ -37,6 +37,8 @@ struct OpenJob {
   const RankShape shape;                        // what each rank of its trials takes
   Reservation reserved;                         // workers that are reserved for its gang; see Dispatch
   bool awaits_suggestion = false;               // its search model was asked and has not answered yet
+  bool asked = false;                           // its search model was asked since the server started
+  std::vector<Fact> unasked;  // its newest facts, since its search model was asked; see Question
   int64_t newest_end = 0;                       // sequence of its newest AttemptEnded
   std::map<int64_t, std::string> bracket_ends;  // why weak brackets were ended, by index
   BestTracker best;
@@ -89,10 +91,10 @@ class Jobs {
   // A value of any other metric. False: it was reported before.
   bool StoreMetric(OpenJob& job, const ReportRow& report);
 
-  // The job's search model is to be asked once the batch is committed, if it is not being asked already.
+  // The job's search model is to be asked at the end of the batch, if it is not being asked already.
   void AskSearchModel(OpenJob& job);
-  // Keys of the jobs whose search models are to be asked, in the order in which that was said.
-  std::vector<int64_t> TakeToAsk() { return std::exchange(to_ask_, {}); }
+  // To the search models that are to be asked, in the order in which that was said; without epochs.
+  std::vector<Question> TakeQuestions();
   // Whether the search model's answer still fits the job, which may have moved on since it was asked.
   bool IsWanted(const OpenJob& job, const Suggested& answer) const;
   // Sets the deadlines anew at which max_node_seconds and max_cost will be used up.
@@ -105,7 +107,9 @@ class Jobs {
 
   // Writes the rows that follow from the facts of this batch.
   void Flush();
-  // After the commit: ended jobs are read from their rows from now on. Gives their keys.
+  // After the commit: search models that were never asked read the facts from the tables.
+  void Committed();
+  // After that: ended jobs are read from their rows from now on. Gives their keys.
   std::vector<int64_t> ForgetEnded();
 
  private:

@@ -27,8 +27,8 @@ SuggestionThread::SuggestionThread(std::string file, ModelFactory make_model, An
       timed_(std::move(timed)),
       chosen_(std::move(chosen)) {}
 
-void SuggestionThread::Ask(int64_t job, SearchSpec spec) {
-  thread_.Post([this, job, spec = std::move(spec)] { answer_(job, Think(job, spec)); });
+void SuggestionThread::Ask(Question question) {
+  thread_.Post([this, question = std::move(question)] { answer_(question, Think(question)); });
 }
 
 void SuggestionThread::Forget(int64_t job) {
@@ -62,16 +62,33 @@ void SuggestionThread::Choose(ChoiceQuestion question) {
   });
 }
 
-std::optional<Suggested> SuggestionThread::Think(int64_t job, const SearchSpec& spec) {
-  auto found = known_.find(job);
-  if (found == known_.end()) {
-    found = known_.emplace(job, Entry{JobState(spec), make_model_()}).first;
+SuggestionThread::Entry* SuggestionThread::Know(const Question& question) {
+  auto found = known_.find(question.job);
+  if (found != known_.end() && found->second.epoch != question.epoch) {
+    known_.erase(found);  // it may have facts that were rolled back
+    found = known_.end();
   }
-  Entry& entry = found->second;
-  if (!CatchUp(job, entry.state)) return std::nullopt;
-  if (!WantsSuggestion(entry.state)) return std::nullopt;
+  if (found == known_.end()) {
+    found = known_.emplace(question.job, Entry{JobState(question.spec), make_model_(), question.epoch}).first;
+  }
+  JobState& state = found->second.state;
+  const auto follows = [&] {
+    return !question.facts.empty() && question.facts.front().sequence <= state.last_sequence() + 1;
+  };
+  if (!follows() && !CatchUp(question.job, state)) return nullptr;
+  if (question.facts.empty()) return &found->second;
+  if (!follows()) return nullptr;
+  for (const Fact& fact : question.facts) {
+    if (fact.sequence > state.last_sequence()) state.Apply(fact);
+  }
+  return &found->second;
+}
+
+std::optional<Suggested> SuggestionThread::Think(const Question& question) {
+  Entry* const entry = Know(question);
+  if (entry == nullptr || !WantsSuggestion(entry->state)) return std::nullopt;
   const auto begin = std::chrono::steady_clock::now();
-  Suggested answer = entry.model(entry.state);
+  Suggested answer = entry->model(entry->state);
   if (timed_) timed_(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   return answer;
 }

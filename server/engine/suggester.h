@@ -21,6 +21,15 @@ namespace winnow {
 using Model = std::function<Suggested(const JobState&)>;
 using ModelFactory = std::function<Model()>;
 
+// To the search model of a job. It may be asked before the facts are committed; if they are rolled back, its
+// answer is dropped (see `epoch`).
+struct Question {
+  int64_t job = 0;  // its key
+  SearchSpec spec;
+  std::vector<Fact> facts;  // the job's newest: all that are not committed yet, and often some before them
+  int64_t epoch = 0;        // another after facts were rolled back
+};
+
 // An ended job, of which the trial to hand out is to be chosen (server/engine/job_view.h).
 struct ChoiceQuestion {
   std::string id;
@@ -28,12 +37,14 @@ struct ChoiceQuestion {
   v1::TuningJobSpec spec;
 };
 
-// A thread that asks the models of running jobs what to try next. It reads committed facts over its own
-// connection, so that no fit ever holds up the coordinator. Thread-safe.
+// A thread that asks the models of running jobs what to try next, so that no fit ever holds up the
+// coordinator. It takes the newest facts from the question and reads the others over its own connection.
+// Thread-safe.
 class SuggestionThread {
  public:
-  // The answer for a job, by key; absent: its committed facts do not want one. Called on the thread.
-  using Answer = std::function<void(int64_t job, std::optional<Suggested> answer)>;
+  // The answer to a question; absent: the job's facts do not want one, or some are missing. Called on the
+  // thread.
+  using Answer = std::function<void(const Question& question, std::optional<Suggested> answer)>;
   // Told how long a model took for each of its answers, in seconds.
   using Timed = std::function<void(double)>;
   // Which trial the job hands out; absent: it has no best one. Called on the thread.
@@ -44,9 +55,9 @@ class SuggestionThread {
                    Chosen chosen = nullptr);
   ~SuggestionThread() { Stop(); }
 
-  // Asks the model of a job, from all that is committed by now; every question is answered once, unless the
-  // thread is stopped before.
-  void Ask(int64_t job, SearchSpec spec);
+  // Asks the model of a job, from the question's facts and all before them; every question is answered once,
+  // unless the thread is stopped before.
+  void Ask(Question question);
   // Chooses the trial that an ended job hands out.
   void Choose(ChoiceQuestion question);
   // The job has ended: drops its model.
@@ -58,9 +69,13 @@ class SuggestionThread {
   struct Entry {
     JobState state;
     Model model;
+    int64_t epoch;  // of the facts in `state`
   };
 
-  std::optional<Suggested> Think(int64_t job, const SearchSpec& spec);
+  std::optional<Suggested> Think(const Question& question);
+  // The model of the question's job, with a state that has the question's facts; null: some are missing, or
+  // the thread is being stopped.
+  Entry* Know(const Question& question);
   // False: the thread is being stopped.
   bool CatchUp(int64_t job, JobState& state);
   absl::Status BringUpToDate(int64_t job, JobState& state);

@@ -46,10 +46,11 @@ bool HoldsOthersFiles(const fs::path& folder) {
   return false;
 }
 
-// Ends the workers that still work for the other database; their results are not needed.
-void EndWorkers(const fs::path& workers) {
+}  // namespace
+
+void EndLocalWorkers(const fs::path& state_dir) {
   std::error_code none;
-  for (const fs::directory_entry& entry : fs::directory_iterator(workers, none)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(state_dir / "workers", none)) {
     std::unique_ptr<WorkerProcess> worker = WorkerProcess::Adopt(entry.path());
     if (worker == nullptr) continue;
     worker->Signal(SIGKILL);
@@ -57,8 +58,6 @@ void EndWorkers(const fs::path& workers) {
     poll(&end, 1, kLastWorkerMs);
   }
 }
-
-}  // namespace
 
 absl::StatusOr<OwnFiles> OwnFiles::Take(const std::string& database, const std::string& state_dir) {
   absl::StatusOr<OwnFiles> own = TakeDatabase(database);
@@ -157,7 +156,7 @@ absl::Status PrepareStateDir(const fs::path& state_dir, const std::string& datab
                     state_dir.string()));
   }
   if (!owner.empty()) {
-    EndWorkers(state_dir / "workers");
+    EndLocalWorkers(state_dir);
     fs::path aside = state_dir / ("before-" + owner);
     fs::create_directories(aside, error);
     if (error) return Problem(aside, error);

@@ -37,6 +37,9 @@ class OwnFiles {
   OwnedDescriptor folder_;  // of state
 };
 
+// Ends the local workers that live on from a server that was killed: their results are not needed.
+void EndLocalWorkers(const std::filesystem::path& state_dir);
+
 // Creates `state_dir` and ties it to a database. It contains checkpoints by job and trial, so this database's
 // trials must not find those of another database (one that was deleted, with a job of the same name): they
 // are moved to `state_dir`/before-<its identity>, with one line to `log`. FAILED_PRECONDITION: it is not

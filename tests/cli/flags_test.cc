@@ -27,7 +27,9 @@ TEST_CASE("Flags: wrong usage names flag, value and expectation, with exit code 
   const std::vector<WrongUsage> cases = {
       {{"lits"}, {"no command \"lits\"", "did you mean list?"}},
       {{"--timeout", "5"}, {"subcommand"}},
-      {{"list", "--servr", "x"}, {"--servr", "See: winnow list --help"}},
+      {{"list", "--servr", "x"}, {"no flag --servr; did you mean --server?", "See: winnow list --help"}},
+      {{"run", "--metric", "loss", "--max-trials", "8", "--", "true", "--x", "0:1"},
+       {"no flag --max-trials"}},
       {{"list", "extra"}, {"not expected", "extra"}},
       {{"list", "--server", "localhost"}, {"--server", "\"localhost\"", "the port is missing", "HOST:PORT"}},
       {{"list", "--server", "localhost:x"}, {"\"x\" is not a number from 1 to 65535"}},

@@ -57,6 +57,16 @@ test('Dashboard: tags and notes are edited in place, and jobs are found by them'
   await other.getByRole('button', {name: 'Show all'}).click();
   await other.getByRole('link', {name: 'first', exact: true}).waitFor();
 
+  await other.getByRole('button', {name: 'Actions on second'}).click();
+  await other.getByRole('menuitem', {name: 'Add to favourites'}).click();
+  await until(async () => (await site.describe('second')).annotation.tags.includes('favourite'), 'it is a favourite');
+  assert.equal((await site.describe('second')).annotation.note, 'Uses Adam, <b>not</b> SGD');
+  await other.getByRole('combobox', {name: 'Which jobs'}).selectOption('favourites');
+  await until(async () => (await other.getByRole('list', {name: 'Tuning jobs'}).getByRole('listitem').count()) === 1, 'only the favourite is listed');
+  await other.getByRole('button', {name: 'Actions on second'}).click();
+  await other.getByRole('menuitem', {name: 'Remove from favourites'}).click();
+  await other.getByRole('heading', {name: 'No matching jobs'}).waitFor();
+
   await page.goto('/jobs/second/trials/2');
   await page.getByRole('button', {name: 'Add tags or a note'}).click();
   await form.getByLabel('Tags').fill('odd');

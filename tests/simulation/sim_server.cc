@@ -68,6 +68,7 @@ void SimServer::Start() {
     setting_->ledger.Fail("the server cannot load what it stored: " + loaded.ToString());
   }
   batches_of_ = std::make_unique<Batches>(*store_, *engine_);
+  batches_of_->OnQuestions([this](const std::vector<Question>& questions) { return Join(questions); });
   Plan();
 }
 
@@ -165,7 +166,7 @@ void SimServer::Plan() {
 }
 
 // Dies if requested; true: it is dead, and nobody was answered.
-bool SimServer::DieInBatch(const std::deque<UseCase>& batch) {
+bool SimServer::DieInBatch(std::deque<UseCase>& batch) {
   if (death_ == Death::kAtOnce) return false;
   const bool commits = death_ == Death::kAfterCommit;
   setting_->Count(commits ? Fault::kServerKilledAfterCommit : Fault::kServerKilledBeforeCommit);
@@ -203,17 +204,56 @@ void SimServer::Turn(uint64_t life) {
 }
 
 void SimServer::Follow(const Engine::Effects& effects) {
-  for (const auto& [job, spec] : effects.questions) {
-    const int64_t key = job;
-    if (models_.count(key) == 0) models_[key] = std::make_unique<Thinking>(spec);
-    setting_->time.After(setting_->dice.Skewed(1, kMostThinkUs),
-                         [this, life = life_, key] { Think(life, key); });
-  }
+  for (const Question& question : effects.questions) Ask(question);
   for (const int64_t job : effects.ended) models_.erase(job);
 }
 
+void SimServer::Ask(const Question& question) {
+  const int64_t key = question.job, epoch = question.epoch;
+  if (models_.count(key) == 0) models_[key] = std::make_unique<Thinking>(question.spec);
+  setting_->time.After(setting_->dice.Skewed(1, kMostThinkUs),
+                       [this, life = life_, key, epoch] { Think(life, key, epoch); });
+}
+
+// Some models answer while the batch is open.
+std::deque<UseCase> SimServer::Join(const std::vector<Question>& questions) {
+  std::deque<UseCase> joining;
+  for (const Question& question : questions) {
+    if (!setting_->dice.Chance(0.3)) {
+      Ask(question);
+    } else {
+      joining.push_back(AnswerOf(question));
+    }
+  }
+  return joining;
+}
+
+// From what is recorded, and not committed yet.
+UseCase SimServer::AnswerOf(const Question& question) {
+  JobState state(question.spec);
+  const auto facts = store_->facts.Load(question.job, 0);
+  if (!facts.ok()) {
+    setting_->ledger.Fail("facts cannot be read: " + facts.status().ToString());
+    return {[](Engine&) {}, [](const absl::Status&) {}};
+  }
+  for (const Fact& fact : *facts) state.Apply(fact);
+  const auto& own = question.facts;
+  const bool newest = own.size() <= facts->size() &&
+                      std::equal(own.rbegin(), own.rend(), facts->rbegin(), [](const Fact& a, const Fact& b) {
+                        return a.sequence == b.sequence && Identical(a.body, b.body);
+                      });
+  if (!newest) setting_->ledger.Fail("a question does not have the newest facts");
+  std::optional<Suggested> answer;
+  if (WantsSuggestion(state)) answer = Suggest(state);
+  setting_->Note("model answers at once", "", question.job, answer ? answer->trial : -1);
+  return {[job = question.job, epoch = question.epoch, answer](Engine& engine) {
+            engine.TakeSuggestion(job, epoch, answer);
+          },
+          [](const absl::Status&) {}};
+}
+
 // Like SuggestionThread: uses everything committed so far.
-void SimServer::Think(uint64_t life, int64_t job) {
+void SimServer::Think(uint64_t life, int64_t job, int64_t epoch) {
   if (life != life_ || !up()) return;
   std::optional<Suggested> answer;
   if (const auto found = models_.find(job); found != models_.end()) {
@@ -224,7 +264,8 @@ void SimServer::Think(uint64_t life, int64_t job) {
     if (WantsSuggestion(state)) answer = Suggest(state);
   }
   setting_->Note("model answers", "", job, answer ? answer->trial : -1);
-  Use([job, answer](Engine& engine) { engine.TakeSuggestion(job, answer); }, [](const absl::Status&) {});
+  Use([job, epoch, answer](Engine& engine) { engine.TakeSuggestion(job, epoch, answer); },
+      [](const absl::Status&) {});
 }
 
 }  // namespace winnow

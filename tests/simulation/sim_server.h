@@ -50,9 +50,12 @@ class SimServer {
 
   void Plan();
   void Turn(uint64_t life);
-  bool DieInBatch(const std::deque<UseCase>& batch);
+  bool DieInBatch(std::deque<UseCase>& batch);
   void Follow(const Engine::Effects& effects);
-  void Think(uint64_t life, int64_t job);
+  void Ask(const Question& question);
+  std::deque<UseCase> Join(const std::vector<Question>& questions);
+  UseCase AnswerOf(const Question& question);
+  void Think(uint64_t life, int64_t job, int64_t epoch);
   void Drop(int64_t down_us);
   static int CommitHook(void* self);
 

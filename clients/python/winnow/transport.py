@@ -327,19 +327,20 @@ class _Held:
         status, headers = self._head()
         while 100 <= status < 200:
             status, headers = self._head()
-        if headers.get("transfer-encoding", "").lower() == "chunked":
+        length, encoding = headers.get(b"content-length"), headers.get(b"transfer-encoding", b"")
+        if encoding.lower() == b"chunked":
             data = b"".join(iter(self._chunk, b""))
             while self._line():
                 pass
-        elif "content-length" in headers:
-            data = self._exactly(_size(headers["content-length"].encode("latin-1"), 10))
+        elif length is not None:
+            data = self._exactly(_size(length, 10))
         else:
             data = self._read.read()
-        if headers.get("connection", "").lower() == "close" or not {"content-length", "transfer-encoding"} & set(headers):
+        if headers.get(b"connection", b"").lower() == b"close" or length is None and not encoding:
             self.close()
         return status, _parsed(data)
 
-    def _head(self) -> tuple[int, dict[str, str]]:
+    def _head(self) -> tuple[int, dict[bytes, bytes]]:
         """The status and the headers, by names in lower case."""
         first = self._line()
         version, _, rest = first.partition(b" ")
@@ -347,7 +348,7 @@ class _Held:
             raise http.client.BadStatusLine(repr(first))
         headers = {}
         while line := self._line():
-            name, _, value = line.decode("latin-1").partition(":")
+            name, _, value = line.partition(b":")
             headers[name.lower()] = value.strip()
             if len(headers) > _MOST_HEADERS:
                 raise http.client.HTTPException(f"got more than {_MOST_HEADERS} headers")

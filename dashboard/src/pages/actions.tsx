@@ -1,10 +1,24 @@
-import {deleteJob, stopJob} from '../api/calls';
+import {annotate, deleteJob, stopJob} from '../api/calls';
 import type {TuningJob} from '../api/types';
 import {ask, type Tone, toast} from '../design';
 import {counted} from '../format';
 import {trialsOf} from './job_words';
 
 export const isLive = (job: TuningJob) => job.state === 'RUNNING' || job.state === 'STOPPING';
+
+// Favourites are jobs with this tag, for everybody who sees them.
+export const kFavourite = 'favourite';
+export const isFavourite = (job: TuningJob) => job.annotation?.tags.includes(kFavourite) ?? false;
+export async function toggleFavourite(job: TuningJob): Promise<boolean> {
+  const others = (job.annotation?.tags ?? []).filter((tag) => tag !== kFavourite);
+  try {
+    await annotate(job.id, 0, isFavourite(job) ? others : [...others, kFavourite], job.annotation?.note ?? '');
+    return true;
+  } catch (failure) {
+    toast((failure as Error).message);
+    return false;
+  }
+}
 
 // The colour of its bar: that of a job that goes on or completed is the usual one.
 export const toneOf = (job: TuningJob): Tone => (job.state === 'STOPPED' ? 'cancelled' : job.state === 'FAILED' ? 'failed' : '');

@@ -33,7 +33,8 @@ struct Lease {
   }
   // A batch that is taken now.
   void Run(std::function<void(Engine&)> use) {
-    REQUIRE(batches.Run({{std::move(use), [](const absl::Status&) {}}}, time.now_us).ok());
+    std::deque<UseCase> batch{{std::move(use), [](const absl::Status&) {}}};
+    REQUIRE(batches.Run(batch, time.now_us).ok());
   }
   v1::Worker::State State() const { return engine.ListWorkers(true).at(0).state(); }
 };
@@ -55,6 +56,82 @@ TEST_CASE("Batches: a process that is stopped in the middle of one gives nobody 
   lease.time.now_us += kLeaseUs + 1;
   lease.Run([](Engine&) {});
   CHECK(lease.State() == v1::Worker::LOST);
+}
+
+// A worker with a free slot, and a job whose search model is asked for its first trial.
+struct ModelLease : Lease {
+  std::string id;
+  std::vector<Question> questions;  // all that were asked
+  bool answers = true;              // the model does, while the batch is open
+  bool fails = false;               // what joins a batch cannot be recorded
+
+  ModelLease() {
+    batches.OnQuestions([this](std::vector<Question> asked) {
+      std::deque<UseCase> joining;
+      for (Question& question : asked) {
+        if (answers)
+          joining.push_back({[this, question](Engine& of) { Answer(of, question); }, [](const auto&) {}});
+        questions.push_back(std::move(question));
+      }
+      return joining;
+    });
+  }
+  void Answer(Engine& of, const Question& question) {
+    const int64_t sequence = question.facts.back().sequence;
+    of.TakeSuggestion(question.job, question.epoch, Suggested{1, {0.25}, sequence, "it seems best"});
+    if (fails) of.context().Note(absl::ResourceExhaustedError("the disk is full"));
+  }
+  // A batch that makes a job with two earlier results.
+  absl::Status Create() {
+    v1::TuningJobSpec spec = RandomJob(3, 3);
+    spec.clear_strategy();
+    spec.mutable_sampler()->set_kind(v1::SamplerSpec::TPE);
+    spec.mutable_sampler()->set_startup_trials(1);
+    spec.mutable_pruner()->set_kind(v1::PrunerSpec::NONE);
+    const std::vector<EarlierResult> earlier = {{{0.2}, 1.5, 3, "a"}, {{0.8}, 2.5, 3, "b"}};
+    std::deque<UseCase> batch{{[&](Engine& of) {
+                                 id = *of.CreateJob(spec, "", {earlier, ""});
+                               },
+                               [](const auto&) {}}};
+    return batches.Run(batch, time.now_us);
+  }
+  size_t trials() { return engine.jobs().Find(id)->state.trials().size(); }
+};
+
+TEST_CASE("Batches: one commit has what made a search model be asked, its answer, and the trial",
+          "[server]") {
+  ModelLease lease;
+  REQUIRE(lease.Create().ok());
+  REQUIRE(lease.questions.size() == 1);
+  CHECK(lease.questions[0].facts.size() == 2);
+  REQUIRE(lease.trials() == 1);
+  const std::vector<Fact> stored = *lease.store->facts.Load(lease.questions[0].job, 0);
+  REQUIRE(stored.size() == 5);
+  CHECK(std::holds_alternative<Suggested>(stored[2].body));
+  CHECK(std::holds_alternative<AttemptStarted>(stored[4].body));
+}
+
+TEST_CASE("Batches: an answer that comes after the commit counts as well", "[server]") {
+  ModelLease lease;
+  lease.answers = false;
+  REQUIRE(lease.Create().ok());
+  CHECK(lease.trials() == 0);
+  lease.Run([&](Engine& of) { lease.Answer(of, lease.questions.at(0)); });
+  CHECK(lease.trials() == 1);
+}
+
+TEST_CASE("Batches: an answer from facts that were rolled back does not count", "[server]") {
+  ModelLease lease;
+  lease.fails = true;
+  REQUIRE_FALSE(lease.Create().ok());
+  lease.fails = lease.answers = false;
+  REQUIRE(lease.Create().ok());  // it gets the same key, and its facts the same sequence numbers
+  REQUIRE(lease.questions.size() == 2);
+  REQUIRE(lease.questions[0].job == lease.questions[1].job);
+  lease.Run([&](Engine& of) { lease.Answer(of, lease.questions[0]); });
+  CHECK(lease.trials() == 0);
+  lease.Run([&](Engine& of) { lease.Answer(of, lease.questions[1]); });
+  CHECK(lease.trials() == 1);
 }
 
 }  // namespace

@@ -292,16 +292,45 @@ TEST_CASE("Suggester: questions are thought about in their order, one at a time"
   SlowModel model;
   model.Open(false);
   SuggestionThread thread(folder.file("w.db"), model.factory(),
-                          [&](int64_t job, std::optional<Suggested> answer) {
-                            if (answer && answer->based_on == 2) answered.push_back(job);
+                          [&](const Question& question, std::optional<Suggested> answer) {
+                            if (answer && answer->based_on == 2) answered.push_back(question.job);
                           });
-  for (int64_t job : jobs) thread.Ask(job, ToSearchSpec(TpeJob(3)));
+  for (int64_t job : jobs) thread.Ask({job, ToSearchSpec(TpeJob(3)), {}, 0});
   model.AwaitQuestion(1);
   CHECK(model.asked == 1);
   model.Open(true);
   model.AwaitQuestion(3);
   thread.Stop();
   CHECK(answered == jobs);
+}
+
+TEST_CASE("Suggester: a question brings facts that are not committed, and another epoch forgets them",
+          "[server]") {
+  TempFolder folder;
+  auto store = Store::Open(folder.file("w.db"));
+  REQUIRE(store.ok());
+  const int64_t job = (*store)->jobs.Insert("a", JobRow())->key;
+  REQUIRE((*store)->facts.AppendEvent(job, {1, 0, kEarlier[0]}).ok());
+  SlowModel model;
+  std::vector<int64_t> based_on;
+  SuggestionThread thread(folder.file("w.db"), model.factory(),
+                          [&](const Question&, std::optional<Suggested> answer) {
+                            based_on.push_back(answer ? answer->based_on : 0);
+                          });
+  const auto ask = [&](std::vector<Fact> facts, int64_t epoch) {
+    thread.Ask({job, ToSearchSpec(TpeJob(3)), std::move(facts), epoch});
+  };
+  const Fact second{2, 0, kEarlier[1]}, third{3, 0, kEarlier[1]}, fifth{5, 0, kEarlier[1]};
+  ask({second, third}, 0);
+  ask({}, 0);
+  ask({}, 1);       // what is committed
+  ask({fifth}, 1);  // the fourth is nowhere
+  ask({second}, 1);
+  model.AwaitQuestion(4);
+  ask({third}, 1);
+  model.AwaitQuestion(5);
+  thread.Stop();
+  CHECK(based_on == std::vector<int64_t>{3, 3, 1, 0, 2, 3});
 }
 
 }  // namespace

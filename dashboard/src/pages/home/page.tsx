@@ -7,7 +7,7 @@ import {mayChange, maySubmit} from '../../app/session';
 import {Sparkline} from '../../charts/sparkline';
 import {Button, EmptyState, ErrorState, Icon, LinkButton, Menu, Meter, PageHead, Skeleton, StateBadge, useTitle} from '../../design';
 import {ago, amount, count, counted, duration, exactMoment, number, percent, shortCount} from '../../format';
-import {askToDelete, askToDeleteAll, askToStop, isLive, toneOf} from '../actions';
+import {askToDelete, askToDeleteAll, askToStop, isFavourite, isLive, kFavourite, toggleFavourite, toneOf} from '../actions';
 import {TagChips} from '../annotation/annotation';
 import {Download} from '../download';
 import {countsText, progressOf, savedOf, secondsLeft} from '../job_words';
@@ -18,9 +18,10 @@ const kPageSize = 50;
 const kLiveMs = 2000;
 const kIdleMs = 10_000;
 
-type Show = 'all' | 'running' | 'completed' | 'stopped' | 'failed' | 'ended';
+type Show = 'all' | 'favourites' | 'running' | 'completed' | 'stopped' | 'failed' | 'ended';
 const kShows: {value: Show; label: string; states: JobState[]}[] = [
   {value: 'all', label: 'All', states: []},
+  {value: 'favourites', label: 'Favourites', states: []},
   {value: 'running', label: 'Running', states: ['RUNNING', 'STOPPING']},
   {value: 'ended', label: 'Ended', states: ['COMPLETED', 'STOPPED', 'FAILED']},
   {value: 'completed', label: 'Completed', states: ['COMPLETED']},
@@ -34,8 +35,8 @@ export default function JobsPage() {
   const show = kShows.find((each) => each.value === param('show')) ?? kShows[0];
   const text = param('q') ?? '';
   const tags = params('tag');
-  const filter = {states: show.states, search: text, tags};
-  const isFiltered = show.states.length > 0 || text !== '' || tags.length > 0;
+  const filter = {states: show.states, search: text, tags: show.value === 'favourites' ? [...tags, kFavourite] : tags};
+  const isFiltered = show.value !== 'all' || text !== '' || tags.length > 0;
   // The pages that were gone through; a new filter begins with the first.
   const filterKey = JSON.stringify(filter);
   const [walked, setWalked] = useState({filterKey, tokens: ['']});
@@ -246,6 +247,11 @@ function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
             <a role="menuitem" href={paths.submit(job.id)}>
               Run again with changes
             </a>
+            {mayChange(job.owner) && (
+              <button type="button" role="menuitem" onClick={() => void done(toggleFavourite(job))}>
+                {isFavourite(job) ? 'Remove from favourites' : 'Add to favourites'}
+              </button>
+            )}
             {live ? (
               <button type="button" role="menuitem" class="danger" disabled={job.state === 'STOPPING'} onClick={() => void done(askToStop(job))}>
                 Stop…

@@ -1,0 +1,132 @@
+#include "server/host/restore.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "server/host/own_files.h"
+#include "store/copy.h"
+#include "store/database.h"
+#include "store/foreign_file.h"
+#include "store/migrations.h"
+
+namespace winnow {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kSetAside[] = ".before-restore";
+
+absl::Status Failed(const std::string& path, const std::string& why) {
+  return absl::FailedPreconditionError(path + ": " + why);
+}
+
+absl::Status Rename(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  return error ? Failed(from.string(), "cannot be renamed to " + to.string() + ": " + error.message())
+               : absl::OkStatus();
+}
+
+// A name beside the database that nothing has yet, nor a log of its.
+std::string FreeName(const std::string& file) {
+  std::string name = file + kSetAside;
+  for (int i = 2; fs::exists(name) || fs::exists(name + "-wal"); ++i)
+    name = fmt::format("{}{}-{}", file, kSetAside, i);
+  return name;
+}
+
+// Makes the sound copy `part`.
+absl::StatusOr<CheckSummary> MakeCopy(const std::string& backup, const std::string& part,
+                                      const TellFinding& tell) {
+  absl::Status copied = CopyDatabase(backup, part, [] { return false; });
+  if (!copied.ok()) return copied;
+  {
+    absl::StatusOr<std::unique_ptr<Database>> database = Database::Open(part, OpenMode::kReadWrite);
+    if (!database.ok()) return database.status();
+    if (absl::Status status = Migrate(**database); !status.ok()) return status;
+  }
+  absl::StatusOr<CheckSummary> summary = CheckDatabase(part, "", tell);
+  if (!summary.ok()) return summary;
+  if (!summary->sound())
+    return Failed(backup, fmt::format("has {} errors; nothing was changed", summary->findings));
+  const OwnedDescriptor written(open(part.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!written.ok() || fsync(written.get()) != 0) return Failed(part, "cannot be written to disk");
+  return summary;
+}
+
+// Renames the checkpoints of local workers, `state_dir`/shared/jobs/JOB/trials/N/checkpoint; removes what an
+// earlier restore has renamed.
+absl::StatusOr<int64_t> SetCheckpointsAside(const fs::path& state_dir) {
+  int64_t count = 0;
+  std::error_code none;
+  for (const fs::directory_entry& job : fs::directory_iterator(state_dir / "shared" / "jobs", none)) {
+    for (const fs::directory_entry& trial : fs::directory_iterator(job.path() / "trials", none)) {
+      const fs::path checkpoint = trial.path() / "checkpoint";
+      if (!fs::exists(fs::symlink_status(checkpoint, none))) continue;
+      const fs::path aside = checkpoint.string() + kSetAside;
+      fs::remove_all(aside, none);
+      if (absl::Status renamed = Rename(checkpoint, aside); !renamed.ok()) return renamed;
+      ++count;
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+absl::StatusOr<Restored> RestoreDatabase(const std::string& backup, const std::string& file,
+                                         const std::string& state_dir, const TellFinding& tell) {
+  std::error_code error;
+  if (IsPostgres(file)) return Failed(file, "is PostgreSQL; expected a file: a backup is one");
+  if (!fs::is_regular_file(backup, error)) return Failed(backup, "is not a file; expected a backup");
+  if (fs::equivalent(backup, file, error))
+    return Failed(backup, "is the database itself; expected a backup of it");
+  absl::StatusOr<OwnFiles> own = OwnFiles::Take(file, state_dir);
+  if (!own.ok()) return own.status();
+  const std::string database = own->database(), part = database + ".restore.part";
+  absl::StatusOr<CheckSummary> summary = MakeCopy(backup, part, tell);
+  if (!summary.ok()) {
+    for (const char* end : {"", "-wal", "-shm"}) fs::remove(part + end, error);
+    return summary.status();
+  }
+  EndLocalWorkers(state_dir);
+  // Before the database is replaced: no server may find the copy together with newer checkpoints.
+  absl::StatusOr<int64_t> checkpoints = SetCheckpointsAside(state_dir);
+  if (!checkpoints.ok()) return checkpoints.status();
+  Restored restored{"", *checkpoints, *summary};
+  if (fs::file_size(database, error) > 0) {
+    restored.former = FreeName(database);
+    for (const char* end : {"-wal", "-shm", ""}) {
+      if (!fs::exists(database + end)) continue;
+      if (absl::Status renamed = Rename(database + end, restored.former + end); !renamed.ok()) return renamed;
+    }
+  }
+  if (absl::Status renamed = Rename(part, database); !renamed.ok()) return renamed;
+  const OwnedDescriptor folder(
+      open(fs::path(database).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.ok()) fsync(folder.get());
+  return restored;
+}
+
+std::string Text(const Restored& restored, const std::string& backup, const std::string& file) {
+  std::string text = fmt::format("{} was restored from {}: version {}, {} jobs with {} facts\n", file, backup,
+                                 restored.summary.version, restored.summary.jobs, restored.summary.facts);
+  if (!restored.former.empty()) text += fmt::format("the former database is now {}\n", restored.former);
+  if (restored.checkpoints > 0) {
+    const bool one = restored.checkpoints == 1;
+    text += fmt::format(
+        "{} checkpoint{} renamed to checkpoint{}; remove {} when the former database is not needed\n",
+        restored.checkpoints, one ? " was" : "s were", kSetAside, one ? "it" : "them");
+  }
+  return text +
+         "on other hosts, remove SHARED_DIR/jobs/*/trials/*/checkpoint before their workers start again\n";
+}
+
+}  // namespace winnow

@@ -1,0 +1,103 @@
+// winnow-server --restore, as a process.
+
+#include <filesystem>
+#include <fstream>
+
+#include "checkout.h"
+#include "store/copy.h"
+#include "tests/catch.h"
+#include "tests/support/run_command.h"
+#include "tests/support/server_process.h"
+
+namespace winnow {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A server without workers, its backup, and one job that the backup does not have.
+struct Copied {
+  ServerProcess server{WINNOW_BIN_DIR "/winnow-server", {"--local-workers", "0"}};
+  const std::string backup = server.folder() + "/backup.db";
+  const fs::path trial = server.database() + ".d/shared/jobs/early/trials/1";
+
+  Copied() {
+    REQUIRE(Create("early").ok());
+    REQUIRE(CopyDatabase(server.database(), backup, [] { return false; }).ok());
+    REQUIRE(Create("late").ok());
+    fs::create_directories(trial / "checkpoint");
+    std::ofstream(trial / "checkpoint" / "model") << "of round 9";
+  }
+  grpc::Status Create(const std::string& name) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    v1::CreateTuningJobRequest request;
+    v1::TuningJobSpec& spec = *request.mutable_spec();
+    spec.set_name(name);
+    spec.mutable_trainer()->set_external(true);
+    auto* parameter = spec.add_parameters();
+    parameter->set_name("x");
+    parameter->mutable_continuous()->set_max(1);
+    spec.mutable_objective()->set_metric("loss");
+    spec.mutable_objective()->set_goal(v1::MINIMIZE);
+    spec.mutable_limits()->set_max_trials(2);
+    spec.set_strategy(v1::RANDOM);
+    v1::TuningJob job;
+    return server.Client()->CreateTuningJob(&context, request, &job);
+  }
+  bool Knows(const std::string& id) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    v1::DescribeTuningJobRequest request;
+    request.set_id(id);
+    v1::TuningJob job;
+    return server.Client()->DescribeTuningJob(&context, request, &job).ok();
+  }
+  Ran Restore() const {
+    return RunCommand(WINNOW_BIN_DIR "/winnow-server --restore " + backup + " --db " + server.database());
+  }
+};
+
+TEST_CASE("Server: --restore brings back a backup, keeps the former database, and sets checkpoints aside",
+          "[server]") {
+  Copied t;
+  t.server.Kill();
+  const Ran ran = t.Restore();
+  INFO(ran.output);
+  REQUIRE(ran.exit_code == 0);
+  CHECK_THAT(ran.output, Catch::Contains("was restored from " + t.backup) && Catch::Contains("1 jobs") &&
+                             Catch::Contains("1 checkpoint was renamed"));
+  CHECK_FALSE(fs::exists(t.trial / "checkpoint"));
+  CHECK(fs::exists(t.trial / "checkpoint.before-restore" / "model"));
+  t.server.Restart();
+  CHECK(t.Knows("early"));
+  CHECK_FALSE(t.Knows("late"));
+  REQUIRE(t.server.Stop() == 0);
+  const Ran former =
+      RunCommand(WINNOW_BIN_DIR "/winnow-server --check --db " + t.server.database() + ".before-restore");
+  CHECK_THAT(former.output, Catch::Contains("is sound") && Catch::Contains("2 jobs"));  // its log came along
+  REQUIRE(t.Restore().exit_code == 0);
+  CHECK(fs::exists(t.server.database() + ".before-restore-2"));
+}
+
+TEST_CASE("Server: --restore changes nothing beside a running server, or with a backup that is not sound",
+          "[server]") {
+  Copied t;
+  Ran ran = t.Restore();
+  CHECK(ran.exit_code == 1);
+  CHECK_THAT(ran.output, Catch::Contains("in use by another winnow-server"));
+  REQUIRE(t.server.Stop() == 0);
+  std::ofstream(t.backup) << "no database";
+  ran = t.Restore();
+  CHECK(ran.exit_code == 1);
+  CHECK_THAT(ran.output, Catch::Contains(t.backup));
+  ran = RunCommand(WINNOW_BIN_DIR "/winnow-server --restore missing.db --db " + t.server.database());
+  CHECK(ran.exit_code == 1);
+  CHECK_THAT(ran.output, Catch::Contains("missing.db: is not a file"));
+  CHECK(fs::exists(t.trial / "checkpoint"));
+  CHECK_FALSE(fs::exists(t.server.database() + ".restore.part"));
+  t.server.Restart();
+  CHECK(t.Knows("late"));
+}
+
+}  // namespace
+}  // namespace winnow
