@@ -97,7 +97,7 @@ std::vector<double> MsToFirstReport(std::vector<Span> trials, int slots) {
   for (int i = 0; i < slots; ++i) free_at.push(0);
   std::vector<double> ms;
   for (const Span& trial : trials) {
-    ms.push_back(1e3 * (trial.first_report - std::max(trial.start, free_at.top())));
+    ms.push_back(1e3 * std::max(0.0, trial.first_report - std::max(trial.start, free_at.top())));
     free_at.pop();
     free_at.push(trial.end);
   }
