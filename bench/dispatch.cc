@@ -2,8 +2,8 @@
 // with one metric line; and bench-no-op-trainer, which is forked from a parent), so that all the time is
 // Winnow's. Trials per second and the time from a trial's start to its first report, compared with fork and
 // exec of /bin/echo alone, one after the other and one on each processor, and with the 14 trials a second of
-// Ray Tune's published scalability test (10,000 trials on one machine). A trial that its worker has got before
-// a slot is free starts, for this figure, at the end of the trial that had the slot.
+// Ray Tune's published scalability test (10,000 trials on one machine). A trial that its worker has got
+// before a slot is free starts, for this figure, at the end of the trial that had the slot.
 //
 //   build/bin/bench-dispatch [TRIALS, default 10000] [SLOTS, default 1 and 8]
 

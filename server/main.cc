@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -38,6 +37,7 @@
 #include "server/pools/pool_kinds.h"
 #include "server/reads/reads.h"
 #include "server/sagemaker/sagemaker_app.h"
+#include "server/server_flags.h"
 #include "store/leadership.h"
 #include "store/wal_check.h"
 
@@ -55,181 +55,15 @@ constexpr std::chrono::seconds kAllEnds{15};
 constexpr char kHttpDefault[] = "127.0.0.1:8080";
 constexpr char kOff[] = "off";
 
-struct Flags {
-  std::string db = "winnow.db";
-  std::string listen = "127.0.0.1:7070";
-  int local_workers = 1;
-  int slots = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  std::string gpu_text;  // "": those that are found
-  std::vector<GpuDevice> gpus;
-  std::string gpu_health_command;
-  std::string run_as;
-  int warm_trainers = -1;
-  std::vector<std::string> declared;
-  std::string pools_file;
-  double lease_seconds = 15;
-  std::string state_dir;
-  std::string port_file;
-  std::string http;  // "": the default address, if it is free
-  std::string http_port_file;
-  std::string sagemaker = "off";
-  std::string sagemaker_port_file;
-  std::string sagemaker_keys;    // "": in the state directory
-  std::string sagemaker_images;  // "": only those that are known without a file
-  std::string sagemaker_url;     // "": of the address
-  double artifact_quota_gib = 20;
-  std::vector<std::string> read_dirs;
-  std::string secrets_dir;
-  bool accept_log_damage = false;
-  bool check = false;
-  std::string restore;
-  std::string copy_to;
-  TlsFiles tls;
-  bool require_tokens = false;
-  double rate_limit = AuthOptions().calls_per_second;
-  std::string log_level = "info";
-};
-
-void Declare(CLI::App& app, Flags& flags) {
-  app.set_version_flag("--version", "winnow-server " WINNOW_VERSION);
-  app.add_option("--db", flags.db,
-                 "Database: a file, created if missing, or the address of a PostgreSQL database, "
-                 "postgresql://USER@HOST/NAME (docs/postgresql.md)")
-      ->type_name("DATABASE")
-      ->capture_default_str();
-  app.add_option(
-         "--listen", flags.listen,
-         "Address for gRPC; port 0: chosen by the system. Beyond loopback, TLS and tokens are required")
-      ->type_name("HOST:PORT")
-      ->capture_default_str();
-  app.add_option("--http", flags.http,
-                 "Address for the web page and JSON over HTTP; \"off\": none. Beyond loopback as --listen "
-                 "(default: 127.0.0.1:8080, if it is free)")
-      ->option_text("HOST:PORT");
-  app.add_option("--http-port-file", flags.http_port_file,
-                 "File to which the port of --http is written once the server listens")
-      ->option_text("FILE");
-  app.add_option(
-         "--sagemaker", flags.sagemaker,
-         "Address for clients of SageMaker and S3, such as boto3 (docs/sagemaker.md); \"off\": none. Beyond "
-         "loopback TLS is required")
-      ->type_name("HOST:PORT")
-      ->capture_default_str();
-  app.add_option("--sagemaker-port-file", flags.sagemaker_port_file,
-                 "File to which the port of --sagemaker is written once the server listens")
-      ->option_text("FILE");
-  app.add_option(
-         "--sagemaker-keys", flags.sagemaker_keys,
-         "JSON file of the access keys of --sagemaker (default: STATE_DIR/sagemaker/keys.json, which is "
-         "created with one key)")
-      ->option_text("FILE");
-  app.add_option(
-         "--sagemaker-images", flags.sagemaker_images,
-         "JSON file of what further image names of --sagemaker stand for: an interpreter or a container")
-      ->option_text("FILE");
-  app.add_option("--sagemaker-url", flags.sagemaker_url,
-                 "URL by which workers reach --sagemaker (default: its address)")
-      ->option_text("URL");
-  app.add_option("--tls-cert", flags.tls.cert,
-                 "Certificate of this server (PEM); turns on TLS and requires tokens")
-      ->option_text("FILE");
-  app.add_option("--tls-key", flags.tls.key, "Private key of the certificate (PEM)")->option_text("FILE");
-  app.add_option("--tls-client-ca", flags.tls.client_ca,
-                 "CA certificate that signed clients' certificates (PEM); clients then need one")
-      ->option_text("FILE");
-  app.add_flag("--require-tokens", flags.require_tokens,
-               "Require tokens without TLS too, except on the socket STATE_DIR/server.sock");
-  app.add_option("--rate-limit", flags.rate_limit, "Most calls per second of each caller; 0: no limit")
-      ->type_name("CALLS")
-      ->check(CLI::Range(0.0, 1e9))
-      ->capture_default_str();
-  app.add_option("--local-workers", flags.local_workers, "Workers to start on this machine; 0: none")
-      ->check(CLI::Range(0, 256))
-      ->capture_default_str();
-  app.add_option("--slots", flags.slots,
-                 "Concurrent trials (ranks) of each local worker (default: number of CPUs)")
-      ->check(CLI::Range(1, 1024));
-  app.add_option(
-         "--gpus", flags.gpu_text,
-         "GPUs for the local workers, divided among them: indices or UUIDs with commas between them, or "
-         "none (default: CUDA_VISIBLE_DEVICES, or those that nvidia-smi, /dev or rocm-smi list)")
-      ->option_text("LIST");
-  app.add_option("--gpu-health-command", flags.gpu_health_command,
-                 "Shell command by which local workers check each GPU, see winnow-worker (default: none)")
-      ->type_name("COMMAND");
-  app.add_option("--warm-trainers", flags.warm_trainers,
-                 "Most programs of paused trials that wait on a local worker for their next part; 0: none "
-                 "(default: as "
-                 "of winnow-worker)")
-      ->check(CLI::Range(0, 10'000))
-      ->type_name("N");
-  app.add_option("--run-as", flags.run_as,
-                 "User for trainers of local workers: USER[:GROUP], or a range FIRST-LAST[:GROUP] of unused "
-                 "user ids, "
-                 "one per trial (default: the server's own)")
-      ->option_text("USERS");
-  app.add_option("--declare-workers", flags.declared,
-                 "Workers that may join later, so that jobs that need them are accepted: "
-                 "\"8 x slots=4,cpus=16,memory_gib=64,gpus=2\"; may be given again")
-      ->allow_extra_args(false)
-      ->option_text("TEXT");
-  app.add_option("--pools", flags.pools_file,
-                 "JSON file of pools: engines, such as Slurm, that are asked for workers as trials need them "
-                 "(docs/pools.md; default: none)")
-      ->option_text("FILE");
-  app.add_option("--lease", flags.lease_seconds, "A worker that is silent for this long is presumed dead")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.1, 86'400.0))
-      ->capture_default_str();
-  app.add_option(
-         "--state-dir", flags.state_dir,
-         "Directory for local workers, checkpoints and models (default: the database's path, or its name in "
-         "PostgreSQL, and \".d\")")
-      ->type_name("DIR");
-  app.add_option("--port-file", flags.port_file,
-                 "File to which the port of --listen is written once the server listens")
-      ->type_name("FILE");
-  app.add_option("--artifact-quota-gib", flags.artifact_quota_gib,
-                 "Most space for checkpoints and models in STATE_DIR/artifacts; 0: none are kept")
-      ->type_name("GIB")
-      ->check(CLI::Range(0.0, 1e9))
-      ->capture_default_str();
-  app.add_option("--read-dir", flags.read_dirs,
-                 "Directory in which the server may read files that jobs name (warm start; checks at "
-                 "submission); may be "
-                 "given again (default: all files if tokens are not required, else none)")
-      ->allow_extra_args(false)
-      ->option_text("DIR");
-  app.add_option("--secrets-dir", flags.secrets_dir,
-                 "Directory of secrets for local workers, see winnow-worker --secrets-dir (default: none)")
-      ->option_text("DIR");
-  app.add_flag("--accept-log-damage", flags.accept_log_damage,
-               "Start although the database's log is damaged; records after the damage are lost");
-  app.add_flag("--check", flags.check,
-               "Verify the database, also beside a running server, and exit: 0 if it is sound, else 1");
-  app.add_option("--restore", flags.restore,
-                 "Replace the database by this backup, set newer checkpoints aside, and exit; the replaced "
-                 "database is kept under another name")
-      ->option_text("FILE");
-  app.add_option(
-         "--copy-to", flags.copy_to,
-         "Copy all that is in the database to a new one, a file or an address of PostgreSQL, verify the "
-         "copy and exit")
-      ->option_text("DATABASE");
-  app.add_option("--log-level", flags.log_level, "debug, info, warn or error (default: info)")
-      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
-      ->option_text("LEVEL");
-}
-
-std::string StateDir(const Flags& flags) {
+std::string StateDir(const ServerFlags& flags) {
   if (!flags.state_dir.empty()) return flags.state_dir;
   return (IsPostgres(flags.db) ? PostgresDatabaseName(flags.db) : flags.db) + ".d";
 }
 
-bool TokensRequired(const Flags& flags) { return flags.require_tokens || flags.tls.used(); }
+bool TokensRequired(const ServerFlags& flags) { return flags.require_tokens || flags.tls.used(); }
 
 // Without tokens everyone is an admin whose jobs may read any file; with tokens only what the site names.
-absl::StatusOr<ReadableFolders> FilesOfJobs(const Flags& flags) {
+absl::StatusOr<ReadableFolders> FilesOfJobs(const ServerFlags& flags) {
   absl::StatusOr<ReadableFolders> files = flags.read_dirs.empty() && !TokensRequired(flags)
                                               ? ReadableFolders::Everything()
                                               : ReadableFolders::Only(flags.read_dirs);
@@ -237,7 +71,7 @@ absl::StatusOr<ReadableFolders> FilesOfJobs(const Flags& flags) {
   return files;
 }
 
-GrpcServerOptions ServerOptions(const Flags& flags) {
+GrpcServerOptions ServerOptions(const ServerFlags& flags) {
   GrpcServerOptions options;
   options.address = flags.listen;
   options.tls = flags.tls;
@@ -249,7 +83,7 @@ GrpcServerOptions ServerOptions(const Flags& flags) {
 }
 
 // Includes --declare-workers and the local workers, so that jobs can be submitted before they register.
-absl::StatusOr<std::vector<WorkerRoom>> Declared(const Flags& flags) {
+absl::StatusOr<std::vector<WorkerRoom>> Declared(const ServerFlags& flags) {
   std::vector<WorkerRoom> all;
   for (const std::string& text : flags.declared) {
     absl::StatusOr<std::vector<WorkerRoom>> some = ReadDeclaredWorkers(text);
@@ -267,14 +101,14 @@ absl::StatusOr<std::vector<WorkerRoom>> Declared(const Flags& flags) {
 // The names of all allocations of this server begin with this.
 std::string PoolPrefix(const std::string& identity) { return "winnow-" + identity.substr(0, 8); }
 
-absl::StatusOr<std::vector<DeclaredPool>> ReadPools(const Flags& flags, const std::string& identity) {
+absl::StatusOr<std::vector<DeclaredPool>> ReadPools(const ServerFlags& flags, const std::string& identity) {
   if (flags.pools_file.empty()) return std::vector<DeclaredPool>();
   return ReadPoolsFile(flags.pools_file, fs::absolute(StateDir(flags)) / "pools", PoolPrefix(identity),
                        PoolKinds());
 }
 
 // Null without pools. `server` is set before the result starts.
-std::unique_ptr<PoolKeeper> MakePools(const Flags& flags, std::vector<DeclaredPool> pools,
+std::unique_ptr<PoolKeeper> MakePools(const ServerFlags& flags, std::vector<DeclaredPool> pools,
                                       const std::string& identity, Coordinator& coordinator,
                                       GrpcServer*& server, std::shared_ptr<PoolStandings> standings) {
   if (pools.empty()) return nullptr;
@@ -294,7 +128,7 @@ std::unique_ptr<PoolKeeper> MakePools(const Flags& flags, std::vector<DeclaredPo
 }
 
 // Checks what the parser does not. Returns the error, or "".
-std::string Check(const Flags& flags) {
+std::string Check(const ServerFlags& flags) {
   if (flags.db.empty()) return "--db: \"\" is not a name; expected a file";
   if (flags.db == ":memory:") return "--db: \":memory:\" would not be saved; expected a file";
   for (const auto& [flag, name] : {std::pair("--db", flags.db), std::pair("--copy-to", flags.copy_to)}) {
@@ -385,7 +219,7 @@ void LeaveAtOnce() {
 }
 
 // These return the exit code.
-int CheckAndTell(const Flags& flags) {
+int CheckAndTell(const ServerFlags& flags) {
   const auto tell = [](const std::string& finding) { fmt::print("{}\n", finding); };
   const absl::StatusOr<CheckSummary> summary = CheckDatabase(flags.db, StateDir(flags), tell);
   if (!summary.ok()) {
@@ -397,7 +231,7 @@ int CheckAndTell(const Flags& flags) {
   return summary->sound() ? 0 : 1;
 }
 
-int RestoreAndTell(const Flags& flags) {
+int RestoreAndTell(const ServerFlags& flags) {
   const auto tell = [](const std::string& finding) { fmt::print("{}\n", finding); };
   const absl::StatusOr<Restored> restored = RestoreDatabase(flags.restore, flags.db, StateDir(flags), tell);
   std::fflush(stdout);
@@ -409,7 +243,7 @@ int RestoreAndTell(const Flags& flags) {
   return 0;
 }
 
-int CopyAndTell(const Flags& flags) {
+int CopyAndTell(const ServerFlags& flags) {
   const absl::StatusOr<int64_t> rows = CopyDatabase(flags.db, flags.copy_to);
   if (!rows.ok()) {
     fmt::print(stderr, "winnow-server: {}\n", MessageOf(rows.status()));
@@ -423,7 +257,7 @@ int CopyAndTell(const Flags& flags) {
 }
 
 // Null if nothing is to be stored.
-absl::StatusOr<std::unique_ptr<ArtifactStore>> OpenArtifacts(const Flags& flags) {
+absl::StatusOr<std::unique_ptr<ArtifactStore>> OpenArtifacts(const ServerFlags& flags) {
   if (flags.artifact_quota_gib == 0) return nullptr;
   ArtifactStoreOptions options;
   options.folder = fs::absolute(flags.state_dir) / "artifacts";
@@ -453,8 +287,8 @@ void AddGauges(Metrics& metrics, Coordinator& coordinator, ArtifactStore* artifa
 }
 
 // Null if disabled, or if the default address is not free.
-absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const Flags& flags, GrpcServer& grpc, HealthProbe probe,
-                                                      Metrics& metrics) {
+absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServerFlags& flags, GrpcServer& grpc,
+                                                      HealthProbe probe, Metrics& metrics) {
   if (flags.http == kOff) return nullptr;
   HttpServerOptions options;
   options.address = flags.http.empty() ? kHttpDefault : flags.http;
@@ -476,7 +310,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const Flags& flags, GrpcSe
 }
 
 // Null if it is off.
-absl::StatusOr<std::unique_ptr<HttpServer>> StartSagemaker(const Flags& flags, GrpcServer& grpc) {
+absl::StatusOr<std::unique_ptr<HttpServer>> StartSagemaker(const ServerFlags& flags, GrpcServer& grpc) {
   if (flags.sagemaker == kOff) return nullptr;
   SagemakerOptions options;
   options.folder = fs::absolute(flags.state_dir) / "sagemaker";
@@ -522,7 +356,7 @@ absl::StatusOr<std::unique_ptr<Leadership>> Lead(const std::string& address, Sig
   return leadership;
 }
 
-absl::Status Serve(Flags flags, Signals& signals) {
+absl::Status Serve(ServerFlags flags, Signals& signals) {
   std::optional<LastResort> last_resort;  // until all that follows is destroyed
   flags.state_dir = StateDir(flags);
   std::unique_ptr<Leadership> leadership;
@@ -657,7 +491,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
 }
 
 int Main(int argc, char** argv) {
-  Flags flags;
+  ServerFlags flags;
   CLI::App app("Takes tuning jobs, decides what to try, and tells workers what to run.", "winnow-server");
   app.formatter(std::make_shared<winnow::HelpFormatter>());
   Declare(app, flags);

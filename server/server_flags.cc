@@ -1,0 +1,138 @@
+#include "server/server_flags.h"
+
+#include <CLI/CLI.hpp>
+
+namespace winnow {
+
+void Declare(CLI::App& app, ServerFlags& flags) {
+  app.set_version_flag("--version", "winnow-server " WINNOW_VERSION);
+  app.add_option("--db", flags.db,
+                 "Database: a file, created if missing, or the address of a PostgreSQL database, "
+                 "postgresql://USER@HOST/NAME (docs/postgresql.md)")
+      ->type_name("DATABASE")
+      ->capture_default_str();
+  app.add_option(
+         "--listen", flags.listen,
+         "Address for gRPC; port 0: chosen by the system. Beyond loopback, TLS and tokens are required")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  app.add_option("--http", flags.http,
+                 "Address for the web page and JSON over HTTP; \"off\": none. Beyond loopback as --listen "
+                 "(default: 127.0.0.1:8080, if it is free)")
+      ->option_text("HOST:PORT");
+  app.add_option("--http-port-file", flags.http_port_file,
+                 "File to which the port of --http is written once the server listens")
+      ->option_text("FILE");
+  app.add_option(
+         "--sagemaker", flags.sagemaker,
+         "Address for clients of SageMaker and S3, such as boto3 (docs/sagemaker.md); \"off\": none. Beyond "
+         "loopback TLS is required")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  app.add_option("--sagemaker-port-file", flags.sagemaker_port_file,
+                 "File to which the port of --sagemaker is written once the server listens")
+      ->option_text("FILE");
+  app.add_option(
+         "--sagemaker-keys", flags.sagemaker_keys,
+         "JSON file of the access keys of --sagemaker (default: STATE_DIR/sagemaker/keys.json, which is "
+         "created with one key)")
+      ->option_text("FILE");
+  app.add_option(
+         "--sagemaker-images", flags.sagemaker_images,
+         "JSON file of what further image names of --sagemaker stand for: an interpreter or a container")
+      ->option_text("FILE");
+  app.add_option("--sagemaker-url", flags.sagemaker_url,
+                 "URL by which workers reach --sagemaker (default: its address)")
+      ->option_text("URL");
+  app.add_option("--tls-cert", flags.tls.cert,
+                 "Certificate of this server (PEM); turns on TLS and requires tokens")
+      ->option_text("FILE");
+  app.add_option("--tls-key", flags.tls.key, "Private key of the certificate (PEM)")->option_text("FILE");
+  app.add_option("--tls-client-ca", flags.tls.client_ca,
+                 "CA certificate that signed clients' certificates (PEM); clients then need one")
+      ->option_text("FILE");
+  app.add_flag("--require-tokens", flags.require_tokens,
+               "Require tokens without TLS too, except on the socket STATE_DIR/server.sock");
+  app.add_option("--rate-limit", flags.rate_limit, "Most calls per second of each caller; 0: no limit")
+      ->type_name("CALLS")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  app.add_option("--local-workers", flags.local_workers, "Workers to start on this machine; 0: none")
+      ->check(CLI::Range(0, 256))
+      ->capture_default_str();
+  app.add_option("--slots", flags.slots,
+                 "Concurrent trials (ranks) of each local worker (default: number of CPUs)")
+      ->check(CLI::Range(1, 1024));
+  app.add_option(
+         "--gpus", flags.gpu_text,
+         "GPUs for the local workers, divided among them: indices or UUIDs with commas between them, or "
+         "none (default: CUDA_VISIBLE_DEVICES, or those that nvidia-smi, /dev or rocm-smi list)")
+      ->option_text("LIST");
+  app.add_option("--gpu-health-command", flags.gpu_health_command,
+                 "Shell command by which local workers check each GPU, see winnow-worker (default: none)")
+      ->type_name("COMMAND");
+  app.add_option("--warm-trainers", flags.warm_trainers,
+                 "Most programs of paused trials that wait on a local worker for their next part; 0: none "
+                 "(default: as "
+                 "of winnow-worker)")
+      ->check(CLI::Range(0, 10'000))
+      ->type_name("N");
+  app.add_option("--run-as", flags.run_as,
+                 "User for trainers of local workers: USER[:GROUP], or a range FIRST-LAST[:GROUP] of unused "
+                 "user ids, "
+                 "one per trial (default: the server's own)")
+      ->option_text("USERS");
+  app.add_option("--declare-workers", flags.declared,
+                 "Workers that may join later, so that jobs that need them are accepted: "
+                 "\"8 x slots=4,cpus=16,memory_gib=64,gpus=2\"; may be given again")
+      ->allow_extra_args(false)
+      ->option_text("TEXT");
+  app.add_option("--pools", flags.pools_file,
+                 "JSON file of pools: engines, such as Slurm, that are asked for workers as trials need them "
+                 "(docs/pools.md; default: none)")
+      ->option_text("FILE");
+  app.add_option("--lease", flags.lease_seconds, "A worker that is silent for this long is presumed dead")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 86'400.0))
+      ->capture_default_str();
+  app.add_option(
+         "--state-dir", flags.state_dir,
+         "Directory for local workers, checkpoints and models (default: the database's path, or its name in "
+         "PostgreSQL, and \".d\")")
+      ->type_name("DIR");
+  app.add_option("--port-file", flags.port_file,
+                 "File to which the port of --listen is written once the server listens")
+      ->type_name("FILE");
+  app.add_option("--artifact-quota-gib", flags.artifact_quota_gib,
+                 "Most space for checkpoints and models in STATE_DIR/artifacts; 0: none are kept")
+      ->type_name("GIB")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  app.add_option("--read-dir", flags.read_dirs,
+                 "Directory in which the server may read files that jobs name (warm start; checks at "
+                 "submission); may be "
+                 "given again (default: all files if tokens are not required, else none)")
+      ->allow_extra_args(false)
+      ->option_text("DIR");
+  app.add_option("--secrets-dir", flags.secrets_dir,
+                 "Directory of secrets for local workers, see winnow-worker --secrets-dir (default: none)")
+      ->option_text("DIR");
+  app.add_flag("--accept-log-damage", flags.accept_log_damage,
+               "Start although the database's log is damaged; records after the damage are lost");
+  app.add_flag("--check", flags.check,
+               "Verify the database, also beside a running server, and exit: 0 if it is sound, else 1");
+  app.add_option("--restore", flags.restore,
+                 "Replace the database by this backup, set newer checkpoints aside, and exit; the replaced "
+                 "database is kept under another name")
+      ->option_text("FILE");
+  app.add_option(
+         "--copy-to", flags.copy_to,
+         "Copy all that is in the database to a new one, a file or an address of PostgreSQL, verify the "
+         "copy and exit")
+      ->option_text("DATABASE");
+  app.add_option("--log-level", flags.log_level, "debug, info, warn or error (default: info)")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
+      ->option_text("LEVEL");
+}
+
+}  // namespace winnow

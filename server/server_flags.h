@@ -1,0 +1,57 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/gpus.h"
+#include "server/grpc/auth.h"
+#include "server/grpc/tls.h"
+
+namespace CLI {
+class App;
+}
+
+namespace winnow {
+
+// What winnow-server is told on its command line, or in its configuration file.
+struct ServerFlags {
+  std::string db = "winnow.db";
+  std::string listen = "127.0.0.1:7070";
+  int local_workers = 1;
+  int slots = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  std::string gpu_text;  // "": those that are found
+  std::vector<GpuDevice> gpus;
+  std::string gpu_health_command;
+  std::string run_as;
+  int warm_trainers = -1;
+  std::vector<std::string> declared;
+  std::string pools_file;
+  double lease_seconds = 15;
+  std::string state_dir;
+  std::string port_file;
+  std::string http;  // "": the default address, if it is free
+  std::string http_port_file;
+  std::string sagemaker = "off";
+  std::string sagemaker_port_file;
+  std::string sagemaker_keys;    // "": in the state directory
+  std::string sagemaker_images;  // "": only those that are known without a file
+  std::string sagemaker_url;     // "": of the address
+  double artifact_quota_gib = 20;
+  std::vector<std::string> read_dirs;
+  std::string secrets_dir;
+  bool accept_log_damage = false;
+  bool check = false;
+  std::string restore;
+  std::string copy_to;
+  TlsFiles tls;
+  bool require_tokens = false;
+  double rate_limit = AuthOptions().calls_per_second;
+  std::string log_level = "info";
+};
+
+// Adds the flags, which are read into `flags`, to the command line. REQUIRES: `flags` outlives `app`.
+void Declare(CLI::App& app, ServerFlags& flags);
+
+}  // namespace winnow
