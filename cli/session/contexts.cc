@@ -107,6 +107,8 @@ absl::StatusOr<Contexts> Contexts::Load(const std::string& path) {
     json = Json::parse(text);
   } catch (const Json::parse_error& error) {
     return WrongForm(path, fmt::format("is not JSON: byte {}", error.byte));
+  } catch (const Json::out_of_range&) {
+    return WrongForm(path, "has a number above 1.8e308");
   }
   if (!json.is_object()) return WrongForm(path, "expected an object");
   for (const auto& [key, value] : json.items()) {

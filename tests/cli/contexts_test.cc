@@ -131,6 +131,9 @@ TEST_CASE("context: a file that is not of its form is named with the field", "[c
              Catch::Contains(FileOf(home) + ": contexts.lab: unknown field \"sever\"; did you mean server?"));
   std::ofstream(FileOf(home)) << "{";
   CHECK_THAT(RunAtHome(home, {"list"}).err, Catch::Contains(FileOf(home) + ": is not JSON"));
+  std::ofstream(FileOf(home)) << "[1e999]";
+  CHECK_THAT(RunAtHome(home, {"list"}).err,
+             Catch::Contains(FileOf(home) + ": has a number above 1.8e308"));
 }
 
 TEST_CASE(

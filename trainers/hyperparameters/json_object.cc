@@ -12,7 +12,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-// InvalidArgument with line and column if the text is not JSON.
+// InvalidArgument if the text is not JSON, with line and column, or has a number that is too large.
 absl::StatusOr<Json> ParsedJson(const std::string& text) {
   try {
     return Json::parse(text);
@@ -21,6 +21,10 @@ absl::StatusOr<Json> ParsedJson(const std::string& text) {
     const std::size_t line = what.find("line ");
     return absl::InvalidArgumentError(fmt::format("hyperparameters: this is not valid JSON: {}",
                                                   what.substr(line == std::string_view::npos ? 0 : line)));
+  } catch (const Json::out_of_range& error) {
+    const std::string_view what = error.what();  // "[…] number overflow parsing '1e999'"
+    return absl::InvalidArgumentError(fmt::format("hyperparameters: {}; expected numbers up to 1.8e308",
+                                                  what.substr(what.find("] ") + 2)));
   }
 }
 

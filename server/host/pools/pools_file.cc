@@ -148,7 +148,7 @@ absl::StatusOr<std::vector<DeclaredPool>> ReadPoolsFile(const std::string& file,
   nlohmann::json root;
   try {
     root = nlohmann::json::parse(text, nullptr, true, true);
-  } catch (const nlohmann::json::parse_error& error) {
+  } catch (const nlohmann::json::exception& error) {
     return absl::InvalidArgumentError(fmt::format("{} is not JSON: {}", file, error.what()));
   }
   PoolsReader reader(folder, prefix, kinds);

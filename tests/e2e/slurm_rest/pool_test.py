@@ -128,4 +128,7 @@ if __name__ == "__main__":
     if shutil.which("slurmrestd") is None or shutil.which("setpriv") is None:
         print("skipped: slurmrestd or setpriv is not installed")
         sys.exit(processes.SKIPPED)
+    if subprocess.run([*AS_USER, f"{processes.BIN}/winnow-server", "--version"], capture_output=True, check=False).returncode != 0:
+        print("skipped: another user may not run winnow-server where it is")
+        sys.exit(processes.SKIPPED)
     slurm_server.main()

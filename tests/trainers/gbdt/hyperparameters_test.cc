@@ -145,6 +145,7 @@ TEST_CASE("Hyperparameters: bad ones are refused by name, value and expectation"
       {R"([1, 2])", "expected a JSON object"},
       {R"({"eta": )", "not valid JSON"},
       {"", "not valid JSON"},
+      {R"({"eta": 1e999})", "hyperparameters: number overflow parsing '1e999'; expected numbers up to 1.8e308"},
   };
   for (const auto& c : kCases) {
     const auto parsed = Parse(c.json);

@@ -56,6 +56,7 @@ TEST_CASE("pools' file: every error is reported, with its path", "[server]") {
     CHECK_THAT(text, Catch::Contains(part));
   }
   CHECK_THAT(std::string(ReadText("{").status().message()), Catch::Contains("is not JSON"));
+  CHECK_THAT(std::string(ReadText("[1e999]").status().message()), Catch::Contains("is not JSON"));
 }
 
 TEST_CASE("pools' file: a pool with its defaults", "[server]") {
