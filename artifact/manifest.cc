@@ -154,6 +154,19 @@ int64_t BytesOf(const v1::Manifest& manifest) {
   return bytes;
 }
 
+void ForEachPart(const std::string& digest, const std::string& bytes,
+                 const std::function<bool(const v1::BlobPart&)>& write) {
+  for (size_t at = 0; at < bytes.size(); at += kMaxPartBytes) {
+    v1::BlobPart part;
+    if (at == 0) {
+      part.set_digest(digest);
+      part.set_size(static_cast<int64_t>(bytes.size()));
+    }
+    part.set_data(bytes.substr(at, kMaxPartBytes));
+    if (!write(part)) return;
+  }
+}
+
 std::string ManifestDigest(const v1::Manifest& manifest) {
   // Its fields in a fixed form, because serialized messages need not be the same in all versions.
   std::string text;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,6 +32,11 @@ int64_t BytesOf(const v1::Manifest& manifest);
 // The name of a packed folder of code: a SHA-256 over the manifest's paths, blobs and executable bits.
 std::string ManifestDigest(const v1::Manifest& manifest);
 inline constexpr int64_t kMaxSourceBytes = int64_t{1} << 30;
+
+// Calls `write` with the parts of a blob, in order, as PutBlob takes them, until it returns false: the server
+// has already answered.
+void ForEachPart(const std::string& digest, const std::string& bytes,
+                 const std::function<bool(const v1::BlobPart&)>& write);
 
 // The regular files of a folder at one moment.
 struct Listing {

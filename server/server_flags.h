@@ -15,7 +15,7 @@ class App;
 
 namespace winnow {
 
-// What winnow-server is told on its command line, or in its configuration file.
+// The settings of winnow-server, from its command line and its configuration file.
 struct ServerFlags {
   std::string db = "winnow.db";
   std::string listen = "127.0.0.1:7070";

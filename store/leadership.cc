@@ -103,15 +103,24 @@ absl::Status Leadership::Guard(Database& database) {
 }
 
 Leadership::~Leadership() {
-  stopping_ = true;
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyOne();
   if (thread_.joinable()) thread_.join();
 }
 
 void Leadership::Keep(std::function<void(const absl::Status&)> lost) {
   thread_ = std::thread([this, lost = std::move(lost)] {
+    MutexLock lock(mutex_);
     while (!stopping_) {
+      lock.Unlock();
       if (absl::Status status = Beat(); !status.ok()) return lost(status);
-      std::this_thread::sleep_for(kBeatEvery);
+      lock.Lock();
+      const steady_clock::time_point next = steady_clock::now() + kBeatEvery;
+      while (!stopping_ && changed_.WaitUntil(mutex_, next)) {
+      }
     }
   });
 }

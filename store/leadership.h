@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -9,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/mutex.h"
 #include "store/postgres_database.h"
 
 namespace winnow {
@@ -49,7 +49,9 @@ class Leadership {
 
   std::unique_ptr<PostgresDatabase> database_;
   int64_t epoch_ = 0;
-  std::atomic<bool> stopping_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

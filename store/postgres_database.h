@@ -80,7 +80,6 @@ class PostgresDatabase final : public Database {
   // Connects anew if the connection is lost and no transaction is open.
   absl::Status Ready();
   absl::StatusOr<const Plan*> FindPlan(const std::string& sql);
-  absl::StatusOr<std::string> PrepareMany(const Plan& plan);
   absl::Status RunLater(const std::string& sql, const std::vector<ColumnValue>& values);
   absl::StatusOr<Result> Run(const std::string& sql, const std::vector<ColumnValue>& values);
   absl::Status Send(const Plan& plan, const std::vector<ColumnValue>& values);

@@ -79,15 +79,7 @@ absl::Status ArtifactCalls::PutBlob(const v1::BlobName& blob, const std::string&
     SetCallDeadline(context, kBlobPatience);
     v1::PutBlobResponse response;
     const auto writer = stub_->PutBlob(&context, &response);
-    for (size_t at = 0; at < bytes.size(); at += kMaxPartBytes) {
-      v1::BlobPart part;
-      if (at == 0) {
-        part.set_digest(blob.digest());
-        part.set_size(blob.size());
-      }
-      part.set_data(bytes.substr(at, kMaxPartBytes));
-      if (!writer->Write(part)) break;  // the server has already answered
-    }
+    ForEachPart(blob.digest(), bytes, [&](const v1::BlobPart& part) { return writer->Write(part); });
     writer->WritesDone();
     absl::Status status = client_.Explain(writer->Finish());
     if (status.ok() || !IsLoss(status) || tried == kBlobTries) return status;

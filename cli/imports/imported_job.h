@@ -32,7 +32,7 @@ absl::StatusOr<ImportedJob> ImportRaySpace(const OrderedJson& space);
 absl::StatusOr<ImportedJob> ImportOptunaSpace(const OrderedJson& space);
 
 // JSON or YAML as JSON: numbers and booleans are what they look like unless they are quoted.
-// INVALID_ARGUMENT: it is neither, has an anchor, or is nested too deeply.
+// INVALID_ARGUMENT: it is neither, is nested too deeply, or has too many values.
 absl::StatusOr<OrderedJson> ReadYaml(const std::string& text);
 
 // ---- for the functions above

@@ -1,4 +1,4 @@
-#include <cmath>
+#include <optional>
 
 #include "cli/imports/imported_job.h"
 
@@ -20,6 +20,29 @@ ImportedJob Begin(const std::string& name, const std::string& metric, bool maxim
   return imported;
 }
 
+struct SpaceRange {
+  bool integer = false, log = false;
+  double least = 0, most = 0;
+  std::optional<double> step;
+};
+
+// Adds the range, or its values if they are few. `step_name`: of the step in the space, for where it is left
+// out.
+void AddSpaceRange(const std::string& name, const SpaceRange& range, const std::string& step_name,
+                   ImportedJob& imported) {
+  OrderedJson& parameters = imported.job["parameters"];
+  const bool stepped = range.step && !(range.integer && *range.step == 1);
+  if (stepped && !range.log) {
+    const OrderedJson values = SteppedValues(range.least, range.most, *range.step);
+    if (!values.empty()) {
+      parameters.push_back(ListParameter(name, values));
+      return;
+    }
+  }
+  if (stepped) imported.LeaveOut(step_name, "all values between are tried");
+  parameters.push_back(NumberParameter(name, range.integer, range.least, range.most, range.log ? "LOG" : ""));
+}
+
 // {"domain": "loguniform", "lower": …, "upper": …, "q": …}. False: it is none that is offered.
 bool AddRayDomain(const std::string& name, const OrderedJson& given, ImportedJob& imported) {
   const std::string domain = TextOf(given, "domain");
@@ -30,21 +53,16 @@ bool AddRayDomain(const std::string& name, const OrderedJson& given, ImportedJob
     parameters.push_back(ListParameter(name, values));
     return true;
   }
-  double least = 0, most = 0, step = 0;
-  if (!NumberOf(MemberOf(given, "lower"), least) || !NumberOf(MemberOf(given, "upper"), most)) return false;
-  const bool integer = domain.ends_with("randint");
-  const bool log = domain.find("log") != std::string::npos;
-  if (!integer && domain != "uniform" && domain != "quniform" && !log) return false;
-  const bool stepped =
-      domain.starts_with("q") && NumberOf(MemberOf(given, "q"), step) && !(integer && step == 1);
-  if (integer && !domain.starts_with("q")) most -= 1;  // randint leaves its upper end out
-  const OrderedJson values = stepped && !log ? SteppedValues(least, most, step) : OrderedJson::array();
-  if (!values.empty()) {
-    parameters.push_back(ListParameter(name, values));
-    return true;
-  }
-  if (stepped) imported.LeaveOut("param_space." + name + ".q", "all values between are tried");
-  parameters.push_back(NumberParameter(name, integer, least, most, log ? "LOG" : ""));
+  SpaceRange range;
+  if (!NumberOf(MemberOf(given, "lower"), range.least) || !NumberOf(MemberOf(given, "upper"), range.most))
+    return false;
+  range.integer = domain.ends_with("randint");
+  range.log = domain.find("log") != std::string::npos;
+  if (!range.integer && domain != "uniform" && domain != "quniform" && !range.log) return false;
+  const bool quantised = domain.starts_with("q");
+  if (double step = 0; quantised && NumberOf(MemberOf(given, "q"), step)) range.step = step;
+  if (range.integer && !quantised) range.most -= 1;  // randint leaves its upper end out
+  AddSpaceRange(name, range, "param_space." + name + ".q", imported);
   return true;
 }
 
@@ -59,24 +77,19 @@ bool AddOptunaDistribution(const std::string& name, const OrderedJson& given, Im
     parameters.push_back(ListParameter(name, choices));
     return true;
   }
-  double least = 0, most = 0, step = 0;
-  if (!NumberOf(MemberOf(attributes, "low"), least) || !NumberOf(MemberOf(attributes, "high"), most))
+  SpaceRange range;
+  if (!NumberOf(MemberOf(attributes, "low"), range.least) ||
+      !NumberOf(MemberOf(attributes, "high"), range.most))
     return false;
-  const bool integer = kind.starts_with("Int");
-  if (!integer && kind != "FloatDistribution" && kind != "UniformDistribution" &&
+  range.integer = kind.starts_with("Int");
+  if (!range.integer && kind != "FloatDistribution" && kind != "UniformDistribution" &&
       kind != "LogUniformDistribution" && kind != "DiscreteUniformDistribution")
     return false;
   const OrderedJson& said = MemberOf(attributes, "log");
-  const bool log = kind.find("LogUniform") != std::string::npos || (said.is_boolean() && said.get<bool>());
-  const bool stepped = NumberOf(MemberOf(attributes, attributes.contains("q") ? "q" : "step"), step) &&
-                       !(integer && step == 1);
-  const OrderedJson values = stepped && !log ? SteppedValues(least, most, step) : OrderedJson::array();
-  if (!values.empty()) {
-    parameters.push_back(ListParameter(name, values));
-    return true;
-  }
-  if (stepped) imported.LeaveOut(name + ".step", "all values between are tried");
-  parameters.push_back(NumberParameter(name, integer, least, most, log ? "LOG" : ""));
+  range.log = kind.find("LogUniform") != std::string::npos || (said.is_boolean() && said.get<bool>());
+  if (double step = 0; NumberOf(MemberOf(attributes, attributes.contains("q") ? "q" : "step"), step))
+    range.step = step;
+  AddSpaceRange(name, range, name + ".step", imported);
   return true;
 }
 

@@ -53,6 +53,28 @@ def make_certificate(folder):
                    check=True, capture_output=True)
 
 
+def processes_naming(folder):
+    """Ids of other processes that name the folder in their environment or command line."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as environ, open(f"/proc/{pid}/cmdline", "rb") as line:
+                if folder.encode() in environ.read() + line.read() and int(pid) != os.getpid():
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def kill_all(pids):
+    """Kills those of the processes that are still there."""
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+
+
 def parent_of(pid):
     """-1 for a process that is gone or only waits to be reaped."""
     try:

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import tempfile
 
-from processes import wait_until
+from processes import kill_all, processes_naming, wait_until
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "scontrol")
 
@@ -139,34 +139,15 @@ class Slurm:
         return self.pid_of(self.path(f"d-{name}.pid"))
 
     def own_processes(self):
-        """Processes of this cluster: those that name its folder in their environment or command line."""
-        found = []
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{pid}/environ", "rb") as environ, open(f"/proc/{pid}/cmdline", "rb") as line:
-                    if self.folder.encode() in environ.read() + line.read() and int(pid) != os.getpid():
-                        found.append(int(pid))
-            except OSError:
-                pass
-        return found
+        return processes_naming(self.folder)
 
     def __exit__(self, *_):
         if os.path.exists(self.path("ctl.pid")):
             self.command("scancel", "--signal=KILL", "--quiet", "--user=root", ok=False)
         me = {os.getpid(), os.getppid()}
-        for file in [self.path("ctl.pid")] + [self.path(f"d-{name}.pid") for name in self.names]:
-            pid = self.pid_of(file)
-            if pid:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except OSError:
-                    pass
-        for pid in self.own_processes():
-            if pid not in me:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except OSError:
-                    pass
+        files = [self.path("ctl.pid")] + [self.path(f"d-{name}.pid") for name in self.names]
+        kill_all(pid for pid in map(self.pid_of, files) if pid)
+        kill_all(pid for pid in self.own_processes() if pid not in me)
         if self.munge is not None:
             self.munge.kill()
             self.munge.wait()

@@ -79,15 +79,7 @@ absl::Status ArtifactClient::PutBlob(const std::string& digest, const std::strin
   SetPatience(context, kBlobPatience);
   v1::PutBlobResponse response;
   const auto writer = stub_->PutBlob(&context, &response);
-  for (size_t at = 0; at < bytes.size(); at += kMaxPartBytes) {
-    v1::BlobPart part;
-    if (at == 0) {
-      part.set_digest(digest);
-      part.set_size(static_cast<int64_t>(bytes.size()));
-    }
-    part.set_data(bytes.substr(at, kMaxPartBytes));
-    if (!writer->Write(part)) break;  // the server has already answered
-  }
+  ForEachPart(digest, bytes, [&](const v1::BlobPart& part) { return writer->Write(part); });
   writer->WritesDone();
   return ToAbsl(writer->Finish());
 }

@@ -15,6 +15,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "server/host/pools/curl_headers.h"
 
 namespace winnow {
 namespace {
@@ -41,16 +42,7 @@ struct RestPlace {
 
 struct CurlEnd {
   void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
-using RestHeaders = std::unique_ptr<curl_slist, CurlEnd>;
-
-void AddRestHeader(RestHeaders* list, const std::string& line) {
-  curl_slist* longer = curl_slist_append(list->get(), line.c_str());
-  if (longer == nullptr) return;
-  static_cast<void>(list->release());
-  list->reset(longer);
-}
 
 size_t TakeRestBytes(char* data, size_t size, size_t count, void* user) {
   auto& body = *static_cast<std::string*>(user);
@@ -260,10 +252,10 @@ class SlurmRest final : public SlurmCalls {
                                     const std::string& body) {
     CURL* const curl = curl_.get();
     if (curl == nullptr) return absl::UnavailableError("libcurl cannot be used");
-    RestHeaders headers;
-    AddRestHeader(&headers, "Accept: application/json");
-    AddRestHeader(&headers, "Expect:");
-    if (!body.empty()) AddRestHeader(&headers, "Content-Type: application/json");
+    CurlHeaders headers;
+    headers.Add("Accept: application/json");
+    headers.Add("Expect:");
+    if (!body.empty()) headers.Add("Content-Type: application/json");
     if (!place_.token_file.empty()) {
       // It is read each time: whoever gives tokens out replaces them.
       std::ifstream file(place_.token_file);
@@ -271,8 +263,8 @@ class SlurmRest final : public SlurmCalls {
       token.erase(std::min(token.size(), token.find_last_not_of(" \r\n\t") + 1));
       if (const size_t equals = token.find("SLURM_JWT="); equals == 0) token.erase(0, 10);
       if (token.empty()) return absl::UnavailableError(place_.token_file + " cannot be read, or is empty");
-      AddRestHeader(&headers, "X-SLURM-USER-NAME: " + place_.user);
-      AddRestHeader(&headers, "X-SLURM-USER-TOKEN: " + token);
+      headers.Add("X-SLURM-USER-NAME: " + place_.user);
+      headers.Add("X-SLURM-USER-TOKEN: " + token);
     }
     RestAnswer answer;
     curl_easy_reset(curl);  // the connection stays

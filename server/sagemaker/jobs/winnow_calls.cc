@@ -63,15 +63,7 @@ absl::Status WinnowCalls::Send(const CallerOf& caller, const ScriptCode& code) {
     CallContext context(caller, relay_key_);
     v1::PutBlobResponse response;
     const auto writer = artifacts_->PutBlob(context.get(), &response);
-    for (size_t at = 0; at < bytes.size(); at += kMaxPartBytes) {
-      v1::BlobPart part;
-      if (at == 0) {
-        part.set_digest(digest);
-        part.set_size(static_cast<int64_t>(bytes.size()));
-      }
-      part.set_data(bytes.substr(at, kMaxPartBytes));
-      if (!writer->Write(part)) break;  // the server has already answered
-    }
+    ForEachPart(digest, bytes, [&](const v1::BlobPart& part) { return writer->Write(part); });
     writer->WritesDone();
     if (absl::Status status = FromGrpc(writer->Finish()); !status.ok()) return status;
   }

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -10,7 +9,7 @@ import tempfile
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from processes import wait_until  # noqa: E402
+from processes import kill_all, processes_naming, wait_until  # noqa: E402
 from slurm_site import free_ports  # noqa: E402
 
 LIB, SHARE = "/usr/lib/gridengine", "/usr/share/gridengine"
@@ -114,24 +113,8 @@ class GridEngine:
         """The ids of the jobs that have not ended."""
         return [line.split()[0] for line in self.command("qstat").splitlines()[2:]]
 
-    def own_processes(self):
-        """Processes of this cluster: those with its folder in their environment or command line."""
-        found = []
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{pid}/environ", "rb") as environ, open(f"/proc/{pid}/cmdline", "rb") as line:
-                    if self.folder.encode() in environ.read() + line.read() and int(pid) != os.getpid():
-                        found.append(int(pid))
-            except OSError:
-                pass
-        return found
-
     def __exit__(self, *_):
         for name in self.variables:
             os.environ.pop(name, None)
-        for pid in self.own_processes():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except OSError:
-                pass
+        kill_all(processes_naming(self.folder))
         shutil.rmtree(self.folder, ignore_errors=True)

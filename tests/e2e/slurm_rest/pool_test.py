@@ -99,7 +99,8 @@ class SlurmRest(unittest.TestCase):
             # A job is cancelled by somebody, and slurmrestd is away for a while.
             job = site.submit("losses", 2, 3, levels=10, pause=0.3)
             wait_until(lambda: site.client.json("metrics", job).get("points"), "it trains")
-            site.slurm.command("scancel", site.open()[0]["id"])
+            # Workers may join before the pool has told the job's id.
+            site.slurm.command("scancel", wait_until(lambda: site.open()[0].get("id"), "the id is told"))
             wait_until(lambda: any("CANCELLED" in each.get("reason", "") for each in site.allocations()), "it is told")
             site.rest.__exit__()
             wait_until(lambda: "rest.socket" in site.state().get("state_reason", ""), "the service is missed")

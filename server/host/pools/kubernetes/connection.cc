@@ -6,24 +6,14 @@
 #include <algorithm>
 #include <cctype>
 
+#include "server/host/pools/curl_headers.h"
+
 namespace winnow {
 namespace {
 
 constexpr long kConnectMilliseconds = 10'000;
 constexpr size_t kMostBodyBytes = 64 << 20;
 constexpr long kKeepAliveSeconds = 20;
-
-struct ListEnd {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-using HeaderList = std::unique_ptr<curl_slist, ListEnd>;
-
-void AddHeader(HeaderList* list, const std::string& line) {
-  curl_slist* longer = curl_slist_append(list->get(), line.c_str());
-  if (longer == nullptr) return;
-  static_cast<void>(list->release());
-  list->reset(longer);
-}
 
 struct ApiExchange {
   CURL* handle;
@@ -141,12 +131,12 @@ absl::StatusOr<ApiResponse> ApiConnection::Send(const KubernetesAccess& access, 
   SetBlob(easy, CURLOPT_CAINFO_BLOB, access.authorities);
   SetBlob(easy, CURLOPT_SSLCERT_BLOB, access.certificate);
   SetBlob(easy, CURLOPT_SSLKEY_BLOB, access.key);
-  HeaderList headers;
-  AddHeader(&headers, "Accept: application/json");
-  AddHeader(&headers, "Expect:");
-  if (!access.token.empty()) AddHeader(&headers, "Authorization: Bearer " + access.token);
+  CurlHeaders headers;
+  headers.Add("Accept: application/json");
+  headers.Add("Expect:");
+  if (!access.token.empty()) headers.Add("Authorization: Bearer " + access.token);
   if (!request.body.empty()) {
-    AddHeader(&headers, "Content-Type: application/json");
+    headers.Add("Content-Type: application/json");
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request.body.data());
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
   }
