@@ -56,6 +56,7 @@ class SlurmNodes(unittest.TestCase):
     def test_jobs_that_slurm_has_forgotten_before_it_is_asked_again(self):
         with site(slurm_site.Slurm(nodes=2, settings=["MinJobAge=2"]), poll_seconds=6) as at:
             name = self.begin(at)
+            wait_until(lambda: all(each.get("id") for each in at.open()), "the ids are told")
             ids = [each["id"] for each in at.open()]
             at.slurm.command("scancel", *ids)
             wait_until(lambda: not any(each in at.slurm.command("squeue", "-h", "--states=all", "-r", "-o", "%i").split()

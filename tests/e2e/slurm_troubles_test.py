@@ -13,7 +13,7 @@ class SlurmTroubles(unittest.TestCase):
             name = site.submit("gangs", 2, 3, levels=8, pause=0.3)
             wait_until(lambda: site.open() and site.open()[0].get("workers", 0) == 3, "the gang's workers have joined")
             wait_until(lambda: site.client.json("metrics", name).get("points"), "it trains")
-            site.slurm.command("scancel", site.open()[0]["id"])
+            site.slurm.command("scancel", wait_until(lambda: site.open()[0].get("id"), "the id is told"))
             site.wait_for_end(name)
             site.expect_exact(self, name)
             ended = [each.get("reason", "") for each in site.allocations() if "CANCELLED" in each.get("reason", "")]

@@ -65,7 +65,7 @@ class GridEngine(unittest.TestCase):
         with Site(worker={"slots": 1, "command": [f"{processes.BIN}/winnow-worker"]}) as site:
             name = site.submit(job("deleted", 2, 3, levels=8, pause=0.3))
             wait_until(lambda: site.client.json("metrics", name).get("points"), "it trains")
-            site.engine.command("qdel", site.open()[0]["id"])
+            site.engine.command("qdel", processes.wait_until(lambda: site.open()[0].get("id"), "the id is told"))
             site.wait_for_end(name)
             site.expect_exact(self, name)
             site.wait_for_nothing()
