@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 import weakref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional
@@ -153,35 +155,44 @@ class _Renewer:
 
     def _forget(self) -> None:
         self._changed = threading.Condition()
-        self._trials: weakref.WeakSet[Trial] = weakref.WeakSet()
-        self._pause = float("inf")
+        self._pauses: weakref.WeakKeyDictionary[Trial, float] = weakref.WeakKeyDictionary()  # seconds between renewals
         self._thread: Optional[threading.Thread] = None
 
     def add(self, trial: Trial, lease: float) -> None:
         with self._changed:
-            self._trials.add(trial)
-            self._pause = min(self._pause, max(0.2, lease / _RENEWALS))
+            self._pauses[trial] = max(0.2, lease / _RENEWALS)
+            self._changed.notify()  # the thread may be waiting for longer than this lease allows
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="winnow-leases", daemon=True)
                 self._thread.start()
 
     def remove(self, trial: Trial) -> None:
         with self._changed:
-            self._trials.discard(trial)
+            self._pauses.pop(trial, None)
 
     def _run(self) -> None:
+        renewed = time.monotonic()
         while True:
-            with self._changed:
-                self._changed.wait(min(self._pause, threading.TIMEOUT_MAX))
-                trials = list(self._trials)
-            for trial in trials:
-                try:
-                    trial.renew()
-                except errors.FailedPrecondition:
-                    self.remove(trial)  # the next call of the trainer says so
-                except errors.WinnowError:
-                    continue  # the server may come back in time
-            del trials
+            trials = self._when_due(renewed)
+            renewed = time.monotonic()
+            self._renew(trials)
+            del trials  # those that nobody else holds are collected
+
+    def _renew(self, trials: list[Trial]) -> None:
+        for trial in trials:
+            try:
+                trial.renew()
+            except errors.FailedPrecondition:
+                self.remove(trial)  # the next call of the trainer says so
+            except errors.WinnowError:
+                continue  # the server may come back in time
+
+    def _when_due(self, renewed: float) -> list[Trial]:
+        """Waits until the shortest pause since `renewed` is over; the trials."""
+        with self._changed:
+            while (rest := renewed + min(self._pauses.values(), default=math.inf) - time.monotonic()) > 0:
+                self._changed.wait(min(rest, threading.TIMEOUT_MAX))
+            return list(self._pauses)
 
 
 _RENEWER = _Renewer()

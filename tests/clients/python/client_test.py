@@ -241,7 +241,9 @@ class AskAndTell(WithFolder):
 
     def test_a_silent_function_keeps_its_lease(self):
         server = self.serve()
-        job = winnow.connect(server.http).submit({**EXTERNAL, "trainer": {"external": True, "lease": "1s"}})
+        # The lease of the second job is shorter than the time between two renewals of the first.
+        patient = winnow.connect(server.http).submit({**EXTERNAL, "trainer": {"external": True, "lease": "60s"}}).ask()
+        job = winnow.connect(server.http).submit({**EXTERNAL, "trainer": {"external": True, "lease": "2s"}})
         trial = job.ask()
         # A trial of another client, whose lease runs out: then those of this one were renewed several times.
         other = winnow.connect(server.http).call("POST", f"/v1/tuning-jobs/{job.id}/suggest")["trials"][0]
@@ -252,6 +254,7 @@ class AskAndTell(WithFolder):
         self.assertEqual(job.trial(trial.number).state, "COMPLETED")
         with self.assertRaises(winnow.AttemptLost):
             trial.report(1, 0.5)
+        patient.complete(0.5)
 
     def test_a_restart_of_the_server_goes_unnoticed(self):
         server = self.serve()
