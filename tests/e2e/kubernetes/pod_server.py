@@ -20,20 +20,20 @@ def job(name, trials, levels=3, pause=0.1):
 class Site(pool_server.PoolServer):
     """A server with one pool, "pods", of a control plane. Use it in `with`."""
 
-    def __init__(self, plane, kubeconfig=None, fault="", max_nodes=4):
+    def __init__(self, plane, kubeconfig=None, fault="", max_nodes=4, **kubernetes):
         self.plane = plane
         super().__init__({"name": "pods", "kind": "KUBERNETES", "idle_timeout_seconds": 1, "poll_seconds": 0.1,
                           "grace_seconds": 3, "max_nodes": max_nodes,
                           "kubernetes": {"kubeconfig": kubeconfig or plane.kubeconfig, "image": "winnow/worker",
-                                         "tolerations": SOON_GIVEN_UP, "lost_pod_seconds": 1}},
+                                         "tolerations": SOON_GIVEN_UP, "lost_pod_seconds": 1, **kubernetes}},
                          ["--require-tokens", "--lease", "2"], fault=fault)
 
     def submit(self, *arguments, **more):
         return super().submit(job(*arguments, **more))
 
-    def submit_single(self, name, trials):
+    def submit_single(self, name, trials, **more):
         """A job of trials of one node."""
-        return super().submit(pool_server.job(name, trials, trainer=TRAINER))
+        return super().submit(pool_server.job(name, trials, trainer=TRAINER, **more))
 
     def wait_for_nothing(self):
         """Nothing is left in the tables and in the cluster."""

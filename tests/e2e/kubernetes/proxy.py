@@ -34,6 +34,21 @@ class Proxy:
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
+    def sent(self, item):
+        """The object that is passed on where `item` was sent to be created."""
+        return item
+
+    def told(self, item):
+        """The object that clients get where the API server has told `item`."""
+        return item
+
+    def told_all(self, text):
+        """An answer, which may have a list of objects."""
+        answer = json.loads(text)
+        if "items" in answer:
+            answer["items"] = [self.told(item) for item in answer["items"]]
+        return json.dumps(self.told(answer)).encode()
+
     @property
     def url(self):
         return f"http://127.0.0.1:{self.port}"
@@ -58,7 +73,10 @@ class Proxy:
             return
         connection = http.client.HTTPSConnection("127.0.0.1", self.port_there, context=self.context, timeout=600)
         try:
-            headers = {key: value for key, value in request.headers.items() if key.lower() not in ("host", "connection")}
+            headers = {key: value for key, value in request.headers.items()
+                       if key.lower() not in ("host", "connection", "content-length")}
+            if request.command == "POST":
+                body = json.dumps(self.sent(json.loads(body))).encode()
             connection.request(request.command, request.path, body or None, headers)
             response = connection.getresponse()
             if "watch=true" in request.path and response.status == 200:
@@ -76,6 +94,8 @@ class Proxy:
             request.close_connection = True
             return
         retry = response.getheader("Retry-After")
+        if response.status < 300:
+            text = self.told_all(text)
         self.answer(request, response.status, text, {"Retry-After": retry} if retry else {})
 
     def answer(self, request, status, text, headers):
@@ -95,7 +115,8 @@ class Proxy:
             request.send_header("Connection", "close")
             request.end_headers()
             while line := response.readline():
-                request.wfile.write(line)
+                event = json.loads(line)
+                request.wfile.write(json.dumps(dict(event, object=self.told(event["object"]))).encode() + b"\n")
                 request.wfile.flush()
         except OSError:
             pass
