@@ -14,7 +14,8 @@ namespace {
 std::string GroupOf(const std::string& command) {
   static const std::map<std::string, std::vector<std::string>> kGroups = {
       {"Jobs",
-       {"plan", "simulate", "submit", "run", "list", "describe", "annotate", "watch", "stop", "delete"}},
+       {"plan", "simulate", "submit", "run", "list", "describe", "annotate", "watch", "pause", "resume",
+        "limit", "enqueue", "stop", "delete"}},
       {"Results", {"trials", "best", "source", "analytics", "metrics", "compare", "logs", "replay"}},
       {"Ask and tell", {"ask", "tell", "complete"}},
       {"Workers", {"workers", "cordon", "drain", "uncordon", "pools", "doctor"}}};
@@ -345,9 +346,7 @@ void Commands::DefineJobs() {
   logs->add_flag("--raw", f.logs.raw, "print every byte on a terminal too, including escape sequences");
   logs->add_flag("-f,--follow", f.logs.follow, "keep printing until the attempt ends");
 
-  Job(Add("stop", "Stop a job: running trials end, and no further trial starts", Formats::kTextJson,
-          [&f](Session& session) { return StopJob(session, f.job); }),
-      &f.job);
+  DefineChanges();
   Job(Add("delete", "Delete a job that has ended, with all its trials", Formats::kTextJson,
           [&f](Session& session) { return DeleteJob(session, f.job); }),
       &f.job);
@@ -390,6 +389,72 @@ void Commands::DefineJobs() {
           "return at once instead of waiting until the worker is empty");
   worker(Add("uncordon", "Assign trials to a worker again, also to a quarantined one", Formats::kTextJson,
              [&f](Session& session) { return Uncordon(session, f.worker_scheduling); }));
+}
+
+void Commands::DefineChanges() {
+  Flags& f = flags_;
+  v1::ChangeTuningJobRequest& request = f.change.request;
+  const auto job = [this, &f, &request](CLI::App* command) {
+    Job(command, &f.change.job);
+    command
+        ->add_option_function<std::string>(
+            "--reason", [&request](const std::string& reason) { request.set_reason(reason); },
+            "why, recorded with the change and shown by describe")
+        ->option_text("TEXT");
+    return command;
+  };
+  job(Add("pause", "Pause a job: nothing starts until it is resumed; what runs trains its part to the end",
+          Formats::kTextJson, [&f, &request](Session& session) {
+            request.set_pause(true);
+            return ChangeJob(session, f.change);
+          }));
+  job(Add("resume", "Let a paused job go on", Formats::kTextJson, [&f, &request](Session& session) {
+    request.set_resume(true);
+    return ChangeJob(session, f.change);
+  }));
+  CLI::App* limit = job(Add("limit", "Raise, lower or remove limits of a job that runs", Formats::kTextJson,
+                            [&f](Session& session) { return ChangeJob(session, f.change); }));
+  const auto number = [limit, &request](const char* flag, const char* help,
+                                        void (v1::ChangedLimits::*set)(int64_t)) {
+    limit
+        ->add_option_function<int64_t>(
+            flag, [&request, set](int64_t value) { (request.mutable_limits()->*set)(value); }, help)
+        ->check(Whole(0, INT64_MAX))
+        ->option_text("N");
+  };
+  const auto amount = [limit, &request](const char* flag, const char* text, const char* help,
+                                        void (v1::ChangedLimits::*set)(double)) {
+    limit
+        ->add_option_function<double>(
+            flag, [&request, set](double value) { (request.mutable_limits()->*set)(value); }, help)
+        ->check(CLI::Range(0.0, 1e9))
+        ->option_text(text);
+  };
+  number("--max-trials", "trials in all; 0: no limit", &v1::ChangedLimits::set_max_trials);
+  number("--max-parallel-trials", "trials at the same time; 0: no limit",
+         &v1::ChangedLimits::set_max_parallel_trials);
+  number("--max-total-resource", "units trained over all trials; 0: no limit",
+         &v1::ChangedLimits::set_max_total_resource);
+  amount("--max-wall-seconds", "SECONDS", "time since the job was created; 0: no limit",
+         &v1::ChangedLimits::set_max_wall_seconds);
+  amount("--max-node-seconds", "SECONDS", "sum over all ranks of the time they train; 0: no limit",
+         &v1::ChangedLimits::set_max_node_seconds);
+  amount("--max-cost", "COST", "what that time costs; 0: no limit", &v1::ChangedLimits::set_max_cost);
+  CLI::App* enqueue =
+      job(Add("enqueue", "Have the next new trial of a job try this configuration", Formats::kTextJson,
+              [&f](Session& session) { return Enqueue(session, f.change); }));
+  enqueue->add_option("VALUES", f.change.values, "a value for each tuned hyperparameter, as NAME=VALUE")
+      ->required()
+      ->option_text("NAME=VALUE ...");
+  CLI::App* stop = job(Add("stop",
+                           "Stop a job: running trials end, and no further trial starts; or stop one of its "
+                           "trials, which counts with what it has reported",
+                           Formats::kTextJson, [&f, &request](Session& session) {
+                             if (f.trial == 0) return StopJob(session, f.change.job);
+                             request.set_stop_trial(f.trial);
+                             return ChangeJob(session, f.change);
+                           }));
+  Trial(stop, &f.trial);
 }
 
 void Commands::DefineSearch() {

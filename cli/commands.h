@@ -37,6 +37,7 @@ struct Flags {
   ListOptions list{50, {}, {}, ""};
   std::vector<std::string> job_states;
   AnnotateOptions annotate;
+  ChangeOptions change;
   bool all_workers = false;
   RenderPoolOptions render_pool;
   DoctorOptions doctor;
@@ -98,6 +99,7 @@ class Commands {
   CLI::Option* File(CLI::App* command, std::string* file, std::string* name);
 
   void DefineJobs();
+  void DefineChanges();
   void DefineSearch();
   void DefineAsks();
   void DefineBackup();

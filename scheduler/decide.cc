@@ -21,10 +21,21 @@ struct NextTrial {
   Opening opening;
 };
 
+// " by ana: it won last year."
+std::string WordsOf(const std::string& by, const std::string& why) {
+  std::string words = by.empty() ? "" : " by " + by;
+  words += why.empty() ? "" : ": " + why;
+  return words.ends_with('.') ? words : words + ".";
+}
+
 // The trial that would be created next, whether or not the resource left suffices for it. Absent: none may
 // be, or a model has to be asked first.
 std::optional<NextTrial> Next(const JobState& state) {
   if (state.ended() || state.closing() || !state.may_create()) return std::nullopt;
+  if (const auto opening = OpeningOfQueued(state)) {
+    const ConfigurationEnqueued& first = state.queue().front();
+    return NextTrial{{first.configuration, "Enqueued" + WordsOf(first.by, first.why)}, *opening};
+  }
   std::optional<Suggestion> suggestion;
   if (const auto& answer = state.suggestion()) {
     if (answer->configuration.empty()) return std::nullopt;
@@ -200,7 +211,7 @@ std::vector<Decision> Close(const JobState& state) {
     if (totals.paused > 0) return {};
     return {EndOfJob(state, StopReason(state))};
   }
-  if (WantsSuggestion(state)) return {};
+  if (state.paused() || WantsSuggestion(state)) return {};
   const auto promotion = PromotionOf(state);
   if (promotion && PaysEver(state, UnitsOf(state, *promotion))) return {};
   const auto next = Next(state);
@@ -222,6 +233,8 @@ std::vector<Decision> Decide(const JobState& state, const Fact& newest) {
              std::holds_alternative<TimeLimitReached>(newest.body) ||
              std::holds_alternative<CompletionMet>(newest.body)) {
     decisions = EndAll(state);
+  } else if (const auto* stop = std::get_if<TrialStopRequested>(&newest.body)) {
+    return {TrialEnded{stop->trial, TrialEnd::kStopped, "Stopped" + WordsOf(stop->by, stop->why)}};
   } else if (const auto* report = std::get_if<Reported>(&newest.body); report && Diverged(state, *report)) {
     return {*Diverged(state, *report)};
   } else if (auto met = CompletionOf(state, newest.body)) {
@@ -254,7 +267,7 @@ std::vector<Fact> Advance(JobState& state, int64_t time_us, FactBody body) {
 
 std::optional<Admission> Admit(const JobState& state, const std::set<TrialNumber>& passed) {
   const Limits& limits = state.spec().limits;
-  if (state.ended() || state.closing()) return std::nullopt;
+  if (state.ended() || state.closing() || state.paused()) return std::nullopt;
   const int64_t extra = WINNOW_MUTANT("one trial more than may run at once") ? 1 : 0;
   if (limits.max_parallel_trials > 0 && state.totals().live_attempts >= limits.max_parallel_trials + extra) {
     return std::nullopt;

@@ -43,9 +43,9 @@ inline int32_t NodesOf(const JobState& state, const Admission& admission) {
 
 // What to do with the free slot: waiting trials first, then a paused trial that the pruner promotes, then a
 // new one. Absent: the job has no work for a slot now (a barrier without another bracket, a limit, or the
-// end), or waits for a model's answer (WantsSuggestion). Live attempts never exceed max_parallel_trials, nor
-// units max_total_resource. `passed`: waiting trials that are to go on where there is no room for them now;
-// units are left for them.
+// end), is paused, or waits for a model's answer (WantsSuggestion). Live attempts never exceed
+// max_parallel_trials, nor units max_total_resource. `passed`: waiting trials that are to go on where there
+// is no room for them now; units are left for them.
 std::optional<Admission> Admit(const JobState& state, const std::set<TrialNumber>& passed = {});
 
 }  // namespace winnow

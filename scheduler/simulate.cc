@@ -44,7 +44,11 @@ class Simulator {
     if (simulation_.wall_time_seconds > 0)
       Push(simulation_.wall_time_seconds, TimeLimitReached{TimeLimit::kWall});
     FillSlots();
-    while (!state_.ended() && !events_.empty()) {
+    while (!state_.ended() && (!events_.empty() || changed_ < simulation_.changes.size())) {
+      if (IsChangeNext()) {
+        if (!LimitsNodeTime(simulation_.changes[changed_].at_seconds)) Change();
+        continue;
+      }
       if (LimitsNodeTime(events_.top().at)) continue;
       Event event = events_.top();
       events_.pop();
@@ -70,6 +74,21 @@ class Simulator {
     std::vector<Fact> facts = Advance(state_, Micros(now_), std::move(body));
     std::move(facts.begin(), facts.end(), std::back_inserter(result_.facts));
     if (simulation_.on_settled) simulation_.on_settled(state_);
+  }
+
+  bool IsChangeNext() const {
+    if (changed_ == simulation_.changes.size()) return false;
+    return events_.empty() || simulation_.changes[changed_].at_seconds <= events_.top().at;
+  }
+
+  void Change() {
+    const Simulation::Change& change = simulation_.changes[changed_++];
+    PassTo(std::max(now_, change.at_seconds));
+    std::optional<FactBody> body = change.make(state_);
+    if (!body || !state_.Contradiction({state_.last_sequence() + 1, 0, *body}).empty()) return;
+    Record(*std::move(body));
+    StopEnded();
+    FillSlots();
   }
 
   // Events of an attempt that was stopped come no more.
@@ -229,6 +248,7 @@ class Simulator {
   double now_ = 0;
   double node_time_ = 0;  // of all ranks up to now
   int64_t events_pushed_ = 0;
+  size_t changed_ = 0;  // of simulation_.changes
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<WorkerRoom> rooms_;
   std::map<TrialNumber, Running> running_;

@@ -44,6 +44,14 @@ struct Simulation {
   double wall_time_seconds = 0;   // when TimeLimitReached comes; 0: never
   double node_time_seconds = 0;   // likewise, of all ranks together
 
+  // What people change, by rising time: the fact, from the state at that time; absent or contradictory:
+  // nothing.
+  struct Change {
+    double at_seconds = 0;
+    std::function<std::optional<FactBody>(const JobState&)> make;
+  };
+  std::vector<Change> changes;
+
   // Called after every entry of the record, once its decisions are applied too.
   std::function<void(const JobState&)> on_settled;
   // Called whenever slots are free and Admit has nothing for them.

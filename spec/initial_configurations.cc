@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "base/names.h"
 #include "scheduler/space/space.h"
 #include "spec/builtin_trainers.h"
@@ -171,6 +172,20 @@ std::vector<Violation> CheckInitialConfigurations(const v1::TuningJobSpec& spec,
     Checker(texts, search, fmt::format("initial_configurations[{}]", i), &violations).Run();
   }
   return violations;
+}
+
+std::vector<Violation> CheckConfiguration(const v1::InitialConfiguration& given, const SearchSpec& search,
+                                          const std::string& at) {
+  std::vector<Violation> violations;
+  const Texts texts = ToTexts(given);
+  Checker(texts, search, at, &violations).Run();
+  return violations;
+}
+
+Configuration ReadConfiguration(const v1::InitialConfiguration& given, const SearchSpec& search) {
+  std::optional<Configuration> configuration = FromTexts(ToTexts(given), search);
+  WINNOW_CHECK(configuration.has_value(), "a configuration is read after it was checked");
+  return *std::move(configuration);
 }
 
 }  // namespace winnow

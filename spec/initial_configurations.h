@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "scheduler/validate.h"
@@ -16,5 +17,11 @@ std::vector<Configuration> InitialConfigurations(const v1::TuningJobSpec& spec, 
 // The reasons why the spec's own initial configurations are not points of the space. Constraints are not
 // checked. REQUIRES: the names in `search` are valid.
 std::vector<Violation> CheckInitialConfigurations(const v1::TuningJobSpec& spec, const SearchSpec& search);
+
+// The same for one configuration, whose path in messages is `at`.
+std::vector<Violation> CheckConfiguration(const v1::InitialConfiguration& given, const SearchSpec& search,
+                                          const std::string& at);
+// REQUIRES: CheckConfiguration finds nothing.
+Configuration ReadConfiguration(const v1::InitialConfiguration& given, const SearchSpec& search);
 
 }  // namespace winnow

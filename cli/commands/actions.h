@@ -38,6 +38,16 @@ Exit DescribeJob(Session& session, const std::string& job);
 Exit StopJob(Session& session, const std::string& job);
 Exit DeleteJob(Session& session, const std::string& job);
 
+struct ChangeOptions {
+  std::string job;
+  std::vector<std::string> values;     // NAME=VALUE of a configuration that is enqueued
+  v1::ChangeTuningJobRequest request;  // without the job's id and the configuration
+};
+// Changes a job that runs, and prints the change.
+Exit ChangeJob(Session& session, const ChangeOptions& options);
+// Enqueues the configuration of `values`.
+Exit Enqueue(Session& session, ChangeOptions options);
+
 struct AnnotateOptions {
   std::string job;
   int64_t trial = 0;                // 0: the job itself

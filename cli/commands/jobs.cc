@@ -124,6 +124,18 @@ std::string CostText(const v1::JobSpend& spend) {
   return text;
 }
 
+// The newest changes that people have made.
+std::vector<std::string> ChangeTexts(const v1::TuningJob& job) {
+  constexpr int kMostShown = 10;
+  std::vector<std::string> texts;
+  const int all = job.changes_size();
+  for (int i = std::max(0, all - kMostShown); i < all; ++i)
+    texts.push_back(fmt::format("{}  {}", TimeText(job.changes(i).time()), Clean(job.changes(i).text())));
+  if (job.queued_configurations() > 0)
+    texts.push_back(fmt::format("{} configurations are enqueued", Thousands(job.queued_configurations())));
+  return texts;
+}
+
 Exit DescribeJob(Session& session, const std::string& name) {
   const auto job = session.client().Describe(name);
   if (!job.ok()) return job.status();
@@ -157,6 +169,7 @@ Exit DescribeJob(Session& session, const std::string& name) {
                    fmt::format("; {} billable", DurationText(spend.billable_node_seconds())));
   if (spend.cost() > 0) line("cost", CostText(spend));
   lines("notices", NoticeTexts(*job));
+  lines("changes", ChangeTexts(*job));
   const std::string brackets = BracketsText(session, *job);
   session.out.Print(text + (brackets.empty() ? "" : "\n" + brackets));
   return kSuccess;

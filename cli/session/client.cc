@@ -189,6 +189,10 @@ absl::StatusOr<v1::TuningJob> Client::Stop(const std::string& job) {
   return Call<v1::TuningJob>(&v1::TuningService::Stub::StopTuningJob, request, *id);
 }
 
+absl::StatusOr<v1::TuningJob> Client::Change(const v1::ChangeTuningJobRequest& request) {
+  return Call<v1::TuningJob>(&v1::TuningService::Stub::ChangeTuningJob, request, request.id());
+}
+
 absl::Status Client::Delete(const std::string& job) {
   v1::DeleteTuningJobRequest request;
   request.set_id(job);

@@ -40,6 +40,7 @@ class Client {
   absl::StatusOr<v1::TuningJob> Create(const v1::CreateTuningJobRequest& request);
   absl::StatusOr<v1::TuningJob> Describe(const std::string& job);
   absl::StatusOr<v1::TuningJob> Stop(const std::string& job);
+  absl::StatusOr<v1::TuningJob> Change(const v1::ChangeTuningJobRequest& request);
   absl::Status Delete(const std::string& job);
   absl::StatusOr<v1::AnnotateResponse> Annotate(const v1::AnnotateRequest& request);
   // Newest first, at most `limit` (0: all); fills in the request's paging.

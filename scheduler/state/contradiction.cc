@@ -51,6 +51,26 @@ struct Checker {
   }
   std::string operator()(const StopRequested&) const { return ""; }
   std::string operator()(const TimeLimitReached&) const { return ""; }
+  std::string Closing() const { return state.closing() ? "the job is being closed" : ""; }
+  std::string operator()(const JobPaused&) const {
+    return state.paused() ? "the job is paused already" : Closing();
+  }
+  std::string operator()(const JobResumed&) const {
+    return state.paused() ? Closing() : "the job is not paused";
+  }
+  std::string operator()(const LimitsChanged& f) const {
+    const bool sound = f.max_trials >= 0 && f.max_parallel_trials >= 0 && f.max_total_resource >= 0 &&
+                       f.max_wall_time_us >= 0 && f.max_node_time_us >= 0 && f.max_cost >= 0;
+    return sound ? Closing() : "a limit is below 0";
+  }
+  std::string operator()(const TrialStopRequested& f) const {
+    if (std::string why = Unknown(f.trial); !why.empty()) return why;
+    return state.trial(f.trial).ended() ? "the trial has already ended" : Closing();
+  }
+  std::string operator()(const ConfigurationEnqueued& f) const {
+    return f.configuration.size() == state.spec().parameters.size() ? Closing()
+                                                                    : "the configuration has another length";
+  }
   std::string operator()(const EarlierResult& f) const {
     if (!state.trials().empty()) return "earlier results come before the first trial";
     return f.configuration.size() == state.spec().parameters.size() ? ""

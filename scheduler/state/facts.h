@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -103,6 +104,67 @@ struct TimeLimitReached {
   static constexpr Field kFields[] = {{"limit", Kept::kInKind}};
   static constexpr bool kObserved = true;
   TimeLimit limit = TimeLimit::kWall;
+};
+
+// What people change in a job that runs: `by` is who ("": not known), `why` what they said about it.
+
+// Nothing starts until the job is resumed; what runs trains its part to the end.
+struct JobPaused {
+  static constexpr const char* kKind = "job_paused";
+  static constexpr Field kFields[] = {"by", "why"};
+  static constexpr bool kObserved = true;
+  std::string by;
+  std::string why;
+};
+
+struct JobResumed {
+  static constexpr const char* kKind = "job_resumed";
+  static constexpr Field kFields[] = {"by", "why"};
+  static constexpr bool kObserved = true;
+  std::string by;
+  std::string why;
+};
+
+// From now on these are the limits; 0: none.
+struct LimitsChanged {
+  static constexpr const char* kKind = "limits_changed";
+  static constexpr Field kFields[] = {"by",
+                                      "why",
+                                      "max_trials",
+                                      "max_parallel_trials",
+                                      "max_total_resource",
+                                      "max_wall_time_us",
+                                      "max_node_time_us",
+                                      "max_cost"};
+  static constexpr bool kObserved = true;
+  std::string by;
+  std::string why;
+  int64_t max_trials = 0;
+  int64_t max_parallel_trials = 0;
+  int64_t max_total_resource = 0;
+  int64_t max_wall_time_us = 0;
+  int64_t max_node_time_us = 0;
+  double max_cost = 0;
+};
+
+// The trial ends; it counts as pruned, with what it has reported.
+struct TrialStopRequested {
+  static constexpr const char* kKind = "trial_stop_requested";
+  static constexpr Field kFields[] = {"trial", "by", "why"};
+  static constexpr bool kObserved = true;
+  TrialNumber trial = 0;
+  std::string by;
+  std::string why;
+};
+
+// A new trial is to have this configuration before the sampler gives others, but after those of the spec.
+struct ConfigurationEnqueued {
+  static constexpr const char* kKind = "configuration_enqueued";
+  static constexpr Field kFields[] = {"configuration", "by", "why"};
+  static constexpr bool kObserved = true;
+  Configuration configuration;
+  std::string by;
+  std::string why;
 };
 
 // A result of an earlier job or another tool: the first facts of a job that is started warm.
@@ -264,7 +326,8 @@ using Decision = std::variant<TrialCreated, TrialResumed, TrialPaused, TrialEnde
 using FactBody =
     std::variant<Reported, AttemptStarted, AttemptEnded, CheckpointLost, CheckpointTaken, StopRequested,
                  TimeLimitReached, EarlierResult, Noticed, Suggested, TrialCreated, TrialResumed, TrialPaused,
-                 TrialEnded, RungCut, BracketEnded, CompletionMet, JobEnded>;
+                 TrialEnded, RungCut, BracketEnded, CompletionMet, JobEnded, JobPaused, JobResumed,
+                 LimitsChanged, TrialStopRequested, ConfigurationEnqueued>;
 
 struct Fact {
   int64_t sequence = 0;
@@ -281,6 +344,15 @@ inline bool IsObserved(const FactBody& body) {
         return requires { fact.kObserved; };
       },
       body);
+}
+
+// What people change in a job that runs.
+template <typename F>
+inline constexpr bool kIsChange =
+    std::is_same_v<F, JobPaused> || std::is_same_v<F, JobResumed> || std::is_same_v<F, LimitsChanged> ||
+    std::is_same_v<F, TrialStopRequested> || std::is_same_v<F, ConfigurationEnqueued>;
+inline bool IsChange(const FactBody& body) {
+  return std::visit([]<typename F>(const F&) { return kIsChange<F>; }, body);
 }
 
 // Equal in every member, reals by their bits.

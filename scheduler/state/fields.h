@@ -23,10 +23,12 @@ struct Field {
   constexpr Field(const char* field, Kept how = Kept::kAlways) : name(field), kept(how) {}
 };
 
-// A struct of at most 7 members that names all of them, in their order, as its static constexpr Field
+// A struct of at most 8 members that names all of them, in their order, as its static constexpr Field
 // kFields[].
 template <typename F>
-concept HasFields = requires { F::kFields; };
+concept HasFields = requires {
+  F::kFields;
+};
 
 // How many members an aggregate has.
 struct AnyMember {
@@ -65,9 +67,12 @@ constexpr auto MembersOf(F& fact) {
   } else if constexpr (kCount == 6) {
     auto& [a, b, c, d, e, f] = fact;
     return std::tie(a, b, c, d, e, f);
-  } else {
+  } else if constexpr (kCount == 7) {
     auto& [a, b, c, d, e, f, g] = fact;
     return std::tie(a, b, c, d, e, f, g);
+  } else {
+    auto& [a, b, c, d, e, f, g, h] = fact;
+    return std::tie(a, b, c, d, e, f, g, h);
   }
 }
 

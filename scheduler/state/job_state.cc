@@ -38,14 +38,33 @@ int64_t TrialState::highest_level() const {
   return level;
 }
 
+SearchSpec WithLimits(SearchSpec spec, const LimitsChanged& changed) {
+  Limits& limits = spec.limits;
+  limits.max_trials = changed.max_trials;
+  limits.max_parallel_trials = changed.max_parallel_trials;
+  limits.max_total_resource = changed.max_total_resource;
+  limits.max_wall_time_us = changed.max_wall_time_us;
+  limits.max_node_time_us = changed.max_node_time_us;
+  limits.max_cost = changed.max_cost;
+  return spec;
+}
+
 Search::Search(SearchSpec of)
     : spec(std::move(of)),
       metrics(spec.RankingMetrics()),
       space(spec.parameters, spec.constraints),
-      grid(spec.sampler.kind == SamplerKind::kGrid ? GridOf(spec) : nullptr),
-      most_trials(
-          Least({spec.limits.max_trials, space.size(), grid == nullptr ? 0 : GridTrials(spec, *grid)})) {
+      grid(spec.sampler.kind == SamplerKind::kGrid ? GridOf(spec) : nullptr) {
+  PlanBrackets();
+}
+
+void Search::PlanBrackets() {
+  most_trials = Least({spec.limits.max_trials, space.size(), grid == nullptr ? 0 : GridTrials(spec, *grid)});
   if (HasBracketTable(spec.pruner.kind)) table = HyperbandTable(spec, most_trials);
+}
+
+void Search::ChangeLimits(const LimitsChanged& changed) {
+  spec = WithLimits(std::move(spec), changed);
+  PlanBrackets();
 }
 
 JobState::JobState(SearchSpec spec)
@@ -430,8 +449,39 @@ void JobState::On(const TimeLimitReached& fact, int64_t) {
 }
 
 template <>
+void JobState::On(const JobPaused&, int64_t) {
+  paused_ = true;
+}
+
+template <>
+void JobState::On(const JobResumed&, int64_t) {
+  paused_ = false;
+}
+
+template <>
+void JobState::On(const LimitsChanged& fact, int64_t) {
+  limits_changed_ = true;
+  search_.ChangeLimits(fact);
+  suggestion_.reset();  // it was made with others
+}
+
+template <>
+void JobState::On(const TrialStopRequested&, int64_t) {}  // its end follows
+
+template <>
+void JobState::On(const ConfigurationEnqueued& fact, int64_t) {
+  queue_.push_back(fact);
+}
+
+template <>
 void JobState::On(const EarlierResult& fact, int64_t) {
   earlier_results_.push_back(fact);
+}
+
+bool JobState::KeepsBrackets(const LimitsChanged& changed) const {
+  Search search = search_;
+  search.ChangeLimits(changed);
+  return search.table == table();
 }
 
 bool JobState::noticed(NoticeKind kind) const {
@@ -473,7 +523,10 @@ void JobState::On(const TrialCreated& fact, int64_t time_us) {
     trial.has_to_take = true;
     ++origin.to_be_taken;
   }
-  if (suggestion_) trial.created_by = trial.chosen_by = suggestion_->rule;
+  const bool queued = std::erase_if(queue_, [&](const ConfigurationEnqueued& one) {
+                        return one.configuration == fact.configuration;
+                      }) > 0;
+  if (suggestion_ && !queued) trial.created_by = trial.chosen_by = suggestion_->rule;
   trial.created_us = time_us;
   trials_.push_back(std::move(trial));
   ++totals_.pending;
@@ -620,6 +673,7 @@ void JobState::Apply(const Fact& fact) {
   WINNOW_CHECK(contradiction.empty(), "fact " + std::to_string(fact.sequence) + " (" + Describe(fact.body) +
                                           ") contradicts its job's state: " + contradiction);
   last_sequence_ = fact.sequence;
+  if (IsChange(fact.body)) changes_.emplace_back(fact.time_us, fact.body);
   std::visit([this, &fact](const auto& body) { On(body, fact.time_us); }, fact.body);
 }
 

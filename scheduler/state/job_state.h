@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -193,6 +194,8 @@ struct FailureCount {
 // What follows from a job's spec alone.
 struct Search {
   explicit Search(SearchSpec of);
+  // Takes these limits, and what follows from them.
+  void ChangeLimits(const LimitsChanged& changed);
 
   SearchSpec spec;
   std::vector<std::string> metrics;  // spec.RankingMetrics()
@@ -202,7 +205,13 @@ struct Search {
   HyperbandTable table;
 
   bool operator==(const Search& other) const { return spec == other.spec; }
+
+ private:
+  void PlanBrackets();
 };
+
+// The spec with the limits that were changed.
+SearchSpec WithLimits(SearchSpec spec, const LimitsChanged& changed);
 
 // An index over the facts of a job, and nothing more: loading a job applies its rows in order, and gives the
 // same state as the live one. Owner: the coordinator thread. Not thread-safe.
@@ -302,6 +311,15 @@ class JobState {
   // The parameters of the last model fit, as in Suggested::model; empty: none yet.
   const std::vector<double>& model() const { return model_; }
 
+  // What people have changed, oldest first, with the times since the Unix epoch.
+  const std::vector<std::pair<int64_t, FactBody>>& changes() const { return changes_; }
+  bool paused() const { return paused_; }
+  bool limits_changed() const { return limits_changed_; }  // spec() then has the newest
+  // Whether the brackets would stay as planned with these limits.
+  bool KeepsBrackets(const LimitsChanged& changed) const;
+  // The configurations that people have enqueued and that no trial has yet, in their order.
+  const std::deque<ConfigurationEnqueued>& queue() const { return queue_; }
+
   // Whether no further trial may start: the job was asked to stop, is out of time, or is complete.
   bool closing() const { return stop_requested_ || time_limit_ || completion_met_; }
   bool stop_requested() const { return stop_requested_; }
@@ -356,6 +374,10 @@ class JobState {
   std::vector<double> model_;
   std::array<int64_t, kSuggestionRules> suggested_units_{}, suggested_parts_{};
   std::set<Configuration> tried_;
+  std::vector<std::pair<int64_t, FactBody>> changes_;
+  bool paused_ = false;
+  bool limits_changed_ = false;
+  std::deque<ConfigurationEnqueued> queue_;
   std::optional<JobEnded> ended_;
   FirstOf best_;            // what each trial counts, negated to maximise
   FirstOf best_completed_;  // the same of those that have completed; kept where they go before the others

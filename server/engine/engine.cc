@@ -7,6 +7,8 @@
 #include "server/engine/dispatch.h"
 #include "server/engine/feasible.h"
 #include "server/engine/job_view.h"
+#include "server/engine/violations.h"
+#include "spec/change.h"
 
 namespace winnow {
 
@@ -82,6 +84,29 @@ absl::Status Engine::StopJob(const std::string& id, const Requester& by) {
   if (absl::Status mine = by.MayChange(id, job->row.owner); !mine.ok()) return mine;
   if (!job->state.stop_requested() && !job->state.ended())
     recorder_.Record(*job, StopRequested{by.StopReason()});
+  return absl::OkStatus();
+}
+
+absl::Status Engine::ChangeJob(const v1::ChangeTuningJobRequest& request, const Requester& by) {
+  const std::string& id = request.id();
+  OpenJob* job = jobs_.Find(id);
+  if (job == nullptr) {
+    absl::StatusOr<std::optional<JobRow>> row = context_.store.jobs.Find(id);
+    if (!row.ok()) return row.status();
+    if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+    if (absl::Status mine = by.MayChange(id, (*row)->owner); !mine.ok()) return mine;
+    return absl::FailedPreconditionError(fmt::format("job \"{}\" has ended: it is {}", id, (*row)->state));
+  }
+  if (absl::Status mine = by.MayChange(id, job->row.owner); !mine.ok()) return mine;
+  auto read = ReadChange(request, job->state, by.name);
+  if (const auto* violations = std::get_if<std::vector<Violation>>(&read))
+    return ViolationsError(*violations);
+  FactBody& change = std::get<FactBody>(read);
+  const std::string why_not = job->state.Contradiction({job->state.last_sequence() + 1, 0, change});
+  if (!why_not.empty()) {
+    return absl::FailedPreconditionError(fmt::format("job \"{}\" was not changed: {}", id, why_not));
+  }
+  recorder_.Record(*job, std::move(change));
   return absl::OkStatus();
 }
 

@@ -9,6 +9,12 @@ namespace {
 
 std::string Because(const std::string& reason) { return reason.empty() ? "." : ": " + reason; }
 
+// " by ana: too slow."
+std::string By(const std::string& by, const std::string& why) {
+  const std::string words = (by.empty() ? "" : " by " + by) + Because(why);
+  return words.ends_with('.') ? words : words + ".";
+}
+
 // Returns a phrase for the level up to which a trial may train.
 std::string Budget(int64_t to) {
   return to > 0 ? fmt::format("to resource {}", to) : std::string("to the trainer's own end");
@@ -63,6 +69,29 @@ struct Teller {
         return "The job has reached its limit of cost.";
     }
     return "";
+  }
+  std::string operator()(const JobPaused& f) const {
+    return "The job is paused" + By(f.by, f.why) + " Nothing starts until it is resumed.";
+  }
+  std::string operator()(const JobResumed& f) const { return "The job is resumed" + By(f.by, f.why); }
+  std::string operator()(const LimitsChanged& f) const {
+    std::string limits;
+    const auto add = [&limits](const char* name, auto value) {
+      limits += fmt::format("{}{} = {}", limits.empty() ? "" : ", ", name, value);
+    };
+    if (f.max_trials > 0) add("max_trials", f.max_trials);
+    if (f.max_parallel_trials > 0) add("max_parallel_trials", f.max_parallel_trials);
+    if (f.max_total_resource > 0) add("max_total_resource", f.max_total_resource);
+    if (f.max_wall_time_us > 0) add("max_wall_seconds", static_cast<double>(f.max_wall_time_us) / 1e6);
+    if (f.max_node_time_us > 0) add("max_node_seconds", static_cast<double>(f.max_node_time_us) / 1e6);
+    if (f.max_cost > 0) add("max_cost", f.max_cost);
+    return fmt::format("The limits are now {}: changed{}", limits.empty() ? "none" : limits, By(f.by, f.why));
+  }
+  std::string operator()(const TrialStopRequested& f) const {
+    return fmt::format("Trial {} is asked to stop{}", f.trial, By(f.by, f.why));
+  }
+  std::string operator()(const ConfigurationEnqueued& f) const {
+    return "A configuration is enqueued" + By(f.by, f.why);
   }
   std::string operator()(const EarlierResult& f) const {
     return fmt::format("Known from {}: {} = {:.6g}.", f.source, metrics[0], f.objective);

@@ -42,6 +42,9 @@ absl::Status ApplyFacts(FactTable& facts, const JobRow& row, JobState& state,
 
 void NoteInRow(const Fact& fact, JobRow& row) {
   if (std::holds_alternative<StopRequested>(fact.body)) row.state = "stopping";
+  if (const auto* paused = std::get_if<JobPaused>(&fact.body))
+    row.reason = paused->by.empty() ? "paused" : "paused by " + paused->by;
+  if (std::holds_alternative<JobResumed>(fact.body)) row.reason.clear();
   if (const auto* ended = std::get_if<JobEnded>(&fact.body)) {
     row.state = StateName(ended->end);
     row.reason = ended->reason;

@@ -71,6 +71,7 @@ absl::StatusOr<const JobView*> JobViews::Get(const JobRow& row) {
     if (const auto* ended = std::get_if<BracketEnded>(&fact.body)) {
       kept.view.bracket_ends[ended->bracket] = ended->reason;
     }
+    if (std::holds_alternative<LimitsChanged>(fact.body)) kept.view.plan = MakePlan(kept.view.state.spec());
   });
   if (!status.ok()) {
     Forget(row.key);

@@ -58,7 +58,8 @@ std::string SourceDigest(const std::string& source) {
 OpenJob::OpenJob(JobRow the_row, v1::TuningJobSpec the_spec)
     : row(std::move(the_row)),
       spec(std::move(the_spec)),
-      state(ToSearchSpec(spec)),
+      submitted(ToSearchSpec(spec)),
+      state(submitted),
       source_digest(SourceDigest(row.source)),
       shape(ShapeOf(spec)) {}
 
@@ -119,6 +120,7 @@ absl::Status Jobs::Load() {
 
 void Jobs::WatchWallTime(const OpenJob& job) {
   int64_t limit = job.state.spec().limits.max_wall_time_us;
+  if (limit <= 0) context_.deadlines.Clear(Deadlines::Kind::kWallTime, job.row.id);
   if (limit <= 0 || job.state.time_limit()) return;
   int64_t left = job.row.create_us + limit - context_.wall_us();
   context_.deadlines.Set(Deadlines::Kind::kWallTime, job.row.id, context_.steady_us() + left);
@@ -126,7 +128,7 @@ void Jobs::WatchWallTime(const OpenJob& job) {
 
 void Jobs::WatchNodeTime(const OpenJob& job) {
   const int64_t limit = job.state.spec().limits.max_node_time_us;
-  if (limit <= 0) return;
+  if (limit <= 0) return context_.deadlines.Clear(Deadlines::Kind::kNodeTime, job.row.id);
   const int64_t rate = job.state.totals().live_nodes;
   const int64_t left = limit - job.NodeTimeUs(context_.wall_us());
   if (job.state.closing() || job.state.ended() || (left > 0 && rate == 0)) {
@@ -139,7 +141,7 @@ void Jobs::WatchNodeTime(const OpenJob& job) {
 
 void Jobs::WatchCost(const OpenJob& job) {
   const double limit = job.state.spec().limits.max_cost;
-  if (limit <= 0) return;
+  if (limit <= 0) return context_.deadlines.Clear(Deadlines::Kind::kCost, job.row.id);
   double per_hour = 0;
   for (const auto& [trial, places] : job.state.priced_places()) per_hour += places.per_hour();
   const double left = limit - job.Cost(context_.wall_us());
@@ -170,7 +172,7 @@ std::vector<Question> Jobs::TakeQuestions() {
     OpenJob* const job = FindKey(key);
     if (job == nullptr) continue;
     job->asked = true;
-    questions.push_back({key, job->state.spec(), std::exchange(job->unasked, {})});
+    questions.push_back({key, job->submitted, std::exchange(job->unasked, {})});
   }
   return questions;
 }
@@ -179,6 +181,8 @@ bool Jobs::IsWanted(const OpenJob& job, const Suggested& answer) const {
   if (!WantsSuggestion(job.state)) return false;
   // That nothing is worth training was said without what has ended since.
   if (answer.trial == 0 && answer.based_on < job.newest_end) return false;
+  // It was for a new trial, which limits that were changed forbid now.
+  if (!answer.configuration.empty() && !job.state.may_create()) return false;
   return job.state.Contradiction({job.state.last_sequence() + 1, 0, answer}).empty();
 }
 
@@ -244,6 +248,10 @@ void Jobs::NoteFact(OpenJob& job, const Fact& fact) {
     context_.deadlines.Clear(Deadlines::Kind::kWallTime, job.row.id);
     context_.deadlines.Clear(Deadlines::Kind::kNodeTime, job.row.id);
     context_.deadlines.Clear(Deadlines::Kind::kCost, job.row.id);
+  }
+  if (std::holds_alternative<LimitsChanged>(fact.body)) {
+    WatchWallTime(job);
+    WatchSpending(job);
   }
   if (std::holds_alternative<AttemptStarted>(fact.body)) {
     job.Count(job.state.trial(trial), 1);

@@ -30,6 +30,7 @@ struct OpenJob {
 
   JobRow row;
   v1::TuningJobSpec spec;
+  const SearchSpec submitted;  // of the spec; that of `state` has the limits that were changed
   JobState state;
   std::set<TrialNumber> touched;                // trials whose rows are to be written at the end of the batch
   bool changed = false;                         // the job's row is to be written too

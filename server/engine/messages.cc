@@ -115,6 +115,29 @@ void AddFailures(const JobState& state, v1::TuningJob& job) {
   }
 }
 
+// What people have changed.
+void AddChanges(const JobState& state, v1::TuningJob& job) {
+  constexpr size_t kMostChanges = 100;
+  job.set_paused(state.paused() && !state.closing());
+  job.set_queued_configurations(static_cast<int64_t>(state.queue().size()));
+  const auto& changes = state.changes();
+  for (size_t i = changes.size() - std::min(changes.size(), kMostChanges); i < changes.size(); ++i) {
+    const auto& [time_us, body] = changes[i];
+    v1::JobChange& change = *job.add_changes();
+    *change.mutable_time() = ToTimestamp(time_us);
+    change.set_text(FactText({0, time_us, body}, state.metrics(), TrialPhase::kPending));
+  }
+  if (!state.limits_changed()) return;
+  const Limits& limits = state.spec().limits;
+  v1::ChangedLimits& now = *job.mutable_limits();
+  now.set_max_trials(limits.max_trials);
+  now.set_max_parallel_trials(limits.max_parallel_trials);
+  now.set_max_total_resource(limits.max_total_resource);
+  now.set_max_wall_seconds(Seconds(limits.max_wall_time_us));
+  now.set_max_node_seconds(Seconds(limits.max_node_time_us));
+  now.set_max_cost(limits.max_cost);
+}
+
 v1::PartStart ToMessage(PartStart start) {
   if (start == PartStart::kNewProcess) return v1::NEW_PROCESS;
   if (start == PartStart::kForked) return v1::FORKED;
@@ -215,6 +238,7 @@ v1::TuningJob ToProto(const JobParts& view, int64_t now_us) {
     notice->set_text(noticed.text);
     *notice->mutable_time() = ToTimestamp(time_us);
   }
+  AddChanges(state, job);
   job.set_front_trials(static_cast<int64_t>(state.front().size()));
   job.set_planned_trials(view.plan.trials);
   job.set_planned_resource(view.plan.resource);

@@ -31,6 +31,7 @@ const std::vector<MethodRule>& MethodRules() {
       {kTuning, "DescribeTuningJob", kReaders, "see jobs"},
       {kTuning, "ListTuningJobs", kReaders, "see jobs"},
       {kTuning, "StopTuningJob", kSubmitters, "stop jobs"},
+      {kTuning, "ChangeTuningJob", kSubmitters, "change jobs"},
       {kTuning, "DeleteTuningJob", kSubmitters, "delete jobs"},
       {kTuning, "Annotate", kSubmitters, "annotate jobs"},
       {kTuning, "GetParetoFront", kReaders, "see trials"},

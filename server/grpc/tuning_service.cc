@@ -203,6 +203,22 @@ Unary* TuningService::StopTuningJob(CallContext* context, const v1::StopTuningJo
   return reactor;
 }
 
+Unary* TuningService::ChangeTuningJob(CallContext* context, const v1::ChangeTuningJobRequest* request,
+                                      v1::TuningJob* job) {
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  Unary* reactor = context->DefaultReactor();
+  coordinator_.Call<absl::Status>([request, by](Engine& engine) { return engine.ChangeJob(*request, by); },
+                                  [this, reactor, request, by, job](const absl::Status& status) {
+                                    if (status.ok())
+                                      spdlog::info("{} changed job {}", by.ForLog(), request->id());
+                                    const absl::StatusOr<std::string> id =
+                                        status.ok() ? absl::StatusOr<std::string>(request->id()) : status;
+                                    Describe(reader_, id, by, FinishBy(reactor, job));
+                                  });
+  return reactor;
+}
+
 Unary* TuningService::DeleteTuningJob(CallContext* context, const v1::DeleteTuningJobRequest* request,
                                       v1::DeleteTuningJobResponse*) {
   Requester by;

@@ -46,6 +46,7 @@ class TuningService final : public v1::TuningService::CallbackService {
   Unary* DescribeTuningJob(Context*, const v1::DescribeTuningJobRequest*, v1::TuningJob*) override;
   Unary* ListTuningJobs(Context*, const v1::ListTuningJobsRequest*, v1::ListTuningJobsResponse*) override;
   Unary* StopTuningJob(Context*, const v1::StopTuningJobRequest*, v1::TuningJob*) override;
+  Unary* ChangeTuningJob(Context*, const v1::ChangeTuningJobRequest*, v1::TuningJob*) override;
   Unary* DeleteTuningJob(Context*, const v1::DeleteTuningJobRequest*, v1::DeleteTuningJobResponse*) override;
   Unary* Annotate(Context*, const v1::AnnotateRequest*, v1::AnnotateResponse*) override;
   Unary* ListTrials(Context*, const v1::ListTrialsRequest*, v1::ListTrialsResponse*) override;

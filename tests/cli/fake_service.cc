@@ -118,6 +118,17 @@ grpc::Status FakeService::StopTuningJob(Context*, const v1::StopTuningJobRequest
   return grpc::Status::OK;
 }
 
+grpc::Status FakeService::ChangeTuningJob(Context*, const v1::ChangeTuningJobRequest* request,
+                                          v1::TuningJob* job) {
+  const std::lock_guard lock(mutex);
+  v1::TuningJob* found = Find(request->id());
+  if (found == nullptr) return NoJob(request->id());
+  changed = *request;
+  *job = *found;
+  job->add_changes()->set_text(request->reason());
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeService::DeleteTuningJob(Context*, const v1::DeleteTuningJobRequest* request,
                                           v1::DeleteTuningJobResponse*) {
   const std::lock_guard lock(mutex);

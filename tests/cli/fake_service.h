@@ -57,6 +57,7 @@ class FakeService : public v1::TuningService::Service, private v1::InsightServic
   v1::ReportMetricsRequest reported;
   v1::CompleteTrialRequest completed;
   v1::ListTuningJobsRequest jobs_asked;  // the last
+  v1::ChangeTuningJobRequest changed;    // the last; answered with a change whose text is its reason
   v1::AnnotateRequest annotated;         // the last; answered with its tags and note
 
  private:
@@ -69,6 +70,7 @@ class FakeService : public v1::TuningService::Service, private v1::InsightServic
   grpc::Status ListTuningJobs(Context*, const v1::ListTuningJobsRequest*,
                               v1::ListTuningJobsResponse*) override;
   grpc::Status StopTuningJob(Context*, const v1::StopTuningJobRequest*, v1::TuningJob*) override;
+  grpc::Status ChangeTuningJob(Context*, const v1::ChangeTuningJobRequest*, v1::TuningJob*) override;
   grpc::Status DeleteTuningJob(Context*, const v1::DeleteTuningJobRequest*,
                                v1::DeleteTuningJobResponse*) override;
   grpc::Status Annotate(Context*, const v1::AnnotateRequest*, v1::AnnotateResponse*) override;

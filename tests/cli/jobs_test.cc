@@ -129,6 +129,29 @@ TEST_CASE("describe: an unknown job is answered with the ids that were meant", "
         std::string::npos);
 }
 
+TEST_CASE("pause, resume, limit, enqueue and stop of a trial: each is one change with a reason", "[cli]") {
+  FakeService service;
+  const auto run = [&service](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--reason", "a check"});
+    const auto ran = RunWinnow(arguments, service.address());
+    INFO(ran.err);
+    CHECK(ran.out == "bank-2: a check\n");
+    CHECK(service.changed.id() == "bank-2");
+    return service.changed;
+  };
+  CHECK(run({"pause", "latest"}).pause());
+  CHECK(run({"resume", "bank-2"}).resume());
+  CHECK(run({"stop", "bank-2", "7"}).stop_trial() == 7);
+  const v1::ChangedLimits limits = run({"limit", "bank-2", "--max-trials", "40", "--max-cost", "0"}).limits();
+  CHECK(limits.max_trials() == 40);
+  CHECK(limits.has_max_cost());
+  CHECK_FALSE(limits.has_max_total_resource());
+  const auto values = run({"enqueue", "bank-2", "eta=0.1", "kind=a=b"}).enqueue().hyperparameters();
+  CHECK(values.at("eta") == "0.1");
+  CHECK(values.at("kind") == "a=b");
+  CHECK_THAT(RunWinnow({"enqueue", "bank-2", "eta"}, service.address()).err, Catch::Contains("NAME=VALUE"));
+}
+
 TEST_CASE("stop: says what happens next, and is harmless after the end", "[cli]") {
   FakeService service;
   service.jobs = {RunningJob(), SampleJob()};

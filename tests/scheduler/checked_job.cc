@@ -24,7 +24,9 @@ void CheckBudgets(const JobState& state) {
   if (limits.max_total_resource > 0) {
     REQUIRE(totals.resource + totals.reserved_resource <= limits.max_total_resource);
   }
-  if (limits.max_parallel_trials > 0) REQUIRE(totals.live_attempts <= limits.max_parallel_trials);
+  // Those that run go on when the limit is lowered.
+  if (limits.max_parallel_trials > 0 && !state.limits_changed())
+    REQUIRE(totals.live_attempts <= limits.max_parallel_trials);
   if (limits.max_trials > 0) REQUIRE(static_cast<int64_t>(state.trials().size()) <= limits.max_trials);
   REQUIRE(totals.reserved_resource >= 0);
   REQUIRE(totals.pending + totals.running + totals.paused + totals.completed + totals.pruned + totals.failed +
@@ -91,8 +93,8 @@ void CheckBest(const JobState& state) {
 // A free slot has nothing to do only if nothing waits or may go on, and no further trial may be created.
 void CheckIdle(const JobState& state) {
   const Limits& limits = state.spec().limits;
-  if (state.closing() || limits.max_total_resource > 0) return;
-  if (limits.max_parallel_trials > 0 && state.totals().live_attempts == limits.max_parallel_trials) return;
+  if (state.closing() || state.paused() || limits.max_total_resource > 0) return;
+  if (limits.max_parallel_trials > 0 && state.totals().live_attempts >= limits.max_parallel_trials) return;
   REQUIRE(state.pending().empty());
   const bool table_used_up = HasBracketTable(state.spec().pruner.kind) &&
                              static_cast<int64_t>(state.trials().size()) >= state.table().trial_count();

@@ -34,6 +34,11 @@ inline std::vector<Fact> OneOfEachKind() {
       {16, 160, BracketEnded{1, "behind bracket 1 at resource 9"}},
       {17, 170, CompletionMet{"auc has reached 0.75", false}},
       {18, 180, JobEnded{JobEnd::kCompleted, "all brackets are done"}},
+      {19, 190, JobPaused{"ana", "the disk is full"}},
+      {20, 200, JobResumed{"ana", ""}},
+      {21, 210, LimitsChanged{"ana", "more budget", 20, 4, 900, 60'000'000, 0, 12.5}},
+      {22, 220, TrialStopRequested{3, "ana", "too slow"}},
+      {23, 230, ConfigurationEnqueued{{int64_t{7}, 0.125, std::string("adam")}, "ana", "it won last year"}},
   };
 }
 
@@ -59,6 +64,7 @@ inline std::vector<Fact> ExampleFacts() {
   facts.push_back({0, 0, Suggested{3, {}, 0, "resume it"}});
   facts.push_back({0, 0, Suggested{0, {}, 17, "nothing is worth training"}});
   facts.push_back({0, 0, CompletionMet{"nothing is left", true}});
+  facts.push_back({0, 0, LimitsChanged{}});
   return facts;
 }
 

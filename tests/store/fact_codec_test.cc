@@ -28,11 +28,29 @@ TEST_CASE("Fact codec: every kind comes back as it was", "[store]") {
 TEST_CASE("Fact codec: the kinds are those that clients get", "[store]") {
   std::vector<std::string> kinds;
   for (const Fact& fact : OneOfEachKind()) kinds.emplace_back(FactKind(fact));
-  CHECK(kinds == std::vector<std::string>{"reported", "attempt_started", "attempt_ended", "checkpoint_lost",
-                                          "checkpoint_taken", "stop_requested", "wall_time_reached",
-                                          "prior_observed", "noticed", "suggested", "trial_created",
-                                          "trial_resumed", "trial_paused", "trial_ended", "rung_cut",
-                                          "bracket_ended", "completion_met", "job_ended"});
+  CHECK(kinds == std::vector<std::string>{"reported",
+                                          "attempt_started",
+                                          "attempt_ended",
+                                          "checkpoint_lost",
+                                          "checkpoint_taken",
+                                          "stop_requested",
+                                          "wall_time_reached",
+                                          "prior_observed",
+                                          "noticed",
+                                          "suggested",
+                                          "trial_created",
+                                          "trial_resumed",
+                                          "trial_paused",
+                                          "trial_ended",
+                                          "rung_cut",
+                                          "bracket_ended",
+                                          "completion_met",
+                                          "job_ended",
+                                          "job_paused",
+                                          "job_resumed",
+                                          "limits_changed",
+                                          "trial_stop_requested",
+                                          "configuration_enqueued"});
 }
 
 TEST_CASE("Fact codec: rows are written as every release has written them", "[store]") {
@@ -64,6 +82,12 @@ TEST_CASE("Fact codec: rows are written as every release has written them", "[st
       R"(bracket_ended 0 {"bracket":1,"reason":"behind bracket 1 at resource 9"})",
       R"(completion_met 0 {"nothing_left":false,"reason":"auc has reached 0.75"})",
       R"(job_ended 0 {"end":"completed","reason":"all brackets are done"})",
+      R"(job_paused 0 {"by":"ana","why":"the disk is full"})",
+      R"(job_resumed 0 {"by":"ana","why":""})",
+      R"(limits_changed 0 {"by":"ana","max_cost":12.5,"max_node_time_us":0,"max_parallel_trials":4,)"
+      R"("max_total_resource":900,"max_trials":20,"max_wall_time_us":60000000,"why":"more budget"})",
+      R"(trial_stop_requested 3 {"by":"ana","why":"too slow"})",
+      R"(configuration_enqueued 0 {"by":"ana","configuration":[7,0.125,"adam"],"why":"it won last year"})",
       R"(attempt_ended 1 {"attempt":1,"ended_us":0,"outcome":"finished","reason":"","started_us":0})",
       R"(attempt_ended 1 {"attempt":1,"ended_us":0,"outcome":"lost","reason":"","started_us":0})",
       R"(attempt_ended 1 {"attempt":1,"ended_us":0,"outcome":"handed_back","reason":"","started_us":0})",
@@ -87,6 +111,8 @@ TEST_CASE("Fact codec: rows are written as every release has written them", "[st
       R"(suggested 3 {"based_on":0,"configuration":[],"why":"resume it"})",
       R"(suggested 0 {"based_on":17,"configuration":[],"why":"nothing is worth training"})",
       R"(completion_met 0 {"nothing_left":true,"reason":"nothing is left"})",
+      R"(limits_changed 0 {"by":"","max_cost":0.0,"max_node_time_us":0,"max_parallel_trials":0,)"
+      R"("max_total_resource":0,"max_trials":0,"max_wall_time_us":0,"why":""})",
   };
   CHECK(rows == expected);
 }

@@ -264,6 +264,31 @@ class Job:
         found: dict[str, Any] = self._calls.call("POST", self._path + "/stop")
         return found
 
+    def pause(self, reason: str = "") -> dict[str, Any]:
+        """Nothing starts until the job is resumed; what runs trains its part to the end."""
+        return self._change({"pause": True}, reason)
+
+    def resume(self, reason: str = "") -> dict[str, Any]:
+        """Lets a paused job go on."""
+        return self._change({"resume": True}, reason)
+
+    def limit(self, reason: str = "", **limits: float) -> dict[str, Any]:
+        """Replaces limits of a job that runs: ChangedLimits in docs/reference/api.md, such as max_trials; 0: none."""
+        return self._change({"limits": limits}, reason)
+
+    def stop_trial(self, trial: int, reason: str = "") -> dict[str, Any]:
+        """Ends one trial; it counts with what it has reported."""
+        return self._change({"stop_trial": trial}, reason)
+
+    def enqueue(self, params: Mapping[str, Any], reason: str = "") -> dict[str, Any]:
+        """The next new trial gets this configuration: a value for each tuned hyperparameter."""
+        texts = {name: value if isinstance(value, str) else repr(value) for name, value in params.items()}
+        return self._change({"enqueue": {"hyperparameters": texts}}, reason)
+
+    def _change(self, change: Mapping[str, Any], reason: str) -> dict[str, Any]:
+        found: dict[str, Any] = self._calls.call("POST", self._path + "/change", {**change, "reason": reason})
+        return found
+
     def annotate(self, tags: Sequence[str] = (), note: str = "", *, trial: int = 0) -> dict[str, Any]:
         """Replaces the tags and the note of the job, or of one of its trials, also after its end. Returns both, and who
         wrote them when: Annotation in docs/reference/api.md. Without arguments it removes them."""

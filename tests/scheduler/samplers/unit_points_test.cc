@@ -9,7 +9,7 @@
 namespace winnow {
 namespace {
 
-std::vector<Parameter> Mixed() {
+std::vector<Parameter> MixedParameters() {
   return {{"rate", ContinuousRange{1e-4, 1, Scaling::kLog}},
           {"kind", CategoricalRange{{"tree", "line", "net"}}},
           {"depth", IntegerRange{2, 9}, Condition{1, {std::string("tree"), std::string("net")}}},
@@ -18,7 +18,7 @@ std::vector<Parameter> Mixed() {
 }
 
 TEST_CASE("Unit points: a column per parameter, numeric where neighbours are alike", "[scheduler]") {
-  const SearchSpace space(Mixed());
+  const SearchSpace space(MixedParameters());
   const UnitPoints points(space);
   CHECK(points.columns() == std::vector<Column>{{0, false}, {3, false}, {0, true}, {0, false}, {0, false}});
   CHECK(points.values(0) == 0);
@@ -27,7 +27,7 @@ TEST_CASE("Unit points: a column per parameter, numeric where neighbours are ali
 }
 
 TEST_CASE("Unit points: categories are their numbers, what is inactive is none", "[scheduler]") {
-  const SearchSpace space(Mixed());
+  const SearchSpace space(MixedParameters());
   const Eigen::VectorXd point =
       UnitPoints(space).PointOf({1e-2, std::string("line"), Inactive{}, std::string("medium"), 3.0});
   CHECK(point[0] == Approx(0.5));
@@ -39,7 +39,7 @@ TEST_CASE("Unit points: categories are their numbers, what is inactive is none",
 
 TEST_CASE("Unit points: a configuration comes back from its point", "[scheduler]") {
   SearchSpec spec = RandomJob(0, 1);
-  spec.parameters = Mixed();
+  spec.parameters = MixedParameters();
   const SearchSpace space(spec.parameters);
   const UnitPoints points(space);
   for (TrialNumber number = 1; number <= 200; ++number) {

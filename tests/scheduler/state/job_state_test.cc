@@ -86,6 +86,26 @@ TEST_CASE("Job state: what each kind of fact does", "[scheduler]") {
        [](const JobState& s) { return !s.trial(3).has_to_take && s.trial(1).to_be_taken == 0; }},
       {"a request to stop closes the job", TwoCreated(), StopRequested{"enough"},
        [](const JobState& s) { return s.closing() && s.stop_requested() && s.stop_reason() == "enough"; }},
+      {"a pause is kept", TwoCreated(), JobPaused{"ana", "why"},
+       [](const JobState& s) { return s.paused() && !s.closing() && s.changes().size() == 1; }},
+      {"and ends",
+       [] {
+         std::vector<FactBody> bodies = TwoCreated();
+         bodies.push_back(JobPaused{"ana", ""});
+         return bodies;
+       }(),
+       JobResumed{"ben", ""}, [](const JobState& s) { return !s.paused() && s.changes().size() == 2; }},
+      {"changed limits are the job's", TwoCreated(), LimitsChanged{"", "", 40, 3, 99, 7, 8, 2.5},
+       [](const JobState& s) {
+         const Limits& limits = s.spec().limits;
+         return s.limits_changed() && s.most_trials() == 40 && limits.max_parallel_trials == 3 &&
+                limits.max_total_resource == 99 && limits.max_wall_time_us == 7 &&
+                limits.max_node_time_us == 8 && limits.max_cost == 2.5;
+       }},
+      {"a request to stop a trial is kept; its end follows", TwoCreated(), TrialStopRequested{1, "ana", ""},
+       [](const JobState& s) { return s.changes().size() == 1 && !s.trial(1).ended(); }},
+      {"a configuration waits in the queue", TwoCreated(), ConfigurationEnqueued{{0.75}, "ana", ""},
+       [](const JobState& s) { return s.queue().size() == 1 && s.queue().front().by == "ana"; }},
       {"so does a time limit", TwoCreated(), TimeLimitReached{TimeLimit::kNode},
        [](const JobState& s) { return s.closing() && s.time_limit() == TimeLimit::kNode; }},
       {"a part is paid by the time that it took, with its pool",
@@ -192,6 +212,11 @@ TEST_CASE("Job state: facts that cannot be the next are refused with a reason", 
   CHECK(refused(TrialPaused{1, 1}).empty());
   CHECK(refused(RungCut{0, 0, 1, {}, 1, 0}) == "it promotes too many");
   CHECK(refused(BracketEnded{4, ""}) == "no such bracket");
+  CHECK(refused(JobResumed{"", ""}) == "the job is not paused");
+  CHECK(refused(TrialStopRequested{9, "", ""}) == "there is no trial 9");
+  CHECK(refused(ConfigurationEnqueued{{0.5, 0.5}, "", ""}) == "the configuration has another length");
+  CHECK(refused(LimitsChanged{"", "", -1, 0, 0, 0, 0, 0}) == "a limit is below 0");
+  CHECK(refused(JobPaused{"", ""}).empty());
 }
 
 TEST_CASE("Job state: states differ whatever part of a fact differs", "[scheduler]") {

@@ -29,6 +29,12 @@ TEST_CASE("Fact text: each fact is one sentence", "[store]") {
             "Bracket 2 is ended: behind bracket 1 at resource 9",
             "The search is complete: auc has reached 0.75",
             "The job is complete: all brackets are done",
+            "The job is paused by ana: the disk is full. Nothing starts until it is resumed.",
+            "The job is resumed by ana.",
+            "The limits are now max_trials = 20, max_parallel_trials = 4, max_total_resource = 900, "
+            "max_wall_seconds = 60, max_cost = 12.5: changed by ana: more budget.",
+            "Trial 3 is asked to stop by ana: too slow.",
+            "A configuration is enqueued by ana: it won last year.",
         });
 }
 

@@ -23,13 +23,13 @@ namespace pb = google::protobuf;
 const std::set<std::string> kReads = {
     "DescribeTuningJob", "ListTuningJobs", "ListTrials", "DescribeTrial", "QueryMetrics", "GetAnalytics",
     "GetParetoFront", "GetSchedule", "PreviewTuningJob", "WatchTuningJob", "ListWorkers", "GetLogs",
-    "ReplayTuningJob", "GetBlob", "GetArtifact", "GetWorkerUsage", "GetTrialUsage", "ListPools",
-    "RenderPool",
+    "ReplayTuningJob", "GetBlob", "GetArtifact", "GetWorkerUsage", "GetTrialUsage", "ListPools", "RenderPool",
     // Methods of insights.
     "GetProgress", "GetSieve", "GetLearningCurves", "GetParallelCoordinates", "GetImportance", "GetSlice",
     "QueryTrials", "GetNeighbours", "Compare", "GetObjectives", "GetContour", "GetScatter"};
-const std::set<std::string> kSubmits = {"CreateTuningJob", "StopTuningJob", "DeleteTuningJob", "Annotate",
-                                        "SuggestTrials", "ReportMetrics", "CompleteTrial",
+const std::set<std::string> kSubmits = {"CreateTuningJob", "StopTuningJob", "ChangeTuningJob",
+                                        "DeleteTuningJob", "Annotate", "SuggestTrials", "ReportMetrics",
+                                        "CompleteTrial",
                                         // The blobs of a source.
                                         "FindMissingBlobs", "PutBlob"};
 const std::string kForAll = "GetCaller";

@@ -1,0 +1,55 @@
+#include "scheduler/changes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace winnow {
+namespace {
+
+constexpr size_t kMostQueued = 1000;
+
+}  // namespace
+
+std::vector<Violation> CheckLimits(const JobState& state, const LimitsChanged& change) {
+  std::vector<Violation> violations;
+  const auto add = [&](const char* limit, const std::string& text) {
+    violations.push_back({std::string("limits.") + limit, text});
+  };
+  const auto at_least = [&](const char* limit, int64_t value, int64_t least, const std::string& what) {
+    if (value == 0 || value >= least) return;
+    add(limit,
+        "is " + std::to_string(value) + "; expected 0 (none) or at least " + std::to_string(least) + what);
+  };
+  at_least("max_trials", change.max_trials, std::max<int64_t>(1, state.next_trial() - 1),
+           ", the number of trials that there are");
+  at_least("max_parallel_trials", change.max_parallel_trials, 1, "");
+  at_least("max_total_resource", change.max_total_resource,
+           std::max<int64_t>(1, state.totals().resource + state.totals().reserved_resource),
+           ", the units that are trained or are being trained");
+  if (!(std::isfinite(change.max_cost) && change.max_cost >= 0)) {
+    add("max_cost", "is " + DoubleToString(change.max_cost) + "; expected 0 (none) or an amount of money");
+  }
+  if (!violations.empty()) return violations;
+  if (state.KeepsBrackets(change)) return violations;
+  const bool trials = change.max_trials != state.spec().limits.max_trials;
+  add(trials ? "max_trials" : "max_total_resource",
+      "the brackets of the job were planned with the limits that it had; expected a change that leaves them "
+      "as they are, or another job");
+  return violations;
+}
+
+std::vector<Violation> CheckEnqueued(const JobState& state, const Configuration& configuration) {
+  const auto wrong = [](const std::string& text) { return std::vector<Violation>{{"enqueue", text}}; };
+  if (state.grid() != nullptr)
+    return wrong("the job tries every point of its grid; expected a job without GRID");
+  if (!state.space().Holds(configuration)) return wrong("breaks a constraint of the job");
+  const auto queued = std::any_of(state.queue().begin(), state.queue().end(),
+                                  [&](const auto& one) { return one.configuration == configuration; });
+  if (queued || state.tried(configuration)) return wrong("was tried or enqueued already");
+  if (state.queue().size() >= kMostQueued) return wrong("1000 configurations are enqueued; expected fewer");
+  if (!state.may_create()) return wrong("the job may create no further trial; raise limits.max_trials first");
+  return {};
+}
+
+}  // namespace winnow

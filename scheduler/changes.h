@@ -1,0 +1,19 @@
+#pragma once
+
+#include <vector>
+
+#include "scheduler/state/facts.h"
+#include "scheduler/state/job_state.h"
+#include "scheduler/validate.h"
+
+namespace winnow {
+
+// What speaks against a change that fits the state (JobState::Contradiction), by the field of the request;
+// empty: nothing. A limit may not be below what it limits already: trials that exist, units that are trained
+// or are being trained. A limit of time or cost may be: it ends the job then. Limits by which brackets were
+// planned stay.
+std::vector<Violation> CheckLimits(const JobState& state, const LimitsChanged& change);
+// `configuration` is one of the space's parameters.
+std::vector<Violation> CheckEnqueued(const JobState& state, const Configuration& configuration);
+
+}  // namespace winnow

@@ -1,0 +1,98 @@
+#include "spec/change.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "scheduler/changes.h"
+#include "spec/initial_configurations.h"
+
+namespace winnow {
+namespace {
+
+constexpr size_t kLongestReason = 1000;
+constexpr double kMostSeconds = 1e9;
+constexpr double kMicrosOfSecond = 1e6;
+
+using Violations = std::vector<Violation>;
+
+Violations CheckReason(const std::string& reason) {
+  if (reason.size() > kLongestReason)
+    return {{"reason", fmt::format("has {} bytes; expected at most {}", reason.size(), kLongestReason)}};
+  const bool is_line = std::none_of(reason.begin(), reason.end(),
+                                    [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; });
+  if (!is_line) return {{"reason", "contains a line break or a control character; expected one line"}};
+  return {};
+}
+
+// Writes the given seconds as microseconds.
+void ReadSeconds(const char* limit, double seconds, int64_t* us, Violations* violations) {
+  if (seconds >= 0 && seconds <= kMostSeconds) {
+    *us = std::llround(seconds * kMicrosOfSecond);
+    return;
+  }
+  violations->push_back({fmt::format("limits.{}", limit),
+                         fmt::format("is {}; expected seconds from 0 (none) to 1e9", seconds)});
+}
+
+std::variant<FactBody, Violations> ReadLimits(const v1::ChangedLimits& given, const JobState& state,
+                                              const std::string& by, const std::string& why) {
+  const Limits& now = state.spec().limits;
+  LimitsChanged change{
+      by,
+      why,
+      given.has_max_trials() ? given.max_trials() : now.max_trials,
+      given.has_max_parallel_trials() ? given.max_parallel_trials() : now.max_parallel_trials,
+      given.has_max_total_resource() ? given.max_total_resource() : now.max_total_resource,
+      now.max_wall_time_us,
+      now.max_node_time_us,
+      given.has_max_cost() ? given.max_cost() : now.max_cost};
+  Violations violations;
+  if (given.has_max_wall_seconds())
+    ReadSeconds("max_wall_seconds", given.max_wall_seconds(), &change.max_wall_time_us, &violations);
+  if (given.has_max_node_seconds())
+    ReadSeconds("max_node_seconds", given.max_node_seconds(), &change.max_node_time_us, &violations);
+  if (WithLimits(state.spec(), change).limits == now && violations.empty())
+    violations.push_back({"limits", "change nothing; expected another value of one"});
+  const Violations limits = CheckLimits(state, change);
+  violations.insert(violations.end(), limits.begin(), limits.end());
+  if (!violations.empty()) return violations;
+  return FactBody(std::move(change));
+}
+
+}  // namespace
+
+std::variant<FactBody, std::vector<Violation>> ReadChange(const v1::ChangeTuningJobRequest& request,
+                                                          const JobState& state, const std::string& by) {
+  const std::string& why = request.reason();
+  if (Violations wrong = CheckReason(why); !wrong.empty()) return wrong;
+  const auto unless = [](bool given, const char* field) {
+    return given ? Violations() : Violations{{field, "is false; expected true, or another change"}};
+  };
+  switch (request.change_case()) {
+    case v1::ChangeTuningJobRequest::kPause:
+      if (Violations wrong = unless(request.pause(), "pause"); !wrong.empty()) return wrong;
+      return FactBody(JobPaused{by, why});
+    case v1::ChangeTuningJobRequest::kResume:
+      if (Violations wrong = unless(request.resume(), "resume"); !wrong.empty()) return wrong;
+      return FactBody(JobResumed{by, why});
+    case v1::ChangeTuningJobRequest::kLimits:
+      return ReadLimits(request.limits(), state, by, why);
+    case v1::ChangeTuningJobRequest::kStopTrial:
+      return FactBody(TrialStopRequested{request.stop_trial(), by, why});
+    case v1::ChangeTuningJobRequest::kEnqueue: {
+      if (Violations wrong = CheckConfiguration(request.enqueue(), state.spec(), "enqueue"); !wrong.empty())
+        return wrong;
+      Configuration configuration = ReadConfiguration(request.enqueue(), state.spec());
+      if (Violations wrong = CheckEnqueued(state, configuration); !wrong.empty()) return wrong;
+      return FactBody(ConfigurationEnqueued{std::move(configuration), by, why});
+    }
+    case v1::ChangeTuningJobRequest::CHANGE_NOT_SET:
+      break;
+  }
+  return Violations{{"change", "is missing; expected pause, resume, limits, stop_trial or enqueue"}};
+}
+
+}  // namespace winnow

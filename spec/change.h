@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "scheduler/state/facts.h"
+#include "scheduler/state/job_state.h"
+#include "scheduler/validate.h"
+#include "winnow/v1/tuning.pb.h"
+
+namespace winnow {
+
+// The fact that a request to change the job means, made by `by` ("": not known); or what is wrong with the
+// request. The fact may still contradict the state, such as a pause of a paused job.
+std::variant<FactBody, std::vector<Violation>> ReadChange(const v1::ChangeTuningJobRequest& request,
+                                                          const JobState& state, const std::string& by);
+
+}  // namespace winnow

@@ -1,0 +1,155 @@
+// Changes of a job that runs: who may make them, what they do, and how they are told.
+
+#include "tests/server/grpc/token_play.h"
+#include "winnow/v1/tuning.grpc.pb.h"
+
+namespace winnow {
+namespace {
+
+using ChangeStub = v1::TuningService::Stub;
+
+struct ChangePlay : TokenPlay {
+  std::unique_ptr<ChangeStub> Client(v1::Role role, const std::string& name) {
+    return v1::TuningService::NewStub(*Connect(OverTcp(MakeToken(role, 0, name).secret())));
+  }
+  template <typename Method, typename Request, typename Response>
+  static grpc::Status Do(ChangeStub& stub, Method method, const Request& request, Response& response) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    return (stub.*method)(&context, request, &response);
+  }
+  // Of a job whose trials clients train.
+  static std::string Submit(ChangeStub& stub, int64_t trials) {
+    v1::CreateTuningJobRequest request;
+    *request.mutable_spec() = RandomJob(trials, 9);
+    request.mutable_spec()->mutable_trainer()->Clear();
+    request.mutable_spec()->mutable_trainer()->set_external(true);
+    v1::TuningJob job;
+    const grpc::Status status = Do(stub, &ChangeStub::CreateTuningJob, request, job);
+    INFO(status.error_message());
+    REQUIRE(status.ok());
+    return job.id();
+  }
+  static std::vector<v1::SuggestedTrial> AskFor(ChangeStub& stub, const std::string& job, int count) {
+    v1::SuggestTrialsRequest request;
+    request.set_job_id(job);
+    request.set_count(count);
+    v1::SuggestTrialsResponse response;
+    REQUIRE(Do(stub, &ChangeStub::SuggestTrials, request, response).ok());
+    return {response.trials().begin(), response.trials().end()};
+  }
+  static grpc::Status Change(ChangeStub& stub, const std::string& id,
+                             const std::function<void(v1::ChangeTuningJobRequest&)>& fill,
+                             v1::TuningJob* job = nullptr) {
+    v1::ChangeTuningJobRequest request;
+    request.set_id(id);
+    fill(request);
+    v1::TuningJob changed;
+    const grpc::Status status = Do(stub, &ChangeStub::ChangeTuningJob, request, changed);
+    if (job != nullptr) *job = changed;
+    return status;
+  }
+};
+
+TEST_CASE("Change: a job is paused, resumed and limited by its owner, and says who and why", "[server]") {
+  ChangePlay play;
+  const auto ana = play.Client(v1::SUBMITTER, "ana"), ben = play.Client(v1::SUBMITTER, "ben");
+  const std::string id = play.Submit(*ana, 4);
+  const auto pause = [](v1::ChangeTuningJobRequest& request) {
+    request.set_pause(true);
+    request.set_reason("a check");
+  };
+  CHECK(play.Change(*ben, id, pause).error_code() == grpc::StatusCode::PERMISSION_DENIED);
+  v1::TuningJob job;
+  REQUIRE(play.Change(*ana, id, pause, &job).ok());
+  CHECK(job.paused());
+  CHECK(job.state() == v1::TuningJob::RUNNING);
+  CHECK(job.state_reason() == "paused by ana");
+  REQUIRE(job.changes_size() == 1);
+  CHECK(job.changes(0).text() == "The job is paused by ana: a check. Nothing starts until it is resumed.");
+  CHECK(play.AskFor(*ana, id, 4).empty());
+  const grpc::Status again = play.Change(*ana, id, pause);
+  CHECK(again.error_code() == grpc::StatusCode::FAILED_PRECONDITION);
+  CHECK_THAT(again.error_message(), Catch::Contains("paused already"));
+  REQUIRE(play.Change(
+                  *ana, id, [](auto& request) { request.mutable_limits()->set_max_trials(6); }, &job)
+              .ok());
+  CHECK(job.limits().max_trials() == 6);
+  CHECK(job.planned_trials() == 6);
+  CHECK(job.spec().limits().max_trials() == 4);
+  REQUIRE(play.Change(
+                  *ana, id, [](auto& request) { request.set_resume(true); }, &job)
+              .ok());
+  CHECK_FALSE(job.paused());
+  CHECK(job.state_reason().empty());
+  CHECK(play.AskFor(*ana, id, 9).size() == 6);
+  play.CheckStored();
+  play.Restart();
+  CHECK(play.Describe(id).changes_size() == 3);
+}
+
+TEST_CASE("Change: a trial is stopped, and a configuration enqueued", "[server]") {
+  ChangePlay play;
+  const auto ana = play.Client(v1::SUBMITTER, "ana");
+  const std::string id = play.Submit(*ana, 3);
+  const auto first = play.AskFor(*ana, id, 1);
+  REQUIRE(first.size() == 1);
+  v1::TuningJob job;
+  REQUIRE(play.Change(
+                  *ana, id, [](auto& request) { request.set_stop_trial(1); }, &job)
+              .ok());
+  CHECK(job.trial_counts().pruned() == 1);
+  const grpc::Status twice = play.Change(*ana, id, [](auto& request) { request.set_stop_trial(1); });
+  CHECK(twice.error_code() == grpc::StatusCode::FAILED_PRECONDITION);
+  CHECK_THAT(twice.error_message(), Catch::Contains("has already ended"));
+
+  const auto enqueue = [](const char* name, const char* value) {
+    return [name, value](v1::ChangeTuningJobRequest& request) {
+      (*request.mutable_enqueue()->mutable_hyperparameters())[name] = value;
+    };
+  };
+  const grpc::Status beyond = play.Change(*ana, id, enqueue("x", "1e9"));
+  CHECK(beyond.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+  CHECK_THAT(beyond.error_message(), Catch::Contains("enqueue.hyperparameters.x"));
+  REQUIRE(play.Change(*ana, id, enqueue("x", "0.5"), &job).ok());
+  CHECK(job.queued_configurations() == 1);
+  const auto second = play.AskFor(*ana, id, 1);
+  REQUIRE(second.size() == 1);
+  CHECK(play.Trials(id)[1].hyperparameters(0).continuous() == 0.5);
+  CHECK(play.Describe(id).queued_configurations() == 0);
+  play.CheckStored();
+}
+
+TEST_CASE("Change: what is wrong with a request is said by its field", "[server]") {
+  ChangePlay play;
+  const auto ana = play.Client(v1::SUBMITTER, "ana");
+  const std::string id = play.Submit(*ana, 3);
+  REQUIRE(play.AskFor(*ana, id, 2).size() == 2);
+  struct Case {
+    std::function<void(v1::ChangeTuningJobRequest&)> fill;
+    const char* says;
+  };
+  const Case cases[] = {
+      {[](auto&) {}, "change: is missing; expected pause"},
+      {[](auto& r) { r.set_pause(false); }, "pause: is false"},
+      {[](auto& r) { r.set_pause(true), r.set_reason("two\nlines"); }, "reason: contains a line break"},
+      {[](auto& r) { r.mutable_limits()->set_max_trials(1); },
+       "limits.max_trials: is 1; expected 0 (none) or at least 2"},
+      {[](auto& r) { r.mutable_limits()->set_max_trials(3); }, "limits: change nothing"},
+      {[](auto& r) { r.mutable_limits()->set_max_wall_seconds(-1); }, "limits.max_wall_seconds: is -1"},
+  };
+  for (const Case& c : cases) {
+    const grpc::Status status = play.Change(*ana, id, c.fill);
+    INFO(status.error_message());
+    CHECK(status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+    CHECK_THAT(status.error_message(), Catch::Contains(c.says));
+  }
+  CHECK(play.Describe(id).changes().empty());
+  REQUIRE(play.Change(*ana, id, [](auto& r) { r.mutable_limits()->set_max_trials(2); }).ok());
+  REQUIRE(play.Stop(id).ok());
+  const grpc::Status late = play.Change(*ana, id, [](auto& r) { r.set_pause(true); });
+  CHECK(late.error_code() == grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+}  // namespace
+}  // namespace winnow
