@@ -15,7 +15,7 @@ std::string GroupOf(const std::string& command) {
   static const std::map<std::string, std::vector<std::string>> kGroups = {
       {"Jobs",
        {"plan", "simulate", "submit", "run", "list", "describe", "annotate", "watch", "pause", "resume",
-        "limit", "enqueue", "stop", "delete"}},
+        "limit", "enqueue", "stop", "continue", "delete"}},
       {"Results", {"trials", "best", "source", "analytics", "metrics", "compare", "logs", "replay"}},
       {"Ask and tell", {"ask", "tell", "complete"}},
       {"Workers", {"workers", "cordon", "drain", "uncordon", "pools", "doctor"}}};
@@ -391,6 +391,36 @@ void Commands::DefineJobs() {
              [&f](Session& session) { return Uncordon(session, f.worker_scheduling); }));
 }
 
+// The limits that ChangedLimits has, into the message that `limits` gives.
+CLI::App* Commands::Limits(CLI::App* command, const std::function<v1::ChangedLimits*()>& limits) {
+  const auto number = [&](const char* flag, const char* help, void (v1::ChangedLimits::*set)(int64_t)) {
+    command
+        ->add_option_function<int64_t>(
+            flag, [limits, set](int64_t value) { (limits()->*set)(value); }, help)
+        ->check(Whole(0, INT64_MAX))
+        ->option_text("N");
+  };
+  const auto amount = [&](const char* flag, const char* text, const char* help,
+                          void (v1::ChangedLimits::*set)(double)) {
+    command
+        ->add_option_function<double>(
+            flag, [limits, set](double value) { (limits()->*set)(value); }, help)
+        ->check(CLI::Range(0.0, 1e9))
+        ->option_text(text);
+  };
+  number("--max-trials", "trials in all; 0: no limit", &v1::ChangedLimits::set_max_trials);
+  number("--max-parallel-trials", "trials at the same time; 0: no limit",
+         &v1::ChangedLimits::set_max_parallel_trials);
+  number("--max-total-resource", "units trained over all trials; 0: no limit",
+         &v1::ChangedLimits::set_max_total_resource);
+  amount("--max-wall-seconds", "SECONDS", "time since the job was created; 0: no limit",
+         &v1::ChangedLimits::set_max_wall_seconds);
+  amount("--max-node-seconds", "SECONDS", "sum over all ranks of the time they train; 0: no limit",
+         &v1::ChangedLimits::set_max_node_seconds);
+  amount("--max-cost", "COST", "what that time costs; 0: no limit", &v1::ChangedLimits::set_max_cost);
+  return command;
+}
+
 void Commands::DefineChanges() {
   Flags& f = flags_;
   v1::ChangeTuningJobRequest& request = f.change.request;
@@ -412,34 +442,16 @@ void Commands::DefineChanges() {
     request.set_resume(true);
     return ChangeJob(session, f.change);
   }));
-  CLI::App* limit = job(Add("limit", "Raise, lower or remove limits of a job that runs", Formats::kTextJson,
-                            [&f](Session& session) { return ChangeJob(session, f.change); }));
-  const auto number = [limit, &request](const char* flag, const char* help,
-                                        void (v1::ChangedLimits::*set)(int64_t)) {
-    limit
-        ->add_option_function<int64_t>(
-            flag, [&request, set](int64_t value) { (request.mutable_limits()->*set)(value); }, help)
-        ->check(Whole(0, INT64_MAX))
-        ->option_text("N");
-  };
-  const auto amount = [limit, &request](const char* flag, const char* text, const char* help,
-                                        void (v1::ChangedLimits::*set)(double)) {
-    limit
-        ->add_option_function<double>(
-            flag, [&request, set](double value) { (request.mutable_limits()->*set)(value); }, help)
-        ->check(CLI::Range(0.0, 1e9))
-        ->option_text(text);
-  };
-  number("--max-trials", "trials in all; 0: no limit", &v1::ChangedLimits::set_max_trials);
-  number("--max-parallel-trials", "trials at the same time; 0: no limit",
-         &v1::ChangedLimits::set_max_parallel_trials);
-  number("--max-total-resource", "units trained over all trials; 0: no limit",
-         &v1::ChangedLimits::set_max_total_resource);
-  amount("--max-wall-seconds", "SECONDS", "time since the job was created; 0: no limit",
-         &v1::ChangedLimits::set_max_wall_seconds);
-  amount("--max-node-seconds", "SECONDS", "sum over all ranks of the time they train; 0: no limit",
-         &v1::ChangedLimits::set_max_node_seconds);
-  amount("--max-cost", "COST", "what that time costs; 0: no limit", &v1::ChangedLimits::set_max_cost);
+  job(Limits(Add("limit", "Raise, lower or remove limits of a job that runs", Formats::kTextJson,
+                 [&f](Session& session) { return ChangeJob(session, f.change); }),
+             [&request] { return request.mutable_limits(); }));
+  job(Limits(Add("continue", "Let a job that has ended go on within higher limits, with all that it knows",
+                 Formats::kTextJson,
+                 [&f, &request](Session& session) {
+                   request.mutable_continue_with();
+                   return ChangeJob(session, f.change);
+                 }),
+             [&request] { return request.mutable_continue_with(); }));
   CLI::App* enqueue =
       job(Add("enqueue", "Have the next new trial of a job try this configuration", Formats::kTextJson,
               [&f](Session& session) { return Enqueue(session, f.change); }));

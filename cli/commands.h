@@ -100,6 +100,7 @@ class Commands {
 
   void DefineJobs();
   void DefineChanges();
+  static CLI::App* Limits(CLI::App* command, const std::function<v1::ChangedLimits*()>& limits);
   void DefineSearch();
   void DefineAsks();
   void DefineBackup();

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "scheduler/decide.h"
+
 namespace winnow {
 namespace {
 
@@ -37,6 +39,17 @@ std::vector<Violation> CheckLimits(const JobState& state, const LimitsChanged& c
       "the brackets of the job were planned with the limits that it had; expected a change that leaves them "
       "as they are, or another job");
   return violations;
+}
+
+std::vector<Violation> CheckContinued(const JobState& ended, const JobContinued& continued,
+                                      const LimitsChanged& change) {
+  JobState state = ended;
+  (void)Advance(state, 0, continued);
+  if (std::vector<Violation> wrong = CheckLimits(state, change); !wrong.empty()) return wrong;
+  (void)Advance(state, 0, change);
+  if (!state.ended()) return {};
+  return {{"continue_with", "leaves nothing to train: " + state.ended()->reason +
+                                " Expected higher limits, such as max_trials"}};
 }
 
 std::vector<Violation> CheckEnqueued(const JobState& state, const Configuration& configuration) {

@@ -13,6 +13,9 @@ namespace winnow {
 // or are being trained. A limit of time or cost may be: it ends the job then. Limits by which brackets were
 // planned stay.
 std::vector<Violation> CheckLimits(const JobState& state, const LimitsChanged& change);
+// A job that has ended is to go on with these limits: there must be something left to train.
+std::vector<Violation> CheckContinued(const JobState& ended, const JobContinued& continued,
+                                      const LimitsChanged& change);
 // `configuration` is one of the space's parameters.
 std::vector<Violation> CheckEnqueued(const JobState& state, const Configuration& configuration);
 

@@ -225,7 +225,11 @@ std::vector<Decision> Close(const JobState& state) {
 }  // namespace
 
 std::vector<Decision> Decide(const JobState& state, const Fact& newest) {
-  if (state.ended() || std::holds_alternative<Noticed>(newest.body)) return {};
+  // The limits of a job that is continued follow; before them nothing is known to be left to do.
+  if (state.ended() || std::holds_alternative<Noticed>(newest.body) ||
+      std::holds_alternative<JobContinued>(newest.body)) {
+    return {};
+  }
   std::vector<Decision> decisions;
   if (const auto* ended = std::get_if<AttemptEnded>(&newest.body)) {
     if (!state.trial(ended->trial).ended()) return {AfterAttempt(state, *ended)};

@@ -44,7 +44,7 @@ class Simulator {
     if (simulation_.wall_time_seconds > 0)
       Push(simulation_.wall_time_seconds, TimeLimitReached{TimeLimit::kWall});
     FillSlots();
-    while (!state_.ended() && (!events_.empty() || changed_ < simulation_.changes.size())) {
+    while ((!state_.ended() || Continue()) && (!events_.empty() || changed_ < simulation_.changes.size())) {
       if (IsChangeNext()) {
         if (!LimitsNodeTime(simulation_.changes[changed_].at_seconds)) Change();
         continue;
@@ -79,6 +79,14 @@ class Simulator {
   bool IsChangeNext() const {
     if (changed_ == simulation_.changes.size()) return false;
     return events_.empty() || simulation_.changes[changed_].at_seconds <= events_.top().at;
+  }
+
+  // Whether a job that has ended goes on.
+  bool Continue() {
+    if (!simulation_.on_ended) return false;
+    for (FactBody& fact : simulation_.on_ended(state_)) Record(std::move(fact));
+    FillSlots();
+    return !state_.ended();
   }
 
   void Change() {

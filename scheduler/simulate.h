@@ -51,6 +51,8 @@ struct Simulation {
     std::function<std::optional<FactBody>(const JobState&)> make;
   };
   std::vector<Change> changes;
+  // The facts by which a job that has ended goes on; none: it does not.
+  std::function<std::vector<FactBody>(const JobState&)> on_ended;
 
   // Called after every entry of the record, once its decisions are applied too.
   std::function<void(const JobState&)> on_settled;

@@ -13,10 +13,16 @@ namespace winnow {
 namespace {
 
 constexpr size_t kLongestReason = 1000;
-constexpr double kMostSeconds = 1e9;
+constexpr double kMostLimitSeconds = 1e9;
 constexpr double kMicrosOfSecond = 1e6;
 
 using Violations = std::vector<Violation>;
+using FactsRead = std::variant<std::vector<FactBody>, Violations>;
+
+template <typename... Facts>
+FactsRead ReadAs(Facts... facts) {
+  return std::vector<FactBody>{FactBody(std::move(facts))...};
+}
 
 Violations CheckReason(const std::string& reason) {
   if (reason.size() > kLongestReason)
@@ -29,7 +35,7 @@ Violations CheckReason(const std::string& reason) {
 
 // Writes the given seconds as microseconds.
 void ReadSeconds(const char* limit, double seconds, int64_t* us, Violations* violations) {
-  if (seconds >= 0 && seconds <= kMostSeconds) {
+  if (seconds >= 0 && seconds <= kMostLimitSeconds) {
     *us = std::llround(seconds * kMicrosOfSecond);
     return;
   }
@@ -37,8 +43,9 @@ void ReadSeconds(const char* limit, double seconds, int64_t* us, Violations* vio
                          fmt::format("is {}; expected seconds from 0 (none) to 1e9", seconds)});
 }
 
-std::variant<FactBody, Violations> ReadLimits(const v1::ChangedLimits& given, const JobState& state,
-                                              const std::string& by, const std::string& why) {
+// The limits of the state but for those that are given, of which the times may be wrong.
+LimitsChanged ReadLimits(const v1::ChangedLimits& given, const JobState& state, const std::string& by,
+                         const std::string& why, Violations* violations) {
   const Limits& now = state.spec().limits;
   LimitsChanged change{
       by,
@@ -49,23 +56,45 @@ std::variant<FactBody, Violations> ReadLimits(const v1::ChangedLimits& given, co
       now.max_wall_time_us,
       now.max_node_time_us,
       given.has_max_cost() ? given.max_cost() : now.max_cost};
-  Violations violations;
   if (given.has_max_wall_seconds())
-    ReadSeconds("max_wall_seconds", given.max_wall_seconds(), &change.max_wall_time_us, &violations);
+    ReadSeconds("max_wall_seconds", given.max_wall_seconds(), &change.max_wall_time_us, violations);
   if (given.has_max_node_seconds())
-    ReadSeconds("max_node_seconds", given.max_node_seconds(), &change.max_node_time_us, &violations);
-  if (WithLimits(state.spec(), change).limits == now && violations.empty())
+    ReadSeconds("max_node_seconds", given.max_node_seconds(), &change.max_node_time_us, violations);
+  return change;
+}
+
+FactsRead ReadNewLimits(const v1::ChangedLimits& given, const JobState& state, const std::string& by,
+                   const std::string& why) {
+  Violations violations;
+  LimitsChanged change = ReadLimits(given, state, by, why, &violations);
+  if (WithLimits(state.spec(), change).limits == state.spec().limits && violations.empty())
     violations.push_back({"limits", "change nothing; expected another value of one"});
   const Violations limits = CheckLimits(state, change);
   violations.insert(violations.end(), limits.begin(), limits.end());
   if (!violations.empty()) return violations;
-  return FactBody(std::move(change));
+  return ReadAs(std::move(change));
+}
+
+FactsRead ReadContinued(const v1::ChangedLimits& given, const JobState& state, const std::string& by,
+                   const std::string& why) {
+  JobContinued continued{by, why};
+  if (!state.ended()) return ReadAs(std::move(continued));  // which contradicts the state
+  Violations violations;
+  LimitsChanged change = ReadLimits(given, state, by, why, &violations);
+  if (violations.empty()) violations = CheckContinued(state, continued, change);
+  for (Violation& violation : violations) {
+    const std::string limits = "limits.";
+    if (violation.field.starts_with(limits))
+      violation.field = "continue_with." + violation.field.substr(limits.size());
+  }
+  if (!violations.empty()) return violations;
+  return ReadAs(std::move(continued), std::move(change));
 }
 
 }  // namespace
 
-std::variant<FactBody, std::vector<Violation>> ReadChange(const v1::ChangeTuningJobRequest& request,
-                                                          const JobState& state, const std::string& by) {
+FactsRead ReadChange(const v1::ChangeTuningJobRequest& request, const JobState& state,
+                     const std::string& by) {
   const std::string& why = request.reason();
   if (Violations wrong = CheckReason(why); !wrong.empty()) return wrong;
   const auto unless = [](bool given, const char* field) {
@@ -74,25 +103,28 @@ std::variant<FactBody, std::vector<Violation>> ReadChange(const v1::ChangeTuning
   switch (request.change_case()) {
     case v1::ChangeTuningJobRequest::kPause:
       if (Violations wrong = unless(request.pause(), "pause"); !wrong.empty()) return wrong;
-      return FactBody(JobPaused{by, why});
+      return ReadAs(JobPaused{by, why});
     case v1::ChangeTuningJobRequest::kResume:
       if (Violations wrong = unless(request.resume(), "resume"); !wrong.empty()) return wrong;
-      return FactBody(JobResumed{by, why});
+      return ReadAs(JobResumed{by, why});
     case v1::ChangeTuningJobRequest::kLimits:
-      return ReadLimits(request.limits(), state, by, why);
+      return ReadNewLimits(request.limits(), state, by, why);
+    case v1::ChangeTuningJobRequest::kContinueWith:
+      return ReadContinued(request.continue_with(), state, by, why);
     case v1::ChangeTuningJobRequest::kStopTrial:
-      return FactBody(TrialStopRequested{request.stop_trial(), by, why});
+      return ReadAs(TrialStopRequested{request.stop_trial(), by, why});
     case v1::ChangeTuningJobRequest::kEnqueue: {
       if (Violations wrong = CheckConfiguration(request.enqueue(), state.spec(), "enqueue"); !wrong.empty())
         return wrong;
       Configuration configuration = ReadConfiguration(request.enqueue(), state.spec());
       if (Violations wrong = CheckEnqueued(state, configuration); !wrong.empty()) return wrong;
-      return FactBody(ConfigurationEnqueued{std::move(configuration), by, why});
+      return ReadAs(ConfigurationEnqueued{std::move(configuration), by, why});
     }
     case v1::ChangeTuningJobRequest::CHANGE_NOT_SET:
       break;
   }
-  return Violations{{"change", "is missing; expected pause, resume, limits, stop_trial or enqueue"}};
+  return Violations{
+      {"change", "is missing; expected pause, resume, limits, continue_with, stop_trial or enqueue"}};
 }
 
 }  // namespace winnow

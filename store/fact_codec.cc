@@ -154,12 +154,12 @@ void FromJson(const json& value, T& member) {
   }
 }
 
-bool IsTrial(const Field& field) { return field.name == std::string_view("trial"); }
+bool IsTrial(const FactField& field) { return field.name == std::string_view("trial"); }
 
 template <typename F>
 json DetailOf(const F& fact) {
   json detail = json::object();
-  ForEachField(fact, [&detail]<typename T>(const Field& field, const T& member) {
+  ForEachField(fact, [&detail]<typename T>(const FactField& field, const T& member) {
     if (IsTrial(field) || field.kept == Kept::kInKind) return;
     if (field.kept == Kept::kUnlessDefault && member == T()) return;
     detail[field.name] = MemberToJson(member);
@@ -170,7 +170,7 @@ json DetailOf(const F& fact) {
 // REQUIRES a new fact. Throws what the JSON library throws.
 template <typename F>
 void ReadDetail(const json& detail, TrialNumber trial, F& fact) {
-  ForEachField(fact, [&]<typename T>(const Field& field, T& member) {
+  ForEachField(fact, [&]<typename T>(const FactField& field, T& member) {
     if constexpr (std::is_same_v<T, TrialNumber>) {
       if (IsTrial(field)) {
         member = trial;

@@ -35,6 +35,8 @@ test('Progress: of a job that runs the text says what the bar is a part of', () 
   const wall = progressOf(job('RUNNING', {counts, plannedTrials: 40, limits: {maxWallTime: '100s'}, spend: {elapsedSeconds: 80}}));
   assert.deepEqual(wall, {part: 0.8, text: '80 / 100 seconds'});
   assert.ok(Number.isNaN(progressOf(job('RUNNING', {counts})).part));
+  const changed = {...job('RUNNING', {counts, limits: {maxWallTime: '100s', maxCost: 3}, spend: {elapsedSeconds: 80}}), limits: {maxWallSeconds: 800}};
+  assert.deepEqual(progressOf(changed), {part: 0.1, text: '80 / 800 seconds'});
 });
 
 test('Progress: what is left is as long as it took so far for as much', () => {

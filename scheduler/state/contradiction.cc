@@ -58,6 +58,7 @@ struct Checker {
   std::string operator()(const JobResumed&) const {
     return state.paused() ? Closing() : "the job is not paused";
   }
+  std::string operator()(const JobContinued&) const { return state.ended() ? "" : "the job has not ended"; }
   std::string operator()(const LimitsChanged& f) const {
     const bool sound = f.max_trials >= 0 && f.max_parallel_trials >= 0 && f.max_total_resource >= 0 &&
                        f.max_wall_time_us >= 0 && f.max_node_time_us >= 0 && f.max_cost >= 0;

@@ -32,7 +32,7 @@ std::string Describe(const FactBody& body) {
   return std::visit(
       [](const auto& fact) {
         std::string text;
-        ForEachField(fact, [&text](const Field& field, const auto& member) {
+        ForEachField(fact, [&text](const FactField& field, const auto& member) {
           text += (text.empty() ? ": " : ", ") + std::string(field.name) + " " + TextOf(member);
         });
         return fact.kKind + text;

@@ -36,7 +36,7 @@ enum class JobEnd { kCompleted, kStopped, kFailed };
 // constraints. Other metrics are stored beside it but decide nothing.
 struct Reported {
   static constexpr const char* kKind = "reported";
-  static constexpr Field kFields[] = {
+  static constexpr FactField kFields[] = {
       "trial", "attempt", "resource", "objective", {"metric", Kept::kUnlessDefault}};
   static constexpr bool kObserved = true;
   TrialNumber trial = 0;
@@ -49,7 +49,7 @@ struct Reported {
 // A gang was placed. `from`..`to` are resource levels; to = 0: to the trainer's own end.
 struct AttemptStarted {
   static constexpr const char* kKind = "attempt_started";
-  static constexpr Field kFields[] = {
+  static constexpr FactField kFields[] = {
       "trial", "attempt", "from", "to", {"pools", Kept::kUnlessDefault}, {"prices", Kept::kUnlessDefault}};
   TrialNumber trial = 0;
   int64_t attempt = 0;  // 1, 2, 3… within the trial
@@ -63,7 +63,7 @@ struct AttemptStarted {
 
 struct AttemptEnded {
   static constexpr const char* kKind = "attempt_ended";
-  static constexpr Field kFields[] = {"trial", "attempt", "outcome", "reason", "started_us", "ended_us"};
+  static constexpr FactField kFields[] = {"trial", "attempt", "outcome", "reason", "started_us", "ended_us"};
   static constexpr bool kObserved = true;
   TrialNumber trial = 0;
   int64_t attempt = 0;
@@ -76,7 +76,7 @@ struct AttemptEnded {
 // The trial, which waits for slots, is going to where its checkpoint is out of reach: it starts from nothing.
 struct CheckpointLost {
   static constexpr const char* kKind = "checkpoint_lost";
-  static constexpr Field kFields[] = {"trial"};
+  static constexpr FactField kFields[] = {"trial"};
   static constexpr bool kObserved = true;
   TrialNumber trial = 0;
 };
@@ -84,14 +84,14 @@ struct CheckpointLost {
 // A trial that goes on from another one's checkpoint has its own copy of it: the other may be trained on.
 struct CheckpointTaken {
   static constexpr const char* kKind = "checkpoint_taken";
-  static constexpr Field kFields[] = {"trial"};
+  static constexpr FactField kFields[] = {"trial"};
   static constexpr bool kObserved = true;
   TrialNumber trial = 0;
 };
 
 struct StopRequested {
   static constexpr const char* kKind = "stop_requested";
-  static constexpr Field kFields[] = {"reason", {"failed", Kept::kUnlessDefault}};
+  static constexpr FactField kFields[] = {"reason", {"failed", Kept::kUnlessDefault}};
   static constexpr bool kObserved = true;
   std::string reason;
   // The server has stopped it, because no trial can be started; the reason is then a whole sentence.
@@ -101,17 +101,17 @@ struct StopRequested {
 enum class TimeLimit { kWall, kNode, kCost };
 struct TimeLimitReached {
   static constexpr const char* kKind = "wall_time_reached";  // or node_time_reached, cost_reached
-  static constexpr Field kFields[] = {{"limit", Kept::kInKind}};
+  static constexpr FactField kFields[] = {{"limit", Kept::kInKind}};
   static constexpr bool kObserved = true;
   TimeLimit limit = TimeLimit::kWall;
 };
 
-// What people change in a job that runs: `by` is who ("": not known), `why` what they said about it.
+// What people change in a job: `by` is who ("": not known), `why` what they said about it.
 
 // Nothing starts until the job is resumed; what runs trains its part to the end.
 struct JobPaused {
   static constexpr const char* kKind = "job_paused";
-  static constexpr Field kFields[] = {"by", "why"};
+  static constexpr FactField kFields[] = {"by", "why"};
   static constexpr bool kObserved = true;
   std::string by;
   std::string why;
@@ -119,7 +119,16 @@ struct JobPaused {
 
 struct JobResumed {
   static constexpr const char* kKind = "job_resumed";
-  static constexpr Field kFields[] = {"by", "why"};
+  static constexpr FactField kFields[] = {"by", "why"};
+  static constexpr bool kObserved = true;
+  std::string by;
+  std::string why;
+};
+
+// A job that had ended runs again; the limits that count from now on follow.
+struct JobContinued {
+  static constexpr const char* kKind = "job_continued";
+  static constexpr FactField kFields[] = {"by", "why"};
   static constexpr bool kObserved = true;
   std::string by;
   std::string why;
@@ -128,7 +137,7 @@ struct JobResumed {
 // From now on these are the limits; 0: none.
 struct LimitsChanged {
   static constexpr const char* kKind = "limits_changed";
-  static constexpr Field kFields[] = {"by",
+  static constexpr FactField kFields[] = {"by",
                                       "why",
                                       "max_trials",
                                       "max_parallel_trials",
@@ -150,7 +159,7 @@ struct LimitsChanged {
 // The trial ends; it counts as pruned, with what it has reported.
 struct TrialStopRequested {
   static constexpr const char* kKind = "trial_stop_requested";
-  static constexpr Field kFields[] = {"trial", "by", "why"};
+  static constexpr FactField kFields[] = {"trial", "by", "why"};
   static constexpr bool kObserved = true;
   TrialNumber trial = 0;
   std::string by;
@@ -160,7 +169,7 @@ struct TrialStopRequested {
 // A new trial is to have this configuration before the sampler gives others, but after those of the spec.
 struct ConfigurationEnqueued {
   static constexpr const char* kKind = "configuration_enqueued";
-  static constexpr Field kFields[] = {"configuration", "by", "why"};
+  static constexpr FactField kFields[] = {"configuration", "by", "why"};
   static constexpr bool kObserved = true;
   Configuration configuration;
   std::string by;
@@ -170,7 +179,7 @@ struct ConfigurationEnqueued {
 // A result of an earlier job or another tool: the first facts of a job that is started warm.
 struct EarlierResult {
   static constexpr const char* kKind = "prior_observed";
-  static constexpr Field kFields[] = {"configuration", "objective", "resource", "source"};
+  static constexpr FactField kFields[] = {"configuration", "objective", "resource", "source"};
   static constexpr bool kObserved = true;
   Configuration configuration;
   double objective = 0;
@@ -193,7 +202,7 @@ constexpr int64_t kMostNoticeKind = 6;
 // Something looks wrong. It decides nothing, and each kind is recorded once per job.
 struct Noticed {
   static constexpr const char* kKind = "noticed";
-  static constexpr Field kFields[] = {"trial", "kind", "text"};
+  static constexpr FactField kFields[] = {"trial", "kind", "text"};
   static constexpr bool kObserved = true;
   TrialNumber trial = 0;  // in which it was seen first
   NoticeKind kind = NoticeKind::kLevelBelowOne;
@@ -214,7 +223,7 @@ constexpr size_t kSuggestionRules = 6;
 // A model's answer: what it gave after fact `based_on`.
 struct Suggested {
   static constexpr const char* kKind = "suggested";
-  static constexpr Field kFields[] = {"trial",
+  static constexpr FactField kFields[] = {"trial",
                                       "configuration",
                                       "based_on",
                                       "why",
@@ -236,7 +245,7 @@ struct Suggested {
 // Start{configuration, budget}. bracket = -1: none.
 struct TrialCreated {
   static constexpr const char* kKind = "trial_created";
-  static constexpr Field kFields[] = {"trial",
+  static constexpr FactField kFields[] = {"trial",
                                       "configuration",
                                       "bracket",
                                       "rung",
@@ -255,7 +264,7 @@ struct TrialCreated {
 // Resume{trial, budget}: it waits for slots again, for the next rung or for another attempt.
 struct TrialResumed {
   static constexpr const char* kKind = "trial_resumed";
-  static constexpr Field kFields[] = {"trial", "rung", "to", "reason"};
+  static constexpr FactField kFields[] = {"trial", "rung", "to", "reason"};
   TrialNumber trial = 0;
   int64_t rung = 0;
   int64_t to = 0;
@@ -265,7 +274,7 @@ struct TrialResumed {
 // Pause{trial}: it has reached its rung and waits for the cut.
 struct TrialPaused {
   static constexpr const char* kKind = "trial_paused";
-  static constexpr Field kFields[] = {"trial", "resource"};
+  static constexpr FactField kFields[] = {"trial", "resource"};
   TrialNumber trial = 0;
   int64_t resource = 0;
 };
@@ -273,7 +282,7 @@ struct TrialPaused {
 // Stop{trial, reason}, or its natural end.
 struct TrialEnded {
   static constexpr const char* kKind = "trial_ended";
-  static constexpr Field kFields[] = {"trial", "end", "reason"};
+  static constexpr FactField kFields[] = {"trial", "end", "reason"};
   TrialNumber trial = 0;
   TrialEnd end = TrialEnd::kCompleted;
   std::string reason;  // one sentence; for a cut: rule, rung, rank and cut-off
@@ -282,7 +291,7 @@ struct TrialEnded {
 // All trials of a rung have arrived; the best go on.
 struct RungCut {
   static constexpr const char* kKind = "rung_cut";
-  static constexpr Field kFields[] = {
+  static constexpr FactField kFields[] = {
       "bracket", "rung", "resource", "ranking", "promoted", "cutoff", {"reference", Kept::kUnlessDefault}};
   int64_t bracket = 0;
   int64_t rung = 0;
@@ -299,7 +308,7 @@ struct RungCut {
 // The bracket is behind the others (scheduler/pruners/weak_bracket.h): its trials end.
 struct BracketEnded {
   static constexpr const char* kKind = "bracket_ended";
-  static constexpr Field kFields[] = {"bracket", "reason"};
+  static constexpr FactField kFields[] = {"bracket", "reason"};
   int64_t bracket = 0;
   std::string reason;
 };
@@ -307,7 +316,7 @@ struct BracketEnded {
 // A completion rule is met, or nothing is left to do: no further trial starts and those that live end.
 struct CompletionMet {
   static constexpr const char* kKind = "completion_met";
-  static constexpr Field kFields[] = {"reason", "nothing_left"};
+  static constexpr FactField kFields[] = {"reason", "nothing_left"};
   std::string reason;
   bool nothing_left = false;  // no rule: no trial can be started or go on any more
 };
@@ -315,7 +324,7 @@ struct CompletionMet {
 // Finish{outcome}.
 struct JobEnded {
   static constexpr const char* kKind = "job_ended";
-  static constexpr Field kFields[] = {"end", "reason"};
+  static constexpr FactField kFields[] = {"end", "reason"};
   JobEnd end = JobEnd::kCompleted;
   std::string reason;
 };
@@ -327,7 +336,7 @@ using FactBody =
     std::variant<Reported, AttemptStarted, AttemptEnded, CheckpointLost, CheckpointTaken, StopRequested,
                  TimeLimitReached, EarlierResult, Noticed, Suggested, TrialCreated, TrialResumed, TrialPaused,
                  TrialEnded, RungCut, BracketEnded, CompletionMet, JobEnded, JobPaused, JobResumed,
-                 LimitsChanged, TrialStopRequested, ConfigurationEnqueued>;
+                 LimitsChanged, TrialStopRequested, ConfigurationEnqueued, JobContinued>;
 
 struct Fact {
   int64_t sequence = 0;
@@ -346,11 +355,12 @@ inline bool IsObserved(const FactBody& body) {
       body);
 }
 
-// What people change in a job that runs.
+// What people change in a job.
 template <typename F>
 inline constexpr bool kIsChange =
     std::is_same_v<F, JobPaused> || std::is_same_v<F, JobResumed> || std::is_same_v<F, LimitsChanged> ||
-    std::is_same_v<F, TrialStopRequested> || std::is_same_v<F, ConfigurationEnqueued>;
+    std::is_same_v<F, TrialStopRequested> || std::is_same_v<F, ConfigurationEnqueued> ||
+    std::is_same_v<F, JobContinued>;
 inline bool IsChange(const FactBody& body) {
   return std::visit([]<typename F>(const F&) { return kIsChange<F>; }, body);
 }

@@ -17,13 +17,13 @@ enum class Kept {
   kInKind,         // in the name of the row's kind
 };
 
-struct Field {
+struct FactField {
   const char* name;
   Kept kept;
-  constexpr Field(const char* field, Kept how = Kept::kAlways) : name(field), kept(how) {}
+  constexpr FactField(const char* field, Kept how = Kept::kAlways) : name(field), kept(how) {}
 };
 
-// A struct of at most 8 members that names all of them, in their order, as its static constexpr Field
+// A struct of at most 8 members that names all of them, in their order, as its static constexpr FactField
 // kFields[].
 template <typename F>
 concept HasFields = requires {
@@ -79,7 +79,7 @@ constexpr auto MembersOf(F& fact) {
 // Calls `take` with each field and a reference to its member.
 template <HasFields F, typename Take>
 void ForEachField(F& fact, Take take) {
-  const Field* field = F::kFields;
+  const FactField* field = F::kFields;
   std::apply([&](auto&... members) { (take(*field++, members), ...); }, MembersOf(fact));
 }
 

@@ -459,6 +459,18 @@ void JobState::On(const JobResumed&, int64_t) {
 }
 
 template <>
+void JobState::On(const JobContinued&, int64_t) {
+  paused_ = false;
+  stop_requested_ = false;
+  stop_reason_.clear();
+  stopped_as_failed_ = false;
+  time_limit_.reset();
+  completion_met_.reset();
+  suggestion_.reset();
+  ended_.reset();
+}
+
+template <>
 void JobState::On(const LimitsChanged& fact, int64_t) {
   limits_changed_ = true;
   search_.ChangeLimits(fact);
@@ -662,8 +674,9 @@ std::string JobState::Contradiction(const Fact& fact) const {
   if (fact.sequence != last_sequence_ + 1) {
     return "its number should be " + std::to_string(last_sequence_ + 1);
   }
-  const bool any_time =
-      std::holds_alternative<StopRequested>(fact.body) || std::holds_alternative<Noticed>(fact.body);
+  const bool any_time = std::holds_alternative<StopRequested>(fact.body) ||
+                        std::holds_alternative<Noticed>(fact.body) ||
+                        std::holds_alternative<JobContinued>(fact.body);
   if (ended_ && !any_time) return "the job has already ended";
   return ContradictionOf(*this, fact.body);
 }

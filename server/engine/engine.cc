@@ -16,6 +16,25 @@ using google::protobuf::util::TimeUtil;
 
 namespace {
 
+constexpr double kMicrosOfSecond = 1e6;
+
+double InSeconds(int64_t us) { return static_cast<double>(us) / kMicrosOfSecond; }
+
+// The limits of time and cost that are used up already, so that the job would end at once.
+std::vector<Violation> UsedUp(const OpenJob& job, const LimitsChanged& limits, int64_t now_us) {
+  std::vector<Violation> violations;
+  const auto compare = [&violations](const char* field, double limit, double used) {
+    if (limit <= 0 || used < limit) return;
+    violations.push_back({fmt::format("continue_with.{}", field),
+                          fmt::format("is {}; expected 0 (none) or more than {:.6g}, which is used already",
+                                      limit, used)});
+  };
+  compare("max_wall_seconds", InSeconds(limits.max_wall_time_us), InSeconds(now_us - job.row.create_us));
+  compare("max_node_seconds", InSeconds(limits.max_node_time_us), InSeconds(job.NodeTimeUs(now_us)));
+  compare("max_cost", limits.max_cost, job.Cost(now_us));
+  return violations;
+}
+
 v1::Worker::Scheduling SchedulingOf(Marked mark) {
   switch (mark) {
     case Marked::kCordoned:
@@ -90,23 +109,35 @@ absl::Status Engine::StopJob(const std::string& id, const Requester& by) {
 absl::Status Engine::ChangeJob(const v1::ChangeTuningJobRequest& request, const Requester& by) {
   const std::string& id = request.id();
   OpenJob* job = jobs_.Find(id);
+  std::unique_ptr<OpenJob> ended;
   if (job == nullptr) {
     absl::StatusOr<std::optional<JobRow>> row = context_.store.jobs.Find(id);
     if (!row.ok()) return row.status();
     if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
     if (absl::Status mine = by.MayChange(id, (*row)->owner); !mine.ok()) return mine;
-    return absl::FailedPreconditionError(fmt::format("job \"{}\" has ended: it is {}", id, (*row)->state));
+    if (!request.has_continue_with())
+      return absl::FailedPreconditionError(fmt::format("job \"{}\" has ended: it is {}", id, (*row)->state));
+    absl::StatusOr<std::unique_ptr<OpenJob>> read = jobs_.Read(**std::move(row));
+    if (!read.ok()) return read.status();
+    ended = *std::move(read);
+    job = ended.get();
   }
   if (absl::Status mine = by.MayChange(id, job->row.owner); !mine.ok()) return mine;
   auto read = ReadChange(request, job->state, by.name);
   if (const auto* violations = std::get_if<std::vector<Violation>>(&read))
     return ViolationsError(*violations);
-  FactBody& change = std::get<FactBody>(read);
-  const std::string why_not = job->state.Contradiction({job->state.last_sequence() + 1, 0, change});
+  std::vector<FactBody>& facts = std::get<std::vector<FactBody>>(read);
+  const std::string why_not = job->state.Contradiction({job->state.last_sequence() + 1, 0, facts.front()});
   if (!why_not.empty()) {
     return absl::FailedPreconditionError(fmt::format("job \"{}\" was not changed: {}", id, why_not));
   }
-  recorder_.Record(*job, std::move(change));
+  if (ended) {
+    const std::vector<Violation> used =
+        UsedUp(*ended, std::get<LimitsChanged>(facts.back()), context_.wall_us());
+    if (!used.empty()) return ViolationsError(used);
+    job = &jobs_.Add(std::move(ended));
+  }
+  for (FactBody& fact : facts) recorder_.Record(*job, std::move(fact));
   return absl::OkStatus();
 }
 

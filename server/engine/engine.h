@@ -38,7 +38,7 @@ class Engine {
                                         const WarmStart& start, const std::string& owner = "",
                                         const v1::Source* source = nullptr);
   absl::Status StopJob(const std::string& id, const Requester& by);
-  // Records the change; see ChangeTuningJob.
+  // Records what ChangeTuningJob asks for. A job that is continued is open again then.
   absl::Status ChangeJob(const v1::ChangeTuningJobRequest& request, const Requester& by);
   absl::Status DeleteJob(const std::string& id, const Requester& by);
   absl::StatusOr<v1::Annotation> Annotate(const v1::AnnotateRequest& request, const Requester& by) {

@@ -74,6 +74,7 @@ struct Teller {
     return "The job is paused" + By(f.by, f.why) + " Nothing starts until it is resumed.";
   }
   std::string operator()(const JobResumed& f) const { return "The job is resumed" + By(f.by, f.why); }
+  std::string operator()(const JobContinued& f) const { return "The job is continued" + By(f.by, f.why); }
   std::string operator()(const LimitsChanged& f) const {
     std::string limits;
     const auto add = [&limits](const char* name, auto value) {

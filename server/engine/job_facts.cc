@@ -45,6 +45,11 @@ void NoteInRow(const Fact& fact, JobRow& row) {
   if (const auto* paused = std::get_if<JobPaused>(&fact.body))
     row.reason = paused->by.empty() ? "paused" : "paused by " + paused->by;
   if (std::holds_alternative<JobResumed>(fact.body)) row.reason.clear();
+  if (std::holds_alternative<JobContinued>(fact.body)) {
+    row.state = "running";
+    row.reason.clear();
+    row.end_us = 0;
+  }
   if (const auto* ended = std::get_if<JobEnded>(&fact.body)) {
     row.state = StateName(ended->end);
     row.reason = ended->reason;

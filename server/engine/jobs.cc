@@ -92,30 +92,41 @@ double OpenJob::Cost(int64_t now_us) const {
   return cost;
 }
 
+absl::StatusOr<std::unique_ptr<OpenJob>> Jobs::Read(JobRow row) const {
+  absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row.spec);
+  if (!spec.ok()) return spec.status();
+  auto job = std::make_unique<OpenJob>(std::move(row), *std::move(spec));
+  absl::Status status = ApplyFacts(context_.store.facts, job->row, job->state, [&](const Fact& fact) {
+    if (std::holds_alternative<AttemptEnded>(fact.body)) job->newest_end = fact.sequence;
+    if (const auto* end = std::get_if<BracketEnded>(&fact.body))
+      job->bracket_ends[end->bracket] = end->reason;
+    job->best.Note(job->state, fact.time_us);
+  });
+  if (!status.ok()) return status;
+  for (const TrialState& trial : job->state.trials()) {
+    if (trial.live) job->Count(trial, 1);
+  }
+  return job;
+}
+
 absl::Status Jobs::Load() {
   jobs_.clear();
   to_ask_.clear();
   absl::StatusOr<std::vector<JobRow>> rows = context_.store.jobs.Open();
   if (!rows.ok()) return rows.status();
   for (JobRow& row : *rows) {
-    absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row.spec);
-    if (!spec.ok()) return spec.status();
-    auto job = std::make_unique<OpenJob>(std::move(row), *std::move(spec));
-    absl::Status status = ApplyFacts(context_.store.facts, job->row, job->state, [&](const Fact& fact) {
-      if (std::holds_alternative<AttemptEnded>(fact.body)) job->newest_end = fact.sequence;
-      if (const auto* end = std::get_if<BracketEnded>(&fact.body))
-        job->bracket_ends[end->bracket] = end->reason;
-      job->best.Note(job->state, fact.time_us);
-    });
-    if (!status.ok()) return status;
-    for (const TrialState& trial : job->state.trials()) {
-      if (trial.live) job->Count(trial, 1);
-    }
-    WatchWallTime(*job);
-    WatchSpending(*job);
-    jobs_[job->row.key] = std::move(job);
+    absl::StatusOr<std::unique_ptr<OpenJob>> job = Read(std::move(row));
+    if (!job.ok()) return job.status();
+    WatchWallTime(**job);
+    WatchSpending(**job);
+    Add(*std::move(job));
   }
   return absl::OkStatus();
+}
+
+OpenJob& Jobs::Add(std::unique_ptr<OpenJob> job) {
+  const int64_t key = job->row.key;
+  return *(jobs_[key] = std::move(job));
 }
 
 void Jobs::WatchWallTime(const OpenJob& job) {
@@ -213,7 +224,7 @@ absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const st
   if (add_source) add_source(inserted->key);
   auto job = std::make_unique<OpenJob>(*std::move(inserted), spec);
   WatchWallTime(*job);
-  OpenJob& created = *(jobs_[job->row.key] = std::move(job));
+  OpenJob& created = Add(std::move(job));
   // There are no trials yet that could end.
   for (const EarlierResult& earlier : start.earlier) (void)Record(created, earlier);
   return created.row.id;

@@ -69,6 +69,9 @@ class Jobs {
 
   // Reads all open jobs anew.
   absl::Status Load();
+  // A job with the state that its facts give; it is not among the open ones.
+  absl::StatusOr<std::unique_ptr<OpenJob>> Read(JobRow row) const;
+  OpenJob& Add(std::unique_ptr<OpenJob> job);  // to the open ones
 
   // A known request id gives the id of the job it made. `fits`: whether its clusters could ever be placed.
   // `add_source`, if given, is called with the key of a new job, whose row gets `source`.

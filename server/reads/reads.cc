@@ -202,7 +202,8 @@ absl::Status Reads::Message(const JobRow& row, v1::TuningJob& message) {
   const JobView& job = **view;
   message = ToProto(job, clock_.wall_us());
   if (absl::Status added = AddAnnotation(store_, row.key, message); !added.ok()) return added;
-  if (message.state() != v1::TuningJob::RUNNING || job.state.totals().running > 0) return absl::OkStatus();
+  const bool waits = message.state() == v1::TuningJob::RUNNING && job.state.totals().running == 0;
+  if (!waits || message.paused()) return absl::OkStatus();
   absl::StatusOr<std::string> reason = WaitReason(store_, job);
   if (!reason.ok()) return reason.status();
   const std::string words =
@@ -253,6 +254,7 @@ absl::StatusOr<v1::ListTuningJobsResponse> Reads::ListTuningJobs(const v1::ListT
       if (absl::Status told = Message((*rows)[i], job); !told.ok()) return told;
       Abridge(*job.mutable_spec());
       job.clear_failures();
+      job.clear_changes();
       bytes += job.ByteSizeLong();
     }
     return absl::OkStatus();

@@ -129,8 +129,9 @@ TEST_CASE("describe: an unknown job is answered with the ids that were meant", "
         std::string::npos);
 }
 
-TEST_CASE("pause, resume, limit, enqueue and stop of a trial: each is one change with a reason", "[cli]") {
+TEST_CASE("pause, resume, limit, continue, enqueue and stop of a trial: each is one change with a reason", "[cli]") {
   FakeService service;
+  service.jobs = {RunningJob(), SampleJob()};
   const auto run = [&service](std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), {"--reason", "a check"});
     const auto ran = RunWinnow(arguments, service.address());
@@ -146,6 +147,8 @@ TEST_CASE("pause, resume, limit, enqueue and stop of a trial: each is one change
   CHECK(limits.max_trials() == 40);
   CHECK(limits.has_max_cost());
   CHECK_FALSE(limits.has_max_total_resource());
+  CHECK(run({"continue", "bank-2", "--max-trials", "40"}).continue_with().max_trials() == 40);
+  CHECK(run({"continue", "bank-2"}).has_continue_with());
   const auto values = run({"enqueue", "bank-2", "eta=0.1", "kind=a=b"}).enqueue().hyperparameters();
   CHECK(values.at("eta") == "0.1");
   CHECK(values.at("kind") == "a=b");

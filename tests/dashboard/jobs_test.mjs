@@ -39,6 +39,21 @@ test('Dashboard: a log grows while it is read, and stays where its reader is', a
   assert.deepEqual(page.faults, []);
 });
 
+test('Dashboard: a job is paused and resumed, and the page says by whom', async () => {
+  const {site, browser} = here;
+  const page = await browser.visit(site.url);
+  await page.goto('/jobs/slow');
+  await page.getByRole('button', {name: 'Pause', exact: true}).click();
+  await page.getByRole('button', {name: 'Resume'}).waitFor();
+  assert.equal((await site.describe('slow')).paused, true);
+  await page.getByText('The job is paused').first().waitFor();
+  await page.getByRole('button', {name: 'Resume'}).click();
+  await page.getByRole('button', {name: 'Pause', exact: true}).waitFor();
+  assert.equal((await site.describe('slow')).paused ?? false, false);
+  await page.getByText('The job is resumed').first().waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
 test('Dashboard: a job is stopped, but not before it was asked', async () => {
   const {site, browser} = here;
   const page = await browser.visit(site.url);

@@ -58,6 +58,22 @@ std::vector<Simulation::Change> DrawChanges(uint64_t number) {
   return changes;
 }
 
+// Has the job go on once or twice after its end, where something is left to train.
+std::function<std::vector<FactBody>(const JobState&)> DrawContinuations(uint64_t number) {
+  return [draw = std::mt19937_64(number), left = static_cast<int64_t>(number % 3)](
+             const JobState& state) mutable -> std::vector<FactBody> {
+    if (left-- <= 0) return {};
+    const JobContinued continued{"ana", "more"};
+    const auto more = static_cast<int64_t>(draw() % 10 + 1);
+    const Limits& now = state.spec().limits;
+    LimitsChanged change{"ana", "more", state.next_trial() - 1 + more, now.max_parallel_trials, 0, 0, 0, 0};
+    if (draw() % 2 == 0) change.max_total_resource = state.totals().resource + 100 * more;
+    if (!CheckContinued(state, continued, change).empty()) change.max_trials = now.max_trials;
+    if (!CheckContinued(state, continued, change).empty()) return {};
+    return {continued, change};
+  };
+}
+
 // While a job is paused nothing starts, and at most as many run as the newest limit allows.
 void CheckStarts(const SearchSpec& spec, const std::vector<Fact>& facts) {
   JobState state(spec);
@@ -88,6 +104,7 @@ TEST_CASE("Changes: 1000 random sequences of them replay to the bit, and break n
   for (auto& [job, number] : jobs) {
     CAPTURE(number);
     job.simulation.changes = DrawChanges(number);
+    job.simulation.on_ended = DrawContinuations(number);
     const SimulationResult result = PlayAndCheck(job);
     CheckStarts(job.spec, result.facts);
     std::set<Configuration> enqueued;
@@ -98,7 +115,7 @@ TEST_CASE("Changes: 1000 random sequences of them replay to the bit, and break n
     }
     for (const TrialState& trial : result.state.trials()) tried += enqueued.count(trial.configuration) > 0;
   }
-  CHECK(made.size() == 5);
+  CHECK(made.size() == 6);
   for (const auto& [kind, count] : made) CHECK(count > 100);
   CHECK(tried > 100);
 }
@@ -149,6 +166,38 @@ TEST_CASE("Changes: an enqueued configuration is tried next, after the job's own
   CHECK(result.state.trial(3).configuration == Configuration{0.125});
   CHECK(result.state.queue().empty());
   CHECK(result.state.trials().size() == 5);
+}
+
+TEST_CASE("Changes: a job that ended goes on within higher limits, and says what leaves nothing to train",
+          "[scheduler]") {
+  const SearchSpec spec = RandomJob(4, 5);
+  JobState ended = Simulate(spec, Slots(2)).state;
+  REQUIRE(ended.ended());
+  const JobContinued continued{"ana", "two more"};
+  const auto refused = CheckContinued(ended, continued, {"", "", 4, 0, 0, 0, 0, 0});
+  REQUIRE(refused.size() == 1);
+  CHECK_THAT(refused[0].description, Catch::Contains("leaves nothing to train: All 4 trials"));
+  CHECK(CheckContinued(ended, continued, {"", "", 6, 0, 0, 0, 0, 0}).empty());
+
+  for (const bool stopped : {false, true}) {
+    CAPTURE(stopped);
+    Simulation simulation = Slots(2);
+    if (stopped) simulation.stop_after_seconds = 4;
+    bool once = true;
+    simulation.on_ended = [&once, &continued](const JobState&) -> std::vector<FactBody> {
+      if (!std::exchange(once, false)) return {};
+      return {continued, LimitsChanged{"ana", "", 6, 0, 0, 0, 0, 0}};
+    };
+    const SimulationResult result = Simulate(spec, simulation);
+    CHECK(result.state.ended()->end == JobEnd::kCompleted);
+    CHECK(result.state.trials().size() == 6);
+    CHECK(result.state.totals().cancelled == (stopped ? 2 : 0));
+    CHECK_FALSE(result.state.stop_requested());
+    const SearchSpec six = RandomJob(6, 5);
+    const SimulationResult calm = Simulate(six, Slots(2));
+    for (TrialNumber n = 1; n <= 6; ++n)
+      CHECK(result.state.trial(n).configuration == calm.state.trial(n).configuration);
+  }
 }
 
 TEST_CASE("Changes: a paused job starts nothing and does not end; resumed, it does what it would have done",

@@ -39,6 +39,7 @@ inline std::vector<Fact> OneOfEachKind() {
       {21, 210, LimitsChanged{"ana", "more budget", 20, 4, 900, 60'000'000, 0, 12.5}},
       {22, 220, TrialStopRequested{3, "ana", "too slow"}},
       {23, 230, ConfigurationEnqueued{{int64_t{7}, 0.125, std::string("adam")}, "ana", "it won last year"}},
+      {24, 240, JobContinued{"ana", "ten trials more"}},
   };
 }
 

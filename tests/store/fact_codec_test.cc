@@ -50,7 +50,8 @@ TEST_CASE("Fact codec: the kinds are those that clients get", "[store]") {
                                           "job_resumed",
                                           "limits_changed",
                                           "trial_stop_requested",
-                                          "configuration_enqueued"});
+                                          "configuration_enqueued",
+                                          "job_continued"});
 }
 
 TEST_CASE("Fact codec: rows are written as every release has written them", "[store]") {
@@ -88,6 +89,7 @@ TEST_CASE("Fact codec: rows are written as every release has written them", "[st
       R"("max_total_resource":900,"max_trials":20,"max_wall_time_us":60000000,"why":"more budget"})",
       R"(trial_stop_requested 3 {"by":"ana","why":"too slow"})",
       R"(configuration_enqueued 0 {"by":"ana","configuration":[7,0.125,"adam"],"why":"it won last year"})",
+      R"(job_continued 0 {"by":"ana","why":"ten trials more"})",
       R"(attempt_ended 1 {"attempt":1,"ended_us":0,"outcome":"finished","reason":"","started_us":0})",
       R"(attempt_ended 1 {"attempt":1,"ended_us":0,"outcome":"lost","reason":"","started_us":0})",
       R"(attempt_ended 1 {"attempt":1,"ended_us":0,"outcome":"handed_back","reason":"","started_us":0})",

@@ -276,6 +276,10 @@ class Job:
         """Replaces limits of a job that runs: ChangedLimits in docs/reference/api.md, such as max_trials; 0: none."""
         return self._change({"limits": limits}, reason)
 
+    def continue_with(self, reason: str = "", **limits: float) -> dict[str, Any]:
+        """Has a job that ended go on within these limits, such as max_trials; 0: none."""
+        return self._change({"continue_with": limits}, reason)
+
     def stop_trial(self, trial: int, reason: str = "") -> dict[str, Any]:
         """Ends one trial; it counts with what it has reported."""
         return self._change({"stop_trial": trial}, reason)

@@ -8,6 +8,8 @@ export const trialPath = (id: string, trial: number) => `${jobPath(id)}/trials/$
 
 export const describeJob = (id: string, signal?: AbortSignal) => get<TuningJob>(jobPath(id), undefined, signal);
 export const stopJob = (id: string) => post<TuningJob>(`${jobPath(id)}/stop`);
+export const pauseJob = (id: string) => post<TuningJob>(`${jobPath(id)}/change`, {pause: true});
+export const resumeJob = (id: string) => post<TuningJob>(`${jobPath(id)}/change`, {resume: true});
 export const deleteJob = (id: string) => del<object>(jobPath(id));
 // Replaces the tags and the note of the job, or of one of its trials.
 export const annotate = (id: string, trial: number, tags: string[], note: string) =>

@@ -127,6 +127,20 @@ export interface TuningJob {
   notices: JobNotice[];
   failures: FailureGroup[];  // only where one job was asked for
   annotation?: Annotation;
+  paused?: boolean;       // nothing starts until it is resumed; it is RUNNING
+  changes?: JobChange[];  // what people have changed, oldest first; not in lists
+  limits?: ChangedLimits; // those that count now; absent: those of the spec
+}
+export interface JobChange {
+  time: string;
+  text: string;
+}
+export interface ChangedLimits {
+  maxTrials?: number;
+  maxTotalResource?: number;
+  maxNodeSeconds?: number;
+  maxCost?: number;
+  maxWallSeconds?: number;
 }
 
 export type TrialState = 'STATE_UNSPECIFIED' | 'PENDING' | 'RUNNING' | 'PAUSED' | 'COMPLETED' | 'PRUNED' | 'FAILED' | 'CANCELLED';

@@ -3,6 +3,8 @@ const kPaths = {
   plus: 'M8 3v10M3 8h10',
   close: 'M4 4l8 8M12 4l-8 8',
   stop: 'M4.5 4.5h7v7h-7z',
+  pause: 'M5.5 4v8M10.5 4v8',
+  play: 'M5.5 3.5l6.5 4.5-6.5 4.5z',
   trash: 'M3 4.5h10M6.5 4.5V3h3v1.5M4.5 4.5l.6 8.5h5.8l.6-8.5M6.8 7v4M9.2 7v4',
   copy: 'M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z',
   check: 'M3 8.5l3.2 3.2L13 4.8',

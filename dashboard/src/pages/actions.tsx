@@ -1,4 +1,4 @@
-import {annotate, deleteJob, stopJob} from '../api/calls';
+import {annotate, deleteJob, pauseJob, resumeJob, stopJob} from '../api/calls';
 import type {TuningJob} from '../api/types';
 import {ask, type Tone, toast} from '../design';
 import {counted} from '../format';
@@ -20,6 +20,18 @@ export async function toggleFavourite(job: TuningJob): Promise<boolean> {
   }
 }
 
+// A job that runs is paused, or goes on. True if it was done.
+export async function togglePaused(job: TuningJob): Promise<boolean> {
+  try {
+    await (job.paused ? resumeJob(job.id) : pauseJob(job.id));
+    toast(job.paused ? `${job.id} goes on.` : `${job.id} is paused. What runs trains to its next level or its end.`);
+    return true;
+  } catch (failure) {
+    toast((failure as Error).message);
+    return false;
+  }
+}
+
 // The colour of its bar: that of a job that goes on or completed is the usual one.
 export const toneOf = (job: TuningJob): Tone => (job.state === 'STOPPED' ? 'cancelled' : job.state === 'FAILED' ? 'failed' : '');
 
@@ -27,7 +39,7 @@ export const toneOf = (job: TuningJob): Tone => (job.state === 'STOPPED' ? 'canc
 export function askToStop(job: TuningJob): Promise<boolean> {
   return ask({
     title: `Stop ${job.id}?`,
-    text: `No further trial starts, and the ${counted(job.trialCounts.running, 'trial')} running now ${job.trialCounts.running === 1 ? 'is' : 'are'} cancelled. Results so far are kept. A stopped job cannot be resumed.`,
+    text: `No further trial starts, and the ${counted(job.trialCounts.running, 'trial')} running now ${job.trialCounts.running === 1 ? 'is' : 'are'} cancelled. Results so far are kept.`,
     confirm: 'Stop the job',
     danger: true,
     action: async () => {

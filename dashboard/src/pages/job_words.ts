@@ -34,14 +34,16 @@ export function progressOf(job: TuningJob): JobProgress {
   const byTrials = {part: planned > 0 ? finished / planned : Number.NaN, text: ratioText(finished, planned, 'trials')};
   if (job.state === 'STOPPED' || job.state === 'FAILED') return byTrials;
 
-  const limits = job.spec.limits;
+  const {limits} = job.spec;
+  // Those that were changed have all of them.
+  const {maxTotalResource, maxNodeSeconds, maxCost} = job.limits ?? limits ?? {};
+  const wall = job.limits ? (job.limits.maxWallSeconds ?? 0) : secondsOf(limits?.maxWallTime);
   const measures: JobProgress[] = [];
   if (job.plannedResource > 0) measures.push({part: spend.resource / job.plannedResource, text: ratioText(spend.resource, job.plannedResource, 'units')});
-  if (limits?.maxTotalResource) measures.push({part: spend.resource / limits.maxTotalResource, text: ratioText(spend.resource, limits.maxTotalResource, 'units')});
+  if (maxTotalResource) measures.push({part: spend.resource / maxTotalResource, text: ratioText(spend.resource, maxTotalResource, 'units')});
   if (measures.length === 0 && job.plannedTrials > 0) measures.push(byTrials);
-  if (limits?.maxNodeSeconds) measures.push({part: spend.billableNodeSeconds / limits.maxNodeSeconds, text: ratioText(Math.round(spend.billableNodeSeconds), limits.maxNodeSeconds, 'node seconds')});
-  if (limits?.maxCost) measures.push({part: spend.cost / limits.maxCost, text: ratioText(Number(spend.cost.toFixed(2)), limits.maxCost, 'of cost')});
-  const wall = secondsOf(limits?.maxWallTime);
+  if (maxNodeSeconds) measures.push({part: spend.billableNodeSeconds / maxNodeSeconds, text: ratioText(Math.round(spend.billableNodeSeconds), maxNodeSeconds, 'node seconds')});
+  if (maxCost) measures.push({part: spend.cost / maxCost, text: ratioText(Number(spend.cost.toFixed(2)), maxCost, 'of cost')});
   if (wall > 0) measures.push({part: spend.elapsedSeconds / wall, text: ratioText(Math.round(spend.elapsedSeconds), wall, 'seconds')});
   const nearest = measures.reduce<JobProgress | undefined>((most, each) => (!most || each.part > most.part ? each : most), undefined);
   return nearest ? {...nearest, part: Math.min(1, nearest.part)} : {part: Number.NaN, text: `${finished.toLocaleString('en-US')} trials`};

@@ -9,6 +9,12 @@ namespace {
 using ChangeStub = v1::TuningService::Stub;
 
 struct ChangePlay : TokenPlay {
+  // Clients have to connect anew.
+  void RestartServer() {
+    server = nullptr;
+    Restart();
+    StartServer();
+  }
   std::unique_ptr<ChangeStub> Client(v1::Role role, const std::string& name) {
     return v1::TuningService::NewStub(*Connect(OverTcp(MakeToken(role, 0, name).secret())));
   }
@@ -18,7 +24,7 @@ struct ChangePlay : TokenPlay {
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
     return (stub.*method)(&context, request, &response);
   }
-  // Of a job whose trials clients train.
+  // Submits a job whose trials clients train; its id.
   static std::string Submit(ChangeStub& stub, int64_t trials) {
     v1::CreateTuningJobRequest request;
     *request.mutable_spec() = RandomJob(trials, 9);
@@ -37,6 +43,26 @@ struct ChangePlay : TokenPlay {
     v1::SuggestTrialsResponse response;
     REQUIRE(Do(stub, &ChangeStub::SuggestTrials, request, response).ok());
     return {response.trials().begin(), response.trials().end()};
+  }
+  // Trains all trials that the job still gives.
+  static void TrainAll(ChangeStub& stub, const std::string& job) {
+    for (std::vector<v1::SuggestedTrial> trials = AskFor(stub, job, 9); !trials.empty();
+         trials = AskFor(stub, job, 9)) {
+      for (const v1::SuggestedTrial& trial : trials) {
+        v1::CompleteTrialRequest request;
+        request.set_job_id(job);
+        request.set_trial(trial.trial());
+        request.set_attempt(trial.attempt());
+        v1::ReportedPoint& point = *request.add_points();
+        point.set_metric("loss");
+        point.set_resource(9);
+        point.set_value(0.5);
+        v1::CompleteTrialResponse response;
+        const grpc::Status status = Do(stub, &ChangeStub::CompleteTrial, request, response);
+        INFO(status.error_message());
+        REQUIRE(status.ok());
+      }
+    }
   }
   static grpc::Status Change(ChangeStub& stub, const std::string& id,
                              const std::function<void(v1::ChangeTuningJobRequest&)>& fill,
@@ -81,10 +107,10 @@ TEST_CASE("Change: a job is paused, resumed and limited by its owner, and says w
                   *ana, id, [](auto& request) { request.set_resume(true); }, &job)
               .ok());
   CHECK_FALSE(job.paused());
-  CHECK(job.state_reason().empty());
+  CHECK(job.state_reason() == "Waiting for a client to ask for a trial.");
   CHECK(play.AskFor(*ana, id, 9).size() == 6);
   play.CheckStored();
-  play.Restart();
+  play.RestartServer();
   CHECK(play.Describe(id).changes_size() == 3);
 }
 
@@ -117,6 +143,53 @@ TEST_CASE("Change: a trial is stopped, and a configuration enqueued", "[server]"
   REQUIRE(second.size() == 1);
   CHECK(play.Trials(id)[1].hyperparameters(0).continuous() == 0.5);
   CHECK(play.Describe(id).queued_configurations() == 0);
+  play.CheckStored();
+}
+
+TEST_CASE("Change: a job that ended is continued, also after a restart of the server", "[server]") {
+  ChangePlay play;
+  auto ana = play.Client(v1::SUBMITTER, "ana");
+  const std::string id = play.Submit(*ana, 2);
+  play.TrainAll(*ana, id);
+  play.RestartServer();
+  ana = play.Client(v1::SUBMITTER, "ana");
+  const auto ben = play.Client(v1::SUBMITTER, "ben");
+  CHECK(play.Describe(id).state() == v1::TuningJob::COMPLETED);
+  const auto more = [](int64_t trials) {
+    return [trials](v1::ChangeTuningJobRequest& r) { r.mutable_continue_with()->set_max_trials(trials); };
+  };
+  CHECK(play.Change(*ben, id, more(4)).error_code() == grpc::StatusCode::PERMISSION_DENIED);
+  for (const auto& [trials, says] : std::vector<std::pair<int64_t, const char*>>{
+           {2, "continue_with: leaves nothing to train"},
+           {1, "continue_with.max_trials: is 1; expected 0 (none) or at least 2"}}) {
+    const grpc::Status refused = play.Change(*ana, id, more(trials));
+    CHECK(refused.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+    CHECK_THAT(refused.error_message(), Catch::Contains(says));
+  }
+  play.time.now_us += 100'000'000;
+  const grpc::Status late = play.Change(*ana, id, [](auto& r) {
+    r.mutable_continue_with()->set_max_trials(4);
+    r.mutable_continue_with()->set_max_wall_seconds(60);
+  });
+  CHECK_THAT(late.error_message(),
+             Catch::Contains("continue_with.max_wall_seconds: is 60; expected 0 (none) or more than 100"));
+  CHECK(play.Describe(id).state() == v1::TuningJob::COMPLETED);
+
+  v1::TuningJob job;
+  REQUIRE(play.Change(*ana, id, more(4), &job).ok());
+  CHECK(job.state() == v1::TuningJob::RUNNING);
+  CHECK_FALSE(job.has_end_time());
+  CHECK(job.trial_counts().completed() == 2);
+  CHECK(play.Change(*ana, id, more(6)).error_code() == grpc::StatusCode::FAILED_PRECONDITION);
+  play.RestartServer();
+  ana = play.Client(v1::SUBMITTER, "ana");
+  CHECK(play.Describe(id).state() == v1::TuningJob::RUNNING);
+  play.TrainAll(*ana, id);
+  job = play.Describe(id);
+  CHECK(job.state() == v1::TuningJob::COMPLETED);
+  CHECK(job.trial_counts().completed() == 4);
+  CHECK(job.changes_size() == 2);
+  CHECK(job.changes(0).text() == "The job is continued by ana.");
   play.CheckStored();
 }
 

@@ -5,11 +5,12 @@ import {mayChange, maySubmit} from '../../app/session';
 import {Badge, Button, EmptyState, ErrorState, LinkButton, Skeleton, StateBadge, useTitle} from '../../design';
 import {ApiError} from '../../api/client';
 import {ago, duration, exactMoment} from '../../format';
-import {askToDelete, askToStop, isLive} from '../actions';
+import {askToDelete, askToStop, isLive, togglePaused} from '../actions';
 import {countsText, secondsLeft} from '../job_words';
 import {ModelButton} from '../model/button';
 import {constraintText, objectivesOf, objectiveText} from '../objectives';
 import {AnnotationBox} from '../annotation/annotation';
+import {ChangesCard} from './changes';
 import {ContourCard} from './contour';
 import {CurvesCard} from './curves';
 import {FilterBar} from './filter_bar';
@@ -77,6 +78,7 @@ export default function JobPage({id}: {id: string}) {
             <ScatterCard job={job} version={version} filters={followed} />
           </div>
           <TrialsCard job={job} version={version} filters={followed} />
+          <ChangesCard job={job} />
           <SpecCard job={job} />
         </>
       ),
@@ -224,6 +226,11 @@ function Head({id, job, live}: {id: string; job: TuningJob | undefined; live: Li
           <LinkButton small icon="compare" href={paths.compare([job.id])}>
             Compare
           </LinkButton>
+          {mayChange(job.owner) && job.state === 'RUNNING' && (
+            <Button small icon={job.paused ? 'play' : 'pause'} onClick={() => void togglePaused(job).then((done) => done && live.reload())}>
+              {job.paused ? 'Resume' : 'Pause'}
+            </Button>
+          )}
           {!mayChange(job.owner) ? null : isLive(job) ? (
             <Button small kind="danger" icon="stop" disabled={job.state === 'STOPPING'} onClick={() => void askToStop(job).then((done) => done && live.reload())}>
               Stop
