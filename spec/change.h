@@ -13,7 +13,7 @@ namespace winnow {
 
 // The facts that a request to change the job means, in their order, made by `by` ("": not known); or what is
 // wrong with the request. The first may still contradict the state, such as a pause of a paused job.
-std::variant<std::vector<FactBody>, std::vector<Violation>> ReadChange(const v1::ChangeTuningJobRequest& request,
-                                                          const JobState& state, const std::string& by);
+std::variant<std::vector<FactBody>, std::vector<Violation>> ReadChange(
+    const v1::ChangeTuningJobRequest& request, const JobState& state, const std::string& by);
 
 }  // namespace winnow

@@ -129,7 +129,8 @@ TEST_CASE("describe: an unknown job is answered with the ids that were meant", "
         std::string::npos);
 }
 
-TEST_CASE("pause, resume, limit, continue, enqueue and stop of a trial: each is one change with a reason", "[cli]") {
+TEST_CASE("pause, resume, limit, continue, enqueue and stop of a trial: one change with a reason each",
+          "[cli]") {
   FakeService service;
   service.jobs = {RunningJob(), SampleJob()};
   const auto run = [&service](std::vector<std::string> arguments) {
