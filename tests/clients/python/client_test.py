@@ -98,6 +98,30 @@ class Jobs(WithFolder):
         with self.assertRaises(winnow.NotFound):
             job.describe()
 
+    def test_a_job_is_changed_while_it_runs_and_after_its_end(self):
+        job = winnow.connect(self.serve().http).submit({**EXTERNAL, "limits": {"max_trials": 2}})
+        self.assertTrue(job.pause("a check")["paused"])
+        self.assertIsNone(job.ask(wait=0))
+        job.resume()
+        job.enqueue({"x": 0.25, "n": 3})
+        self.assertEqual(job.limit(max_trials=3)["limits"]["max_trials"], 3)
+        with job.ask() as first:
+            self.assertEqual(first.params, {"x": 0.25, "n": 3})
+            first.complete(0.5)
+        job.stop_trial(job.ask().number, "too slow")
+        for trial in job.asked():
+            trial.complete(0.5)
+        self.assertEqual(job.describe()["state"], "COMPLETED")
+        with self.assertRaises(winnow.WinnowError) as refused:
+            job.continue_with(max_trials=3)
+        self.assertIn("leaves nothing to train", str(refused.exception))
+        job.continue_with("one more", max_trials=4)
+        for trial in job.asked():
+            trial.complete(0.5)
+        described = job.describe()
+        self.assertEqual((described["state"], described["trial_counts"]["completed"]), ("COMPLETED", 3))
+        self.assertEqual(len(described["changes"]), 7)
+
 
 class Errors(WithFolder):
     def test_every_violation_is_told(self):
