@@ -17,6 +17,8 @@ class Control {
   Control& operator=(const Control&) = delete;
 
   bool is_open() const { return fd_ >= 0; }
+  // Says that the program has trained to `level`, has reported it, and only saves now.
+  void Saves(int64_t level) const;
   // Says that the program has trained to `level` and saved, and waits. Returns the level to train to now (0:
   // to the trainer's own end). Absent: end; also if the worker is gone or a signal came.
   std::optional<int64_t> Wait(int64_t level);

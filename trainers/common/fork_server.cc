@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,8 @@ constexpr const char* kParentVariable = "WINNOW_PARENT_FD";
 constexpr const char* kControlOfChild = "WINNOW_CONTROL_FD";
 constexpr const char* kAssignmentVariable = "WINNOW_ASSIGNMENT";
 constexpr std::string_view kControlEntry = "WINNOW_CONTROL_FD=";
+constexpr std::string_view kGo = "go";
+constexpr std::string_view kHold = "hold";
 constexpr int kChildFailed = 126;
 
 // The plan, standard output, standard error, the control socket, and the folder of the control group in which
@@ -127,6 +130,24 @@ bool IsCommand(const std::vector<std::string>& command, Arguments arguments) {
   return name.substr(name.rfind('/') + 1) == program_invocation_short_name;
 }
 
+// Where a process that was started before its turn hears that it may train; -1: it may.
+int turn_socket = -1;
+bool keeps_turn_socket = false;  // it is the control socket too
+
+// Reads byte by byte, because what follows the line is for others. Absent: a signal came, or the stream has
+// ended.
+std::optional<std::string> ReadOrder(int socket) {
+  std::string line;
+  while (true) {
+    // poll, unlike recv, ends when a signal was handled
+    pollfd wait{socket, POLLIN, 0};
+    char byte;
+    if (poll(&wait, 1, -1) <= 0 || recv(socket, &byte, 1, 0) != 1) return std::nullopt;
+    if (byte == '\n') return line;
+    line += byte;
+  }
+}
+
 // Becomes the process that the plan describes. False: it cannot.
 bool BecomeChild(const RequestFiles& files, Arguments arguments) {
   const auto& [plan_file, output, error, control, group] = files;
@@ -146,8 +167,8 @@ bool BecomeChild(const RequestFiles& files, Arguments arguments) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (kept < 0 || getppid() != plan->worker || !SendText(kept, "forked\n")) return false;
   // the worker sets the limits meanwhile
-  std::array<char, 3> order;
-  if (recv(kept, order.data(), order.size(), MSG_WAITALL) != static_cast<ssize_t>(order.size())) return false;
+  const std::optional<std::string> order = ReadOrder(kept);
+  if (!order || (*order != kGo && *order != kHold)) return false;
   bool may_wait = false;
   static std::vector<std::string> entries;
   static std::vector<char*> pointers;
@@ -161,7 +182,12 @@ bool BecomeChild(const RequestFiles& files, Arguments arguments) {
   }
   pointers.push_back(nullptr);
   environ = pointers.data();
-  if (!may_wait) close(kept);
+  if (*order == kHold) {
+    turn_socket = kept;
+    keeps_turn_socket = may_wait;
+  } else if (!may_wait) {
+    close(kept);
+  }
   return true;
 }
 
@@ -221,7 +247,7 @@ std::optional<int> ServeForks(const std::function<void()>& prepare, Arguments ar
   }
   fcntl(socket, F_SETFD, FD_CLOEXEC);
   prepare();
-  if (!SendText(socket, "ready")) return 0;
+  if (!SendText(socket, "ready holds")) return 0;
   while (const std::optional<RequestFiles> files = ReadRequest(socket)) {
     if (Fork(*files, socket, arguments)) return std::nullopt;
     for (const int file : *files) {
@@ -229,6 +255,23 @@ std::optional<int> ServeForks(const std::function<void()>& prepare, Arguments ar
     }
   }
   return 0;
+}
+
+// "go NAME=VALUE NAME=VALUE".
+bool AwaitTurn() {
+  if (turn_socket < 0) return true;
+  const std::optional<std::string> order = ReadOrder(turn_socket);
+  if (!keeps_turn_socket) close(turn_socket);
+  turn_socket = -1;
+  if (!order || order->substr(0, order->find(' ')) != kGo) return false;
+  for (std::size_t at = order->find(' '); at != std::string::npos;) {
+    const std::size_t end = order->find(' ', at + 1);
+    const std::string entry = order->substr(at + 1, end == std::string::npos ? end : end - at - 1);
+    const std::size_t equals = entry.find('=');
+    if (equals != std::string::npos) setenv(entry.substr(0, equals).c_str(), entry.c_str() + equals + 1, 1);
+    at = end;
+  }
+  return true;
 }
 
 const char* OwnEnvironmentValue(const char* name) { return getenv(name); }

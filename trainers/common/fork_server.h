@@ -14,6 +14,11 @@ namespace winnow {
 enum class Arguments { kNone, kIgnored };
 std::optional<int> ServeForks(const std::function<void()>& prepare, Arguments arguments = Arguments::kNone);
 
+// Called before the first level, when all else is done. Where the worker has started this process before
+// there was a slot for it, waits until it may train, and takes the variables that are different by then.
+// False: it is to end, because of a signal or because the worker is gone. True at once in any other process.
+bool AwaitTurn();
+
 // The variables of this process, null if one is not set. In a parent, SM_HPS is that of some trial of the
 // job, by which `prepare` may choose what to prepare; never that of a child.
 const char* OwnEnvironmentValue(const char* name);

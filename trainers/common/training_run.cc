@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "trainers/common/fork_server.h"
 #include "trainers/common/whole_file.h"
 
 namespace winnow {
@@ -104,6 +105,7 @@ bool TrainingRun::IsPause() {
 }
 
 absl::Status TrainingRun::TrainLevels(const std::function<absl::Status()>& train_level) {
+  if (!AwaitTurn()) return absl::CancelledError("told to end before the first level");
   absl::Status status = TrainPart(train_level);
   while (status.ok() && IsPause()) {
     {
@@ -145,11 +147,12 @@ absl::Status TrainingRun::TrainPart(const std::function<absl::Status()>& train_l
     if (Clock::now() - saved_at < kCheckpointEvery) continue;
     if (absl::Status written = save(); !written.ok()) return written;
   }
+  // The next part may use the slot while this one saves.
+  if (control_.is_open() && !stop_ && ranks_.size() == 1 && resource_to_ > 0 && done() == resource_to_)
+    control_.Saves(done());
+  if (absl::Status kept = late_sync_.SoFar(); !kept.ok()) return kept;
   std::optional<LateSync::Scope> beside;
-  if (IsPause()) {
-    if (absl::Status kept = late_sync_.Await(); !kept.ok()) return kept;
-    beside.emplace(&late_sync_);
-  }
+  if (IsPause()) beside.emplace(&late_sync_);
   return save();
 }
 

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -115,22 +117,51 @@ LateSync::Scope::~Scope() { late_sync = before_; }
 LateSync::~LateSync() { static_cast<void>(Await()); }
 
 void LateSync::Begin() {
-  thread_ = std::thread([this] {
-    for (const File& file : files_) {
-      absl::Status status = SyncFile(file.path);
-      if (status.ok()) status = SyncFolder(FolderOf(file.path));
+  {
+    const MutexLock lock(mutex_);
+    std::move(files_.begin(), files_.end(), std::back_inserter(begun_));
+    files_.clear();
+    if (running_ || begun_.empty()) return;
+    running_ = true;
+  }
+  if (thread_.joinable()) thread_.join();  // it has nothing left to do
+  thread_ = std::thread([this] { Run(); });
+}
+
+void LateSync::Run() {
+  while (true) {
+    std::vector<File> files;
+    {
+      const MutexLock lock(mutex_);
+      files = std::exchange(begun_, {});
+      running_ = !files.empty();
+      if (!running_) return;
+    }
+    for (auto file = files.begin(); file != files.end(); ++file) {
+      const bool is_replaced = std::any_of(file + 1, files.end(), [&file](const File& later) {
+        return std::find(later.replaced.begin(), later.replaced.end(), file->path) != later.replaced.end();
+      });
+      if (is_replaced) continue;
+      absl::Status status = SyncFile(file->path);
+      if (status.ok()) status = SyncFolder(FolderOf(file->path));
       if (!status.ok()) {
+        const MutexLock lock(mutex_);
         status_.Update(status);
         continue;
       }
-      for (const std::string& older : file.replaced) unlink(older.c_str());
+      for (const std::string& older : file->replaced) unlink(older.c_str());
     }
-    files_.clear();
-  });
+  }
+}
+
+absl::Status LateSync::SoFar() {
+  const MutexLock lock(mutex_);
+  return status_;
 }
 
 absl::Status LateSync::Await() {
   if (thread_.joinable()) thread_.join();
+  const MutexLock lock(mutex_);
   return std::exchange(status_, absl::OkStatus());
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/mutex.h"
 
 namespace winnow {
 
@@ -19,7 +20,7 @@ absl::Status ReplaceFiles(const std::string& path, const std::string& text,
                           std::vector<std::string> replaced);
 
 // Puts files on disk beside the work of the thread that has written them. Before that, a machine that loses
-// its power may lose the new file, but not those that it replaces.
+// its power may lose the new files, but not those that they replace.
 class LateSync {
  public:
   LateSync() = default;
@@ -39,9 +40,12 @@ class LateSync {
     LateSync* const before_;
   };
 
-  // Begins to put the files on disk, on a thread of its own. REQUIRES: Await was called after the last Begin.
+  // Begins to put the files on disk, on a thread of its own, after those of earlier calls. A file that one of
+  // them replaces is left out.
   void Begin();
-  // Waits until they are; returns the first error.
+  // Returns the first error so far, without waiting.
+  absl::Status SoFar();
+  // Waits until all are on disk; returns the first error.
   absl::Status Await();
 
  private:
@@ -51,10 +55,14 @@ class LateSync {
     std::string path;
     std::vector<std::string> replaced;
   };
+  void Run();
 
-  std::vector<File> files_;  // used by the thread alone while it runs
-  absl::Status status_;      // likewise
+  std::vector<File> files_;  // written since the last Begin
   std::thread thread_;
+  Mutex mutex_;
+  std::vector<File> begun_ ABSL_GUARDED_BY(mutex_);  // that the thread has not taken yet
+  bool running_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace winnow

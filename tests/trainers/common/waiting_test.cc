@@ -62,10 +62,11 @@ TEST_CASE("Control: orders come line by line, and the end of the stream is one",
   Worker worker;
   Control control;
   REQUIRE(control.is_open());
+  control.Saves(10);
   worker.Say("continue 30 WINNOW_ATTEMPT=2 WINNOW_RESOURCE_TO=30\ncontinue 0\n");
   CHECK(control.Wait(10) == 30);
   CHECK(control.Wait(30) == 0);
-  CHECK(worker.Heard() == "waiting 10\nwaiting 30\n");
+  CHECK(worker.Heard() == "saving 10\nwaiting 10\nwaiting 30\n");
   SECTION("told to end") { worker.Say("end\n"); }
   SECTION("an order that is not known") { worker.Say("continue -1\n"); }
   SECTION("the worker is gone") { worker.Close(); }
@@ -108,6 +109,14 @@ TEST_CASE("LateSync: a checkpoint is there at once, and the older one goes when 
   late.Begin();
   CHECK(late.Await().ok());
   CHECK(FilesIn(place) == std::vector<std::string>{"checkpoint-00000003.c", "checkpoint-00000009.c"});
+  // Two before the first is on disk.
+  for (const char* text : {"four", "five"}) {
+    const LateSync::Scope beside(&late);
+    REQUIRE(WriteCheckpointFile(place, text[1] == 'o' ? 4 : 5, ".c", text).ok());
+    late.Begin();
+  }
+  CHECK(late.Await().ok());
+  CHECK(FilesIn(place) == std::vector<std::string>{"checkpoint-00000005.c"});
   // Outside the scope all is as ever.
   REQUIRE(WriteCheckpointFile(place, 10, ".c", "ten").ok());
   CHECK(FilesIn(place) == std::vector<std::string>{"checkpoint-00000010.c"});
