@@ -217,6 +217,7 @@ void Agent::OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Pre
       Start(id);
     } else {
       ready_.push_back(id);
+      trainers_->MakeReady(assignment);
       Wake();
     }
     return;
@@ -229,6 +230,10 @@ void Agent::OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Pre
 int Agent::FreeSlots() const {
   int free = options_.identity.slots;
   for (const auto& [id, running] : running_) {
+    if (running.saves) {
+      if (WINNOW_MUTANT("a program that saves leaves two slots")) free += running.assignment.slots();
+      continue;
+    }
     if (running.run != nullptr || running.assignment.await_start()) free -= running.assignment.slots();
   }
   return free;
@@ -261,7 +266,11 @@ void Agent::Start(const std::string& id) {
          Wake();
        },
        [this, id](v1::Outcome outcome) { Ended(id, std::move(outcome)); },
-       [this, id](v1::JobNotice::Kind kind, std::string text) { Notice(id, kind, std::move(text)); }});
+       [this, id](v1::JobNotice::Kind kind, std::string text) { Notice(id, kind, std::move(text)); },
+       [this, id] {
+         if (const auto found = running_.find(id); found != running_.end()) found->second.saves = true;
+         Wake();
+       }});
   if (!trainer.ok()) {
     spdlog::warn("cannot start {}: {}", Name(running.assignment), MessageOf(trainer.status()));
     Ended(id, UnstartedOutcome(trainer.status()));

@@ -63,6 +63,7 @@ class Agent {
     v1::Assignment assignment;
     bool prepared = false;
     std::unique_ptr<RankRun> run;  // null: its process has not been started
+    bool saves = false;            // it has left its slot
   };
 
   void Wake();

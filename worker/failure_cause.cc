@@ -1,6 +1,8 @@
 #include "worker/failure_cause.h"
 
 #include <google/protobuf/util/time_util.h>
+#include <signal.h>
+#include <string.h>
 
 #include <algorithm>
 #include <cctype>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "base/status_text.h"
+#include "fmt/format.h"
 
 namespace winnow {
 namespace {
@@ -93,6 +96,13 @@ std::string_view FindException(const std::vector<std::string_view>& lines) {
 constexpr int kTemporaryFailure = 75;
 constexpr char kCausePayload[] = "winnow/cause";
 
+std::string DescribeEnd(const ProcessEnd& end) {
+  if (end.signal == 0) return fmt::format("exit code {}", end.exit_code);
+  const char* name = sigabbrev_np(end.signal);
+  return name == nullptr ? fmt::format("killed by signal {}", end.signal)
+                         : fmt::format("killed by signal {} (SIG{})", end.signal, name);
+}
+
 }  // namespace
 
 std::string FindCause(std::string_view words) {
@@ -146,6 +156,13 @@ v1::Outcome UnstartedOutcome(const absl::Status& status) {
   outcome.set_kind(v1::Outcome::HANDED_BACK);
   outcome.set_reason(MessageOf(status));
   return outcome;
+}
+
+std::string FailureReason(const ProcessEnd& end, const std::string& cause) {
+  if (cause.empty()) return DescribeEnd(end);
+  const bool by_itself = end.signal == 0 || end.signal == SIGABRT;
+  return by_itself ? fmt::format("{} ({})", cause, DescribeEnd(end))
+                   : fmt::format("{}: {}", DescribeEnd(end), cause);
 }
 
 }  // namespace winnow

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "winnow/v1/worker.pb.h"
+#include "worker/host/process.h"
 
 namespace winnow {
 
@@ -25,5 +26,9 @@ absl::Status NotPreparedError(v1::Outcome::Cause cause, std::string_view reason)
 v1::Outcome NotStartedOutcome(const absl::Status& status);
 // The outcome of an assignment that Trainers::Start gave that error.
 v1::Outcome UnstartedOutcome(const absl::Status& status);
+
+// The reason of a failure with this cause (FindCause); "": none is known. The cause comes first, but after a
+// signal from outside, which explains more than the program's words.
+std::string FailureReason(const ProcessEnd& end, const std::string& cause);
 
 }  // namespace winnow

@@ -65,7 +65,7 @@ RankRun::Events KeptTrainer::Wrap(Events events) {
             reached_ = std::max(reached_, report.resource());
             events_.report(std::move(report));
           },
-          events_.log, [this](const v1::Outcome& outcome) { Ended(outcome); }, events_.notice};
+          events_.log, [this](const v1::Outcome& outcome) { Ended(outcome); }, events_.notice, events_.saves};
 }
 
 void KeptTrainer::Watch(std::unique_ptr<RankRun> trainer, const FolderName& checkpoints) {
@@ -318,6 +318,28 @@ int ProcessTrainers::FreeSlot() const {
   return slot;
 }
 
+// The assignment as its program sees it, with what was prepared for it on this host.
+v1::Assignment ProcessTrainers::Placed(const v1::Assignment& assignment, const Place& place) const {
+  v1::Assignment placed = InImage(assignment);
+  if (place.source != nullptr) placed.set_working_directory(place.source->folder().string());
+  if (place.channels != nullptr) SetChannelPaths(place.channels->paths, placed);
+  return placed;
+}
+
+// Whether its program may wait after the part, and can be told when to go on.
+bool ProcessTrainers::MayBeTold(const v1::Assignment& assignment, const Place& place) const {
+  return (!place.image.has_value() || PassesDescriptor(place.image->engine)) && waiting_.MayWait(assignment);
+}
+
+// A program is forked only for a new trial: the files of an earlier part may still be written.
+void ProcessTrainers::MakeReady(const v1::Assignment& assignment) {
+  Place& place = places_[assignment.id()];
+  if (assignment.master_port() == 0 && !place.port) place.port = PortLease::TakeAny();
+  if (assignment.resource_from() > 0 || assignment.origin() > 0 || !assignment.resumes()) return;
+  place.held = HeldProgram::Fork(loop_, place_, Placed(assignment, place), {0, range_.first},
+                                 MayBeTold(assignment, place), &parents_);
+}
+
 absl::StatusOr<std::unique_ptr<RankRun>> ProcessTrainers::Start(const v1::Assignment& assignment,
                                                                 RankRun::Events events) {
   const bool keeps = keeper_ != nullptr && assignment.keep_checkpoints() && assignment.resumes();
@@ -340,17 +362,21 @@ absl::StatusOr<std::unique_ptr<RankRun>> ProcessTrainers::Start(const v1::Assign
     }
     ended(std::move(outcome));
   };
-  v1::Assignment placed = InImage(assignment);
-  if (held.source != nullptr) placed.set_working_directory(held.source->folder().string());
-  if (held.channels != nullptr) SetChannelPaths(held.channels->paths, placed);
+  events.saves = [this, alive = alive_, id, saves = std::move(events.saves)] {
+    if (*alive) {
+      if (const auto place = places_.find(id); place != places_.end()) place->second.slot = -1;
+    }
+    saves();
+  };
+  const v1::Assignment placed = Placed(assignment, held);
   const std::shared_ptr<const void> needed =
       std::make_shared<std::pair<std::shared_ptr<SourceLease>, std::shared_ptr<PreparedChannels>>>(
           held.source, held.channels);
   TrainerWarmth warmth;
   warmth.waiting = waiting_.Take(assignment);
   if (warmth.waiting != nullptr) held.user = nullptr;  // the program has the lease of its trial's user
-  const bool may_be_told = !held.image.has_value() || PassesDescriptor(held.image->engine);
-  if (may_be_told && waiting_.MayWait(assignment)) {
+  warmth.held = std::move(held.held);
+  if (MayBeTold(assignment, held)) {
     warmth.keep = [this, assignment, needed](std::unique_ptr<TrainerProcess> trainer) {
       trainer->Hold(needed);
       waiting_.Keep(assignment, std::move(trainer), parents_.bytes());

@@ -41,6 +41,7 @@ class ProcessTrainers : public Trainers {
 
   void Prepare(const v1::Assignment& assignment, std::function<void(absl::StatusOr<Prepared>)> done) override;
   void AbandonPrepare(const std::string& assignment_id) override;
+  void MakeReady(const v1::Assignment& assignment) override;
   absl::StatusOr<std::unique_ptr<RankRun>> Start(const v1::Assignment& assignment,
                                                  RankRun::Events events) override;
   void StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string)> failed) override;
@@ -55,11 +56,12 @@ class ProcessTrainers : public Trainers {
   // State of a prepared or running assignment.
   struct Place {
     std::optional<PortLease> port;                         // for a rank 0
-    int slot = -1;                                         // WINNOW_SLOT, once it has started
+    int slot = -1;                                         // WINNOW_SLOT, from its start until it only saves
     std::shared_ptr<const UserLease> user = nullptr;       // null: this process's user
     std::shared_ptr<SourceLease> source = nullptr;         // null: the job has none
     std::optional<ContainerImage> image = std::nullopt;    // of its container; absent: it has none
     std::shared_ptr<PreparedChannels> channels = nullptr;  // null: none that is prepared
+    std::unique_ptr<HeldProgram> held = nullptr;           // before its start, if it could be forked
     RankRun* run = nullptr;                                // once it has started
     // How it ends, because a pipe could not bring its data to their end.
     std::optional<v1::Outcome> broken = std::nullopt;
@@ -77,6 +79,8 @@ class ProcessTrainers : public Trainers {
   FolderName InShared(const std::filesystem::path& folder) const;
   absl::StatusOr<Prepared> TakePort(const v1::Assignment& assignment);
   int FreeSlot() const;
+  v1::Assignment Placed(const v1::Assignment& assignment, const Place& place) const;
+  bool MayBeTold(const v1::Assignment& assignment, const Place& place) const;
 
   EventLoop* const loop_;
   const TrainerPlace place_;

@@ -16,6 +16,7 @@
 #include "worker/failure_cause.h"
 #include "worker/host/fork_request.h"
 #include "worker/host/leftover_processes.h"
+#include "worker/host/process_tree.h"
 #include "worker/trainer_environment.h"
 #include "worker/trial_directories.h"
 #include "worker/waiting_trainers.h"
@@ -24,6 +25,7 @@ namespace winnow {
 namespace {
 
 constexpr std::string_view kReady = "ready";
+constexpr std::string_view kReadyToHold = "ready holds";
 constexpr size_t kMostWords = 4096;  // bytes
 // A child writes its own mark over its parent's.
 constexpr size_t kParentMarkBytes = 512;
@@ -143,13 +145,20 @@ TrainerParent::~TrainerParent() {
   process_ = nullptr;
 }
 
+bool TrainerParent::IsStopped() const {
+  const std::optional<ProcessLine> line = ReadProcess(pid());
+  return line.has_value() && (line->state == 'T' || line->state == 't');
+}
+
 void TrainerParent::ReadSocket() {
   std::array<char, 64> buffer;
   const ssize_t got = recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (got <= 0) return CloseSocket();
-  if (std::string_view(buffer.data(), static_cast<size_t>(got)) != kReady) return;
+  const std::string_view word(buffer.data(), static_cast<size_t>(got));
+  if (word != kReady && word != kReadyToHold) return;
   was_ready_ = true;
+  can_hold_ = word == kReadyToHold;
   bytes_ = AnonymousMemoryOf(pid());
 }
 
@@ -159,8 +168,9 @@ void TrainerParent::CloseSocket() {
 }
 
 absl::StatusOr<std::unique_ptr<Process>> TrainerParent::Fork(const ProcessSpec& spec, int control,
-                                                             int child_control, Process::Events events) {
-  return ForkChild(loop_, {spec, socket_, pid(), control, child_control}, std::move(events));
+                                                             int child_control, bool holds,
+                                                             Process::Events events) {
+  return ForkChild(loop_, {spec, socket_, pid(), control, child_control, holds}, std::move(events));
 }
 
 }  // namespace winnow

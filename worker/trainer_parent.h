@@ -50,16 +50,20 @@ class TrainerParent {
   const ParentKey& key() const { return key_; }
   bool is_ready() const { return socket_ >= 0 && was_ready_; }
   bool was_ready() const { return was_ready_; }
+  // Whether its children can be held before their first level.
+  bool can_hold() const { return can_hold_; }
+  // Whether it is stopped, by a signal or by a debugger.
+  bool IsStopped() const;
   pid_t pid() const { return process_->pid(); }
   // Memory that it shares with no file, in bytes, when it became ready.
   int64_t bytes() const { return bytes_; }
   // Keeps what it needs, such as the source that it runs in.
   void Hold(std::shared_ptr<const void> needed) { needed_ = std::move(needed); }
 
-  // As ForkChild. `control`: the worker's end of the child's control socket; `child_control` is closed.
-  // REQUIRES: is_ready().
+  // As ForkChild; `holds` as in ForkRequest. `control`: the worker's end of the child's control socket;
+  // `child_control` is closed. REQUIRES: is_ready(), and can_hold() to hold it.
   absl::StatusOr<std::unique_ptr<Process>> Fork(const ProcessSpec& spec, int control, int child_control,
-                                                Process::Events events);
+                                                bool holds, Process::Events events);
 
  private:
   TrainerParent(EventLoop* loop, ParentKey key);
@@ -77,6 +81,7 @@ class TrainerParent {
   int socket_ = -1;
   EventLoop::Id watch_ = 0;
   bool was_ready_ = false;
+  bool can_hold_ = false;
   int64_t bytes_ = 0;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMostParents = 8;
 constexpr int kMostFailures = 2;
-constexpr std::chrono::seconds kParentsMemoryPause(1);
+constexpr std::chrono::seconds kParentsPause(1);  // between two looks at them and at the memory
 // Waiting trainers end first, one a second.
 constexpr int kPatientLooks = 3;
 constexpr double kParentsGib = 1 << 30;
@@ -30,7 +30,7 @@ bool MayFork(const v1::Assignment& assignment) {
 TrainerParents::TrainerParents(EventLoop* loop, const TrainerPlace* place, WarmLimits limits)
     : loop_(loop), place_(place), limits_(limits) {}
 
-TrainerParents::~TrainerParents() { loop_->Cancel(memory_timer_); }
+TrainerParents::~TrainerParents() { loop_->Cancel(look_timer_); }
 
 bool TrainerParents::May(const v1::Assignment& assignment) const {
   if (limits_.trainers == 0 || leaving_ || place_->users != nullptr || !MayFork(assignment)) return false;
@@ -72,7 +72,7 @@ void TrainerParents::Offer(const v1::Assignment& assignment,
   parents_.push_back(*std::move(parent));
   spdlog::debug("{}: a parent for its trials is started", assignment.job_id());
   if (parents_.size() > kMostParents) parents_.pop_front();
-  if (memory_timer_ == 0) memory_timer_ = loop_->After(kParentsMemoryPause, [this] { LookAtMemory(); });
+  if (look_timer_ == 0) look_timer_ = loop_->After(kParentsPause, [this] { Look(); });
 }
 
 void TrainerParents::Gone(const TrainerParent* parent, const std::string& words) {
@@ -119,15 +119,33 @@ int64_t TrainerParents::bytes() const {
   return sum;
 }
 
-void TrainerParents::LookAtMemory() {
-  memory_timer_ = 0;
+// Trials are started as usual until it is ready, so that nothing waits for it. One that is stopped at two
+// looks is not awaited longer: the next trial that is started brings another.
+void TrainerParents::GiveUpStopped() {
+  std::set<const TrainerParent*> stopped;
+  std::erase_if(parents_, [&](const auto& parent) {
+    if (parent->was_ready() || !parent->IsStopped()) return false;
+    if (!stopped_.contains(parent.get())) {
+      stopped.insert(parent.get());
+      return false;
+    }
+    spdlog::warn("{}: the parent of its trials was stopped before it was ready, and is ended",
+                 parent->key().job);
+    return true;
+  });
+  stopped_ = std::move(stopped);
+}
+
+void TrainerParents::Look() {
+  look_timer_ = 0;
+  GiveUpStopped();
   short_looks_ = IsShortOfMemory() ? short_looks_ + 1 : 0;
   if (short_looks_ > kPatientLooks && !parents_.empty()) {
     spdlog::info("{}: the host is short of memory, and the parent of its trials is ended",
                  parents_.front()->key().job);
     parents_.pop_front();
   }
-  if (!parents_.empty()) memory_timer_ = loop_->After(kParentsMemoryPause, [this] { LookAtMemory(); });
+  if (!parents_.empty()) look_timer_ = loop_->After(kParentsPause, [this] { Look(); });
 }
 
 }  // namespace winnow

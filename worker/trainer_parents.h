@@ -5,6 +5,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,9 @@ namespace winnow {
 bool MayFork(const v1::Assignment& assignment);
 
 // The parents of a worker's jobs. One is started when a program, started as usual, has said that it can serve
-// as a parent; it ends with its job, when memory is short, and when there are too many. One that fails twice
-// before it is ready, or that refuses, is not started again for its job. Lives on the loop's thread. Its
+// as a parent; it ends with its job, when memory is short, when there are too many, and when it is stopped
+// before it is ready. One that fails twice before it is ready, or that refuses, is not started again for its
+// job. Lives on the loop's thread. Its
 // destructor leaves no parent behind.
 class TrainerParents {
  public:
@@ -52,7 +54,8 @@ class TrainerParents {
  private:
   using Parents = std::list<std::unique_ptr<TrainerParent>>;
   void Gone(const TrainerParent* parent, const std::string& words);
-  void LookAtMemory();
+  void Look();
+  void GiveUpStopped();
 
   EventLoop* const loop_;
   const TrainerPlace* const place_;
@@ -60,8 +63,9 @@ class TrainerParents {
   bool leaving_ = false;
   Parents parents_;                      // the one that was used last is the last
   std::map<std::string, int> failures_;  // by job: parents in a row that failed before they were ready
-  EventLoop::Id memory_timer_ = 0;
-  int short_looks_ = 0;  // in a row, at which the host was short of memory
+  EventLoop::Id look_timer_ = 0;
+  std::set<const TrainerParent*> stopped_;  // that were stopped before they were ready, at the last look
+  int short_looks_ = 0;                     // in a row, at which the host was short of memory
 };
 
 }  // namespace winnow

@@ -17,6 +17,8 @@
 #include "artifact/folder.h"
 #include "base/status_text.h"
 #include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "worker/host/process_tree.h"
 #include "worker/redactor.h"
 #include "worker/trainer_parents.h"
 #include "worker/trial_directories.h"
@@ -26,6 +28,7 @@ namespace {
 
 constexpr size_t kMostControlBytes = 4096;  // of a line
 constexpr std::string_view kWaiting = "waiting ";
+constexpr std::string_view kSaving = "saving ";
 constexpr std::string_view kForks = "forks";
 constexpr std::string_view kChannel = "SM_CHANNEL_";
 // How long a waiting program has to end after it was told so.
@@ -65,10 +68,10 @@ std::vector<std::string> EnvironmentOf(const TrainerUser& user, const std::files
   return inherited;
 }
 
-// The level of "waiting LEVEL"; absent: the line says something else.
-std::optional<int64_t> LevelOf(std::string_view line) {
-  if (!line.starts_with(kWaiting)) return std::nullopt;
-  line.remove_prefix(kWaiting.size());
+// The level of "waiting LEVEL", where `word` is "waiting "; absent: the line says something else.
+std::optional<int64_t> LevelOf(std::string_view line, std::string_view word) {
+  if (!line.starts_with(word)) return std::nullopt;
+  line.remove_prefix(word.size());
   int64_t level = 0;
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), level);
   if (error != std::errc() || end != line.data() + line.size() || level < 0) return std::nullopt;
@@ -80,7 +83,7 @@ std::optional<int64_t> LevelOf(std::string_view line) {
 absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
     EventLoop* loop, const TrainerPlace& place, const v1::Assignment& assignment, const TrainerSeat& seat,
     const std::map<std::string, std::string>& secrets, std::shared_ptr<const UserLease> user, bool may_wait,
-    TrainerParents* parents, Listener* listener) {
+    TrainerParents* parents, Listener* listener, Turn turn) {
   const auto directories = NameTrialDirectories(place.shared, assignment.job_id(), assignment.trial());
   if (!directories.ok()) return directories.status();
   std::unique_ptr<TrainerProcess> trainer(new TrainerProcess(loop, listener));
@@ -100,6 +103,10 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
   spec.working_directory = assignment.working_directory();
   spec.program_directory = place.program_directory;
   const bool may_fork = parents != nullptr && parents->May(assignment);
+  TrainerParent* const parent = may_fork ? parents->Find(assignment, secrets) : nullptr;
+  const bool holds = turn == Turn::kAwaited;
+  if (holds && (parent == nullptr || !parent->can_hold()))
+    return absl::UnavailableError("no parent can hold it");
   // Makes the control socket, if there is to be one, and the environment that names it.
   const auto connect = [&]() -> absl::Status {
     if (may_wait || may_fork) {
@@ -144,11 +151,13 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
                                        [self](const ProcessEnd& program) { self->listener_->Gone(program); });
       }};
   absl::StatusOr<std::unique_ptr<Process>> process = absl::UnavailableError("no parent");
-  if (TrainerParent* const parent = may_fork ? parents->Find(assignment, secrets) : nullptr) {
-    process = parent->Fork(spec, trainer->control_, std::exchange(spec.inherited, -1), events);
+  if (parent != nullptr) {
+    process = parent->Fork(spec, trainer->control_, std::exchange(spec.inherited, -1), holds, events);
     trainer->forked_ = process.ok();
     if (!process.ok()) {
-      parents->Failed(parent, assignment, process.status());
+      const absl::Status why = process.status();
+      parents->Failed(parent, assignment, why);
+      if (holds) return absl::UnavailableError(why.message());
       trainer->CloseControl();
       if (absl::Status status = connect(); !status.ok()) return status;
     }
@@ -263,24 +272,36 @@ void TrainerProcess::ReadControl() {
   if (got <= 0) return CloseControl();
   said_.append(buffer.data(), got);
   for (size_t end; (end = said_.find('\n')) != std::string::npos;) {
-    const bool can_fork = std::string_view(said_).substr(0, end) == kForks;
-    const std::optional<int64_t> level = LevelOf(std::string_view(said_).substr(0, end));
+    const std::string line = said_.substr(0, end);
     said_.erase(0, end + 1);
-    if (can_fork) listener_->CanFork();
-    if (!level.has_value()) continue;
+    const std::optional<int64_t> saving = LevelOf(line, kSaving), waiting = LevelOf(line, kWaiting);
+    if (line == kForks) listener_->CanFork();
+    if (!saving.has_value() && !waiting.has_value()) continue;
     process_->ReadWritten();
-    listener_->Waits(*level);
+    if (saving.has_value()) listener_->Saves(*saving);
+    if (waiting.has_value()) listener_->Waits(*waiting);
   }
   if (said_.size() > kMostControlBytes) CloseControl();
 }
 
+bool TrainerProcess::Say(const std::string& line) {
+  return control_ >= 0 && !process_->HasEnded() &&
+         send(control_, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+             static_cast<ssize_t>(line.size());
+}
+
+bool TrainerProcess::Begin(const v1::Assignment& assignment, const TrainerSeat& seat) {
+  return Say(fmt::format("go {}\n", fmt::join(PartEnvironment(assignment, seat), " ")));
+}
+
 bool TrainerProcess::Continue(const v1::Assignment& assignment, const TrainerSeat& seat) {
-  if (control_ < 0 || process_->HasEnded()) return false;
-  std::string line = fmt::format("continue {}", assignment.resource_to());
-  for (const std::string& variable : PartEnvironment(assignment, seat)) line += " " + variable;
-  line += '\n';
-  return send(control_, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
-         static_cast<ssize_t>(line.size());
+  return Say(fmt::format("continue {} {}\n", assignment.resource_to(),
+                         fmt::join(PartEnvironment(assignment, seat), " ")));
+}
+
+bool TrainerProcess::IsStopped() const {
+  const std::optional<ProcessLine> line = ReadProcess(process_->pid());
+  return line.has_value() && (line->state == 'T' || line->state == 't');
 }
 
 void TrainerProcess::End(EventLoop::Clock::duration grace) {

@@ -40,18 +40,25 @@ class TrainerProcess {
     // It has trained to `level`, has saved, and waits. All that it wrote before was passed to Output. May
     // take the process away from its owner, but not delete it.
     virtual void Waits(int64_t level) = 0;
+    // It has trained to `level` and has reported it, and only saves now. As Waits, all output comes before.
+    virtual void Saves(int64_t level) = 0;
     virtual void CanFork() = 0;     // it can serve as a parent (docs/trainer-contract.md, "Forking")
     virtual void OverMemory() = 0;  // it exceeds its limit, and only a SIGKILL ends it
     virtual void Gone(const ProcessEnd& end) = 0;  // the last call; may delete the process
   };
 
-  // An error is why the program did not start, as of TrainerRun::Start. `may_wait`: it gets a control socket.
-  // `parents`: it is forked from one of them if that is possible; null: it is not. `listener` outlives it or
-  // is replaced.
+  enum class Turn {
+    kNow,
+    kAwaited,  // it does not train before Begin; so it has to be forked, from a parent that can hold children
+  };
+
+  // An error is why the program did not start, as of TrainerRun::Start; UNAVAILABLE with kAwaited: it is not
+  // forked. `may_wait`: it gets a control socket. `parents`: it is forked from one of them if that is
+  // possible; null: it is not. `listener` outlives it or is replaced.
   static absl::StatusOr<std::unique_ptr<TrainerProcess>> Start(
       EventLoop* loop, const TrainerPlace& place, const v1::Assignment& assignment, const TrainerSeat& seat,
       const std::map<std::string, std::string>& secrets, std::shared_ptr<const UserLease> user, bool may_wait,
-      TrainerParents* parents, Listener* listener);
+      TrainerParents* parents, Listener* listener, Turn turn = Turn::kNow);
   ~TrainerProcess();
   TrainerProcess(const TrainerProcess&) = delete;
   TrainerProcess& operator=(const TrainerProcess&) = delete;
@@ -61,6 +68,10 @@ class TrainerProcess {
   void Hold(std::shared_ptr<const void> needed) { needed_ = std::move(needed); }
   // Whether the values of the trial's secrets are those that it was started with.
   bool HasSecrets(const std::map<std::string, std::string>& secrets) const { return secrets == secrets_; }
+  // Tells the program that was started with kAwaited to train. False: it cannot be told any more.
+  bool Begin(const v1::Assignment& assignment, const TrainerSeat& seat);
+  // Whether a signal or a debugger has stopped it.
+  bool IsStopped() const;
   // Tells the waiting program to train on to assignment.resource_to. False: it cannot be told any more.
   bool Continue(const v1::Assignment& assignment, const TrainerSeat& seat);
   // Its process is suspended at the end of a part; `read` belongs to the next part.
@@ -89,6 +100,7 @@ class TrainerProcess {
   absl::Status MakeHome(const TrainerPlace& place, const v1::Assignment& assignment, const TrainerUser& user);
   absl::Status EnterContainer(const TrainerPlace& place, const v1::Assignment& assignment,
                               const TrialDirectories& directories, ProcessSpec* spec);
+  bool Say(const std::string& line);
   // The program's end of the socket is *inherited, for the caller to close.
   absl::Status MakeControl(int* inherited);
   void ReadControl();

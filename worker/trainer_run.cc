@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -78,21 +77,6 @@ MetricRules Rules(const v1::Assignment& assignment) {
   return rules;
 }
 
-std::string Describe(const ProcessEnd& end) {
-  if (end.signal == 0) return fmt::format("exit code {}", end.exit_code);
-  const char* name = sigabbrev_np(end.signal);
-  return name == nullptr ? fmt::format("killed by signal {}", end.signal)
-                         : fmt::format("killed by signal {} (SIG{})", end.signal, name);
-}
-
-// The cause comes first, but after a signal from outside, which explains more than the program's words.
-std::string FailureReason(const ProcessEnd& end, const std::string& cause) {
-  if (cause.empty()) return Describe(end);
-  const bool by_itself = end.signal == 0 || end.signal == SIGABRT;
-  return by_itself ? fmt::format("{} ({})", cause, Describe(end))
-                   : fmt::format("{}: {}", Describe(end), cause);
-}
-
 // "`loss` (regex `…`)" or "`loss` (key `…`)".
 std::string HowToRead(const v1::MetricDefinition& metric) {
   if (!metric.regex().empty()) return fmt::format("`{}` (regex `{}`)", metric.name(), metric.regex());
@@ -150,7 +134,7 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
   std::vector<std::string> hidden;
   for (const auto& [variable, value] : run->secrets_) hidden.push_back(value);
   if (!hidden.empty()) run->redactors_.assign(2, Redactor(hidden));
-  if (absl::Status status = run->Prepare(); !status.ok()) return status;
+  if (absl::Status status = run->MakeParser(); !status.ok()) return status;
   const auto directories = NameTrialDirectories(place.shared, assignment.job_id(), assignment.trial());
   if (!directories.ok()) return OfMachine(directories.status());
   std::error_code unread;
@@ -168,6 +152,14 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
     }
     warmth.waiting = nullptr;
   }
+  if (run->trainer_ == nullptr && warmth.held != nullptr) {
+    run->trainer_ = warmth.held->Begin(assignment, seat, run->secrets_, run.get(), &run->early_);
+    run->was_held_ = run->trainer_ != nullptr;
+    if (run->was_held_) run->part_start_ = v1::FORKED;
+    warmth.held = nullptr;
+  }
+  // A program that is there trains meanwhile.
+  if (absl::Status logs = run->MakeLogs(); !logs.ok()) return OfMachine(logs);
   if (GoesOnSuspended(assignment) && run->trainer_ == nullptr)
     return absl::AbortedError("the suspended program with which the trial was to go on has ended");
   if (run->parser_.has_value() && assignment.rank() == 0 && !assignment.metrics_file().empty()) {
@@ -185,6 +177,7 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
 }
 
 absl::Status TrainerRun::StartProgram(std::shared_ptr<const UserLease> user) {
+  was_held_ = false;
   v1::Assignment told = assignment_;
   if (Suspends()) {
     // It does not end at the level of a part, and is not asked to.
@@ -221,15 +214,13 @@ void TrainerRun::WatchTime() {
   });
 }
 
-absl::Status TrainerRun::Prepare() {
-  if (!assignment_.metrics().empty()) {
-    auto parser =
-        MetricParser::Create(assignment_.rank() == 0 ? Rules(assignment_) : ObjectiveRule(assignment_));
-    if (!parser.ok()) return parser.status();
-    parser_.emplace(*std::move(parser));
-  }
-  const absl::Status logs = MakeLogs();
-  return logs.ok() ? logs : OfMachine(logs);
+absl::Status TrainerRun::MakeParser() {
+  if (assignment_.metrics().empty()) return absl::OkStatus();
+  auto parser =
+      MetricParser::Create(assignment_.rank() == 0 ? Rules(assignment_) : ObjectiveRule(assignment_));
+  if (!parser.ok()) return parser.status();
+  parser_.emplace(*std::move(parser));
+  return absl::OkStatus();
 }
 
 absl::Status TrainerRun::MakeLogs() {
@@ -251,6 +242,15 @@ absl::Status TrainerRun::MakeLogs() {
 }
 
 void TrainerRun::Output(Process::Stream stream, std::string_view bytes) {
+  PassEarly();
+  Read(stream, bytes);
+}
+
+void TrainerRun::PassEarly() {
+  for (const auto& [stream, bytes] : std::exchange(early_, {})) Read(stream, bytes);
+}
+
+void TrainerRun::Read(Process::Stream stream, std::string_view bytes) {
   wrote_ = true;
   if (redactors_.empty()) return Keep(stream, bytes);
   if (const std::string rest = redactors_[stream].Add(bytes); !rest.empty()) Keep(stream, rest);
@@ -583,6 +583,17 @@ void TrainerRun::Waits(int64_t level) {
   ended(outcome);
 }
 
+// Where what a rank takes of its worker is more than a slot, the program keeps it while it saves.
+void TrainerRun::Saves(int64_t level) {
+  const bool is_plain = assignment_.world_size() <= 1 && assignment_.gpus().empty() &&
+                        assignment_.memory_gib() == 0 && assignment_.cpus() == 0 && assignment_.resumes();
+  if (!is_plain || level != assignment_.resource_to() || stop_reason_ != StopReason::kNone ||
+      saved_from_.has_value() || !events_.saves)
+    return;
+  saved_from_ = absl::Now();
+  events_.saves();
+}
+
 void TrainerRun::CanFork() {
   if (parents_ != nullptr) parents_->Offer(assignment_, secrets_, needed_);
 }
@@ -597,6 +608,7 @@ absl::Status TrainerRun::StartAnew() {
 }
 
 void TrainerRun::EndOutput() {
+  PassEarly();
   for (const Process::Stream stream : {Process::kStdout, Process::kStderr}) {
     const std::string rest = redactors_.empty() ? "" : redactors_[stream].End();
     if (!rest.empty()) Keep(stream, rest);
@@ -642,7 +654,8 @@ v1::Outcome TrainerRun::Judge(const ProcessEnd& end) const {
   outcome.set_exit_code(end.exit_code);
   outcome.set_part_start(part_start_);
   SetTime(start_time_, outcome.mutable_start_time());
-  SetTime(absl::Now(), outcome.mutable_end_time());
+  // While it saved, another part may have had its slot.
+  SetTime(end.exit_code == 0 ? saved_from_.value_or(absl::Now()) : absl::Now(), outcome.mutable_end_time());
   const bool budget =
       stop_reason_ == StopReason::kBudget || (stop_reason_ == StopReason::kLeaving && reached_);
   const std::string cause = FindCause(stderr_->Tail());

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "winnow/v1/worker.pb.h"
+#include "worker/held_program.h"
 #include "worker/host/event_loop.h"
 #include "worker/host/limits.h"
 #include "worker/host/line_splitter.h"
@@ -40,6 +41,8 @@ struct TrainerWarmth {
   // Takes the program over when it has trained to resource_to and waits; called before `ended`. Null: it is
   // not offered to wait.
   std::function<void(std::unique_ptr<TrainerProcess>)> keep = nullptr;
+  // Its program, if it was forked before there was a slot; else null.
+  std::unique_ptr<HeldProgram> held = nullptr;
   // From which its program is forked if that is possible; outlive the run. Null: a process is started.
   TrainerParents* parents = nullptr;
   // What its program needs as long as it runs, such as its source; a parent needs it too.
@@ -69,15 +72,18 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
 
   TrainerRun(EventLoop* loop, const TrainerPlace& place, const v1::Assignment& assignment,
              const TrainerSeat& seat, Events events);
-  absl::Status Prepare();
+  absl::Status MakeParser();
   absl::Status MakeLogs();
   absl::Status StartProgram(std::shared_ptr<const UserLease> user);
   void MeasureUsage();
   void WatchTime();
   void Output(Process::Stream stream, std::string_view bytes) override;
   void Waits(int64_t level) override;
+  void Saves(int64_t level) override;
   void CanFork() override;
   void OverMemory() override;
+  void PassEarly();
+  void Read(Process::Stream stream, std::string_view bytes);
   // Keeps output without secrets.
   void Keep(Process::Stream stream, std::string_view bytes);
   void Line(std::string_view line);
@@ -107,10 +113,10 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   std::string WithoutObjective() const;
   void StopFor(StopReason reason, EventLoop::Clock::duration grace);
   void Gone(const ProcessEnd& end) override;
-  // A program that was to go on, and ended without a word, had died while it waited.
+  // A program that was to go on, or to begin, and ended without a word, had died while it waited.
   bool DiedWaiting() const {
-    return part_start_ == v1::CONTINUED && assignment_.resumes() && !wrote_ &&
-           stop_reason_ == StopReason::kNone;
+    const bool waited = part_start_ == v1::CONTINUED || was_held_;
+    return waited && assignment_.resumes() && !wrote_ && stop_reason_ == StopReason::kNone;
   }
   absl::Status StartAnew();
   void EndOutput();
@@ -149,7 +155,10 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   TrainerParents* parents_ = nullptr;                          // TrainerWarmth::parents
   std::shared_ptr<const void> needed_;                         // TrainerWarmth::needed
   v1::PartStart part_start_ = v1::NEW_PROCESS;
+  bool was_held_ = false;                    // TrainerWarmth::held has begun
+  HeldProgram::Written early_;               // what it wrote before, until it is read
   bool wrote_ = false;                       // the program has written something in this part
+  std::optional<absl::Time> saved_from_;     // when it had trained, and only saved
   std::vector<MetricReading> beyond_;        // Suspends: readings of levels above resource_to
   EventLoop::Id suspend_timer_ = 0;          // of what follows a TakeOver or a Suspend
   std::unique_ptr<TrainerProcess> trainer_;  // null: it waits, and was handed over

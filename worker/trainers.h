@@ -22,6 +22,9 @@ class RankRun {
     std::function<void(v1::Outcome)> ended;  // the last call; may delete the RankRun
     // A suspicious observation and advice. Each kind at most once.
     std::function<void(v1::JobNotice::Kind, std::string text)> notice = {};
+    // It has trained to its level and has reported it, and only saves now: another part may have its slot. At
+    // most once.
+    std::function<void()> saves = {};
   };
   enum class Why { kUnwanted, kLeaving };
 
@@ -54,6 +57,9 @@ class Trainers {
                        std::function<void(absl::StatusOr<Prepared>)> done) = 0;
   // The assignment is no longer wanted: that Prepare has no further effect, but its callback may still come.
   virtual void AbandonPrepare(const std::string& /*assignment_id*/) {}
+  // The assignment was prepared and waits for a slot: what its start needs may be made ready, but nothing
+  // trains before Start.
+  virtual void MakeReady(const v1::Assignment& /*assignment*/) {}
   // REQUIRES: it was prepared. `assignment` as it is now, with its final master_port, if any. An error is why
   // it failed before its process ran: RESOURCE_EXHAUSTED if the machine is at fault; ABORTED if neither is,
   // because the suspended program with which it was to go on is gone: it is handed back; otherwise the

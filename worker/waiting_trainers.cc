@@ -1,12 +1,14 @@
 #include "worker/waiting_trainers.h"
 
 #include <google/protobuf/util/message_differencer.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/mutant.h"
 #include "fmt/format.h"
@@ -47,11 +49,10 @@ int64_t PrivateMemoryOf(pid_t pid) {
   return BytesIn(fmt::format("/proc/{}/smaps_rollup", pid), "Private_Dirty");
 }
 
-// A suspended program may be a shell whose child is the trainer. All programs are not looked through for
-// those that wait, which would take longer than some of their parts.
-int64_t MemoryOf(TrainerProcess& trainer) {
+// What the program takes at most. A suspended program may be a shell whose child is the trainer. All programs
+// are not looked through for those that wait, which would take longer than some of their parts.
+int64_t MostMemoryOf(TrainerProcess& trainer) {
   const pid_t pid = trainer.program().value_or(trainer.process().pid());
-  if (trainer.is_forked()) return PrivateMemoryOf(pid);
   if (!trainer.suspended()) return AnonymousMemoryOf(pid);
   int64_t bytes = 0;
   for (const pid_t process : ProcessTree(pid, trainer.mark()).Find(AllProcesses()))
@@ -74,7 +75,12 @@ class WaitingTrainers::Trainer : public TrainerProcess::Listener {
   std::unique_ptr<TrainerProcess> Release() { return std::move(process_); }
   int64_t bytes() const { return bytes_.value_or(0); }
   void Measure() {
-    if (!bytes_.has_value()) bytes_ = MemoryOf(*process_);
+    if (!bytes_.has_value()) bytes_ = MostMemoryOf(*process_);
+  }
+  // Leaves out what a forked program shares with its parent, which takes the kernel longer.
+  void MeasureOwn() {
+    if (!process_->is_forked() || std::exchange(is_own_, true)) return;
+    bytes_ = PrivateMemoryOf(process_->program().value_or(process_->process().pid()));
   }
   std::string Name() const {
     return fmt::format("{} trial {} at {}", assignment_.job_id(), assignment_.trial(),
@@ -84,6 +90,7 @@ class WaitingTrainers::Trainer : public TrainerProcess::Listener {
  private:
   void Output(Process::Stream /*stream*/, std::string_view /*bytes*/) override {}  // no part has written it
   void Waits(int64_t /*level*/) override {}
+  void Saves(int64_t /*level*/) override {}
   void CanFork() override {}
   void OverMemory() override { process_->process().Stop(std::chrono::seconds(0)); }
   void Gone(const ProcessEnd& /*end*/) override {
@@ -101,6 +108,7 @@ class WaitingTrainers::Trainer : public TrainerProcess::Listener {
   const v1::Assignment assignment_;
   std::unique_ptr<TrainerProcess> process_;
   std::optional<int64_t> bytes_;  // of its memory, once it was measured
+  bool is_own_ = false;           // they are its own
 };
 
 bool IsShortOfMemory() {
@@ -109,7 +117,12 @@ bool IsShortOfMemory() {
   return all > 0 && free > 0 && static_cast<double>(free) < kLeastFree * static_cast<double>(all);
 }
 
-int64_t AnonymousMemoryOf(pid_t pid) { return BytesIn(fmt::format("/proc/{}/status", pid), "RssAnon"); }
+// "SIZE RESIDENT SHARED …" in pages; what is shared is that of files and of shared memory.
+int64_t AnonymousMemoryOf(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/statm", pid));
+  int64_t size = 0, resident = 0, shared = 0;
+  return file >> size >> resident >> shared ? (resident - shared) * sysconf(_SC_PAGESIZE) : 0;
+}
 
 WaitingTrainers::WaitingTrainers(EventLoop* loop, WarmLimits limits) : loop_(loop), limits_(limits) {}
 
@@ -162,12 +175,18 @@ void WaitingTrainers::Keep(const v1::Assignment& assignment, std::unique_ptr<Tra
 
 void WaitingTrainers::KeepMemoryLimit() {
   limit_timer_ = 0;
-  auto bytes = static_cast<double>(others_);
-  for (Trainer& waiting : trainers_) {
-    if (limits_.memory_gib > 0) waiting.Measure();
-    bytes += static_cast<double>(waiting.bytes());
-  }
-  while (!trainers_.empty() && limits_.memory_gib > 0 && bytes > limits_.memory_gib * kGibibyte) {
+  const double most = limits_.memory_gib * kGibibyte;
+  const auto sum = [this](void (Trainer::*measure)()) {
+    auto bytes = static_cast<double>(others_);
+    for (Trainer& waiting : trainers_) {
+      (waiting.*measure)();
+      bytes += static_cast<double>(waiting.bytes());
+    }
+    return bytes;
+  };
+  double bytes = most > 0 ? sum(&Trainer::Measure) : 0;
+  if (bytes > most) bytes = sum(&Trainer::MeasureOwn);
+  while (!trainers_.empty() && bytes > most) {
     const auto spared = BestSpared();
     bytes -= static_cast<double>(spared->bytes());
     End(spared);

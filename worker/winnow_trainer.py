@@ -190,7 +190,7 @@ def _serve(descriptor):
     requests = socket.socket(fileno=descriptor)
     sys.stdout.flush()
     sys.stderr.flush()
-    _tell(descriptor, "ready")
+    _tell(descriptor, "ready holds")
     while True:
         try:
             _, files, _, _ = socket.recv_fds(requests, 64, 5)
@@ -258,12 +258,12 @@ def _become(files):
     if libc.prctl(1, signal.SIGKILL, 0, 0, 0) != 0 or os.getppid() != worker:  # PR_SET_PDEATHSIG
         raise RuntimeError("the process would not be the worker's own")
     os.write(control, b"forked\n")
-    order = b""
-    while order != b"go\n":  # the worker sets the limits meanwhile
-        got = os.read(control, 3 - len(order))
-        if not got:
-            os._exit(126)
-        order += got
+    order = _order(control)  # the worker sets the limits meanwhile
+    if order == ["hold"]:  # there is no slot for it yet
+        order = _order(control)
+    if order[:1] != ["go"]:
+        os._exit(126)
+    environment.update(word.split("=", 1) for word in order[1:])
     if "WINNOW_CONTROL_FD" in environment:
         environment["WINNOW_CONTROL_FD"] = str(control)
         os.set_inheritable(control, True)
@@ -278,6 +278,17 @@ def _become(files):
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed()  # as every new process has; the module random does it by itself
+
+
+def _order(control):
+    """The words of a line of the worker; none: it is gone. What follows the line is for others."""
+    line = b""
+    while not line.endswith(b"\n"):
+        got = os.read(control, 1)
+        if not got:
+            return []
+        line += got
+    return line.decode().split()
 
 
 def _arguments_of(command):

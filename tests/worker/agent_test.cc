@@ -25,7 +25,8 @@ namespace {
 class RunningAgent {
  public:
   RunningAgent(const std::string& server, const TempFolder& folder,
-               std::chrono::milliseconds offline_timeout = {}, PortRange ports = {29500, 100}) {
+               std::chrono::milliseconds offline_timeout = {}, PortRange ports = {29500, 100},
+               WarmLimits warm = {}) {
     AgentOptions options;
     options.identity.name = "worker-a";
     options.identity.host = "127.0.0.1";
@@ -37,7 +38,7 @@ class RunningAgent {
     client_ = std::make_unique<GrpcSyncClient>(*Connect({.address = server}));
     const TrainerPlace place{folder / "work", folder / "shared", WINNOW_BIN_DIR, "127.0.0.1",
                              OwnEnvironment()};
-    trainers_ = std::make_unique<ProcessTrainers>(&loop_, place, ports);
+    trainers_ = std::make_unique<ProcessTrainers>(&loop_, place, ports, nullptr, nullptr, warm);
     agent_ = std::make_unique<Agent>(&loop_, client_.get(), trainers_.get(), options);
     thread_ = std::thread([this] { status_ = agent_->Run(&loop_); });
   }
@@ -154,6 +155,47 @@ TEST_CASE("Agent: what it holds beyond its slots starts when another has ended, 
   }
   REQUIRE((server.AwaitEnd("a") && server.AwaitEnd("b") && server.AwaitEnd("d")));
   CHECK(server.known("d").values.at({1, "loss"}) == 3);
+}
+
+TEST_CASE("Agent: a program that only saves has left its slot, and is judged by its end", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder, {}, {29500, 100}, {4});  // of 2 slots
+  const auto part = [&](const std::string& id, int64_t trial, const std::string& word,
+                        const std::string& end) {
+    const std::string gate = folder / id;
+    REQUIRE(mkfifo(gate.c_str(), 0600) == 0);
+    v1::Assignment assignment = Shell(id, "echo loss=1 slot=$WINNOW_SLOT; echo " + word +
+                                              " >&$WINNOW_CONTROL_FD; read line < " + gate + "; " + end);
+    // a shell of Debian takes one digit for a descriptor
+    assignment.set_command(0, "/bin/bash");
+    assignment.set_trial(trial);
+    assignment.set_slots(1);
+    assignment.set_resource_to(1);
+    return assignment;
+  };
+  server.Assign(part("a", 1, "saving 1", "exit 0"));
+  server.Assign(part("b", 2, "saving 1", "exit 3"));
+  REQUIRE((AwaitValues(&server, "a", 1) && AwaitValues(&server, "b", 1)));
+  // One that names another level keeps its slot.
+  server.Assign(part("c", 3, "saving 7", "exit 0"));
+  server.Assign(part("d", 4, "saving 1", "exit 0"));
+  REQUIRE((AwaitValues(&server, "c", 1) && AwaitValues(&server, "d", 1)));
+  for (const char* id : {"a", "b", "c", "d"}) CHECK_FALSE(server.known(id).ended);
+  REQUIRE(server.Await([](const FakeServer::Told& told) {
+    const auto out = [&told](const char* id) {
+      const auto& logs = told.assignments.at(id).logs;
+      return logs.contains(0) || logs.contains(1) ? logs.begin()->second : std::string();
+    };
+    // both places are free again
+    return (out("c") + out("d")).find("slot=0") != std::string::npos &&
+           (out("c") + out("d")).find("slot=1") != std::string::npos;
+  }));
+  for (const char* id : {"a", "b", "c", "d"}) std::ofstream(folder / id) << "go\n" << std::flush;
+  for (const char* id : {"a", "b", "c", "d"}) REQUIRE(server.AwaitEnd(id));
+  CHECK(server.known("a").outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(server.known("b").outcome.kind() == v1::Outcome::FAILED);
+  CHECK(server.known("b").outcome.exit_code() == 3);
 }
 
 TEST_CASE("Agent: ranks meet at another port where those that were named are taken", "[worker]") {

@@ -20,8 +20,9 @@ namespace {
 
 // Prints what it is, and what it has been given.
 constexpr char kServed[] = R"(
-import os, sys
+import os, sys, time
 print("imports", flush=True)
+while "WINNOW_PARENT_FD" in os.environ and os.path.exists(os.environ["BLOCK"]): time.sleep(0.01)
 import winnow_trainer as winnow
 imported = os.getpid()
 def main():
@@ -48,6 +49,9 @@ class ForkingHost {
     std::ofstream(folder_ / "train.py") << kServed;
   }
 
+  // While it is there, parents do not become ready.
+  std::filesystem::path block() const { return folder_ / "block"; }
+
   v1::Assignment TrialOf(int64_t trial, const std::string& code = "0") const {
     v1::Assignment assignment =
         MakeAssignment("job." + std::to_string(trial),
@@ -56,13 +60,31 @@ class ForkingHost {
     assignment.set_resource_to(2);
     assignment.set_warm(v1::TrainerSpec::FORK);
     (*assignment.mutable_environment())["CODE"] = code;
+    (*assignment.mutable_environment())["BLOCK"] = block().string();
     return assignment;
   }
 
-  Trained Run(const v1::Assignment& assignment) {
+  // Prepares it, and forks its program if that is possible before it may train.
+  void Hold(const v1::Assignment& assignment) {
+    bool done = false;
+    trainers_.Prepare(assignment, [&](const absl::StatusOr<Trainers::Prepared>& prepared) {
+      REQUIRE(prepared.ok());
+      trainers_.MakeReady(assignment);
+      done = true;
+    });
+    REQUIRE(Await([&done] { return done; }));
+  }
+
+  // The process of an assignment among this process's children; 0: none.
+  static pid_t ProcessOf(const v1::Assignment& assignment) {
+    return ChildWith("WINNOW_ASSIGNMENT=" + assignment.id() + std::string(1, '\0'));
+  }
+
+  // `is_prepared`: by Hold.
+  Trained Run(const v1::Assignment& assignment, bool is_prepared = false) {
     Trained trained;
     std::unique_ptr<RankRun> run;
-    trainers_.Prepare(assignment, [&](const absl::StatusOr<Trainers::Prepared>& prepared) {
+    const auto start = [&](const absl::StatusOr<Trainers::Prepared>& prepared) {
       REQUIRE(prepared.ok());
       auto started =
           trainers_.Start(assignment, {[](const v1::Report&) {},
@@ -74,7 +96,8 @@ class ForkingHost {
                                        }});
       REQUIRE(started.ok());
       run = *std::move(started);
-    });
+    };
+    is_prepared ? start(Trainers::Prepared()) : trainers_.Prepare(assignment, start);
     REQUIRE(Await([&trained] { return trained.ended; }));
     const bool forked = trained.was_forked();
     CHECK(trained.outcome.part_start() == (forked ? v1::FORKED : v1::NEW_PROCESS));
@@ -107,20 +130,22 @@ class ForkingHost {
   }
 
   // The parent among this process's children; 0: none.
-  static pid_t Parent() {
-    for (const auto& [pid, line] : AllProcesses()) {
-      if (line.parent != getpid()) continue;
-      std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
-      const std::string environment{std::istreambuf_iterator<char>(file), {}};
-      if (environment.find("WINNOW_ASSIGNMENT=job.parent-") != std::string::npos && line.state != 'Z')
-        return pid;
-    }
-    return 0;
-  }
+  static pid_t Parent() { return ChildWith("WINNOW_ASSIGNMENT=job.parent-"); }
 
   ProcessTrainers& trainers() { return trainers_; }
 
  private:
+  // A child of this process whose environment has the words; 0: none.
+  static pid_t ChildWith(const std::string& words) {
+    for (const auto& [pid, line] : AllProcesses()) {
+      if (line.parent != getpid()) continue;
+      std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
+      const std::string environment{std::istreambuf_iterator<char>(file), {}};
+      if (environment.find(words) != std::string::npos && line.state != 'Z') return pid;
+    }
+    return 0;
+  }
+
   TrainerPlace Place() const {
     TrainerPlace place{
         folder_ / "work", folder_ / "shared", WINNOW_BIN_DIR, "127.0.0.1", {"PATH=/usr/bin:/bin"}};
@@ -170,6 +195,70 @@ TEST_CASE("Parents: one that is killed or stopped costs a start and no failure",
   CHECK(next.outcome.kind() == v1::Outcome::FINISHED);
   CHECK(host.Await([pid] { return kill(pid, 0) != 0; }));
   host.RunUntilForked(901);
+}
+
+TEST_CASE("Parents: one that is stopped before it is ready is given up, and another one comes", "[worker]") {
+  ForkingHost host;
+  std::ofstream(host.block()) << "";
+  pid_t pid = 0;
+  for (int64_t trial = 1; trial <= 200 && pid == 0; ++trial) {
+    CHECK_FALSE(host.Run(host.TrialOf(trial)).was_forked());
+    pid = ForkingHost::Parent();
+  }
+  REQUIRE(pid > 0);
+  kill(pid, SIGSTOP);
+  REQUIRE(host.Await([pid] { return kill(pid, 0) != 0; }));
+  std::filesystem::remove(host.block());
+  host.RunUntilForked(300);
+  CHECK(ForkingHost::Parent() != 0);
+}
+
+TEST_CASE("Parents: a program is forked before there is a slot for it, and trains when there is one",
+          "[worker]") {
+  ForkingHost host;
+  host.RunUntilForked(1);
+  const v1::Assignment assignment = host.TrialOf(900);
+  host.Hold(assignment);
+  const pid_t held = ForkingHost::ProcessOf(assignment);
+  REQUIRE(held > 0);
+  SECTION("told to train") {
+    const Trained trained = host.Run(assignment, true);
+    CHECK(trained.outcome.kind() == v1::Outcome::FINISHED);
+    CHECK(trained.was_forked());
+    CHECK(trained.process() == held);
+  }
+  SECTION("killed before") {
+    kill(held, SIGKILL);
+    const Trained trained = host.Run(assignment, true);
+    CHECK(trained.outcome.kind() == v1::Outcome::FINISHED);
+    CHECK(trained.process() != held);
+  }
+  SECTION("stopped before") {
+    kill(held, SIGSTOP);
+    REQUIRE(host.Await([held] { return ReadProcess(held)->state == 'T'; }));
+    const Trained trained = host.Run(assignment, true);
+    CHECK(trained.outcome.kind() == v1::Outcome::FINISHED);
+    CHECK(trained.process() != held);
+  }
+  SECTION("no longer wanted") { host.trainers().AbandonPrepare(assignment.id()); }
+  CHECK(host.Await([held] { return kill(held, 0) != 0; }));
+}
+
+TEST_CASE("Parents: only what a parent can fork is there before its slot", "[worker]") {
+  ForkingHost host;
+  v1::Assignment assignment = host.TrialOf(900);
+  SECTION("there is no parent") {}
+  SECTION("the job says no") {
+    host.RunUntilForked(1);
+    assignment.set_warm(v1::TrainerSpec::PROCESS);
+  }
+  SECTION("it goes on from a checkpoint") {
+    host.RunUntilForked(1);
+    assignment.set_resource_from(1);
+  }
+  host.Hold(assignment);
+  CHECK(ForkingHost::ProcessOf(assignment) == 0);
+  CHECK(host.Run(assignment, true).outcome.kind() == v1::Outcome::FINISHED);
 }
 
 TEST_CASE("Parents: what a fork cannot be trained by starts a process", "[worker]") {

@@ -103,7 +103,7 @@ class Parent:
 class Serving(unittest.TestCase):
     def test_each_child_is_a_process_of_its_own(self):
         with Parent(SERVED, "--rate", "1") as parent:
-            self.assertEqual(parent.ready(), b"ready")
+            self.assertEqual(parent.ready(), b"ready holds")
             common = {"PATH": os.environ["PATH"], "SM_HPS": '{"rate": 2}'}
             one = Forked(parent, [*parent.command, "--rate", "2"], {**common, "WINNOW_ASSIGNMENT": "job.1", "COLOUR": "red"},
                          directory="/")
@@ -129,6 +129,19 @@ class Serving(unittest.TestCase):
             self.assertEqual(os.waitpid(child.pid, os.WNOHANG), (0, 0))
             child.control.close()  # the worker is gone
             self.assertEqual(child.end()[1], 126)
+
+    def test_one_that_is_held_begins_when_it_is_told(self):
+        with Parent(SERVED) as parent:
+            parent.ready()
+            variables = {"SM_HPS": "{}", "WINNOW_ASSIGNMENT": "job.1", "COLOUR": "red"}
+            told, left = (Forked(parent, parent.command, variables, order=b"hold\n") for _ in range(2))
+            self.assertEqual(select.select([told.out, told.err, left.out], [], [], 0.1)[0], [])
+            told.control.send(b"go COLOUR=blue WINNOW_SLOT=3\n")
+            text, code = told.end()
+            self.assertEqual(code, 0)
+            self.assertTrue(text.startswith("False [] blue "), text)
+            left.control.close()  # the worker is gone
+            self.assertEqual(left.end(), ("", 126))
 
     def test_another_command_is_refused(self):
         with Parent(SERVED) as parent:

@@ -32,6 +32,7 @@ using RequestClock = std::chrono::steady_clock;
 constexpr std::string_view kForked = "forked";
 constexpr std::string_view kRefused = "refused ";
 constexpr std::string_view kGo = "go\n";
+constexpr std::string_view kHold = "hold\n";
 constexpr std::string_view kFork = "fork";
 constexpr size_t kMostAnswerBytes = 1024;
 
@@ -216,8 +217,9 @@ absl::StatusOr<std::unique_ptr<Process>> ForkChild(EventLoop* loop, const ForkRe
                                 std::move(events));
   if (!process.ok()) return absl::UnavailableError(process.status().message());
   if (!ApplyLimits(request.spec.setup, child)) return NoChild("cannot set the limits of its child");
-  if (send(request.control, kGo.data(), kGo.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
-      static_cast<ssize_t>(kGo.size()))
+  const std::string_view order = request.holds ? kHold : kGo;
+  if (send(request.control, order.data(), order.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+      static_cast<ssize_t>(order.size()))
     return NoChild("its child has gone");
   return process;
 }
