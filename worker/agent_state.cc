@@ -55,7 +55,9 @@ bool AgentState::HasEndedHeld() const {
                      [](const auto& held) { return held.second.state == RunningAssignment::ENDED; });
 }
 
-bool AgentState::Settled() const { return held_.empty() && chunks_.empty() && !HasUrgentWord(); }
+bool AgentState::Settled() const {
+  return held_.empty() && chunks_.empty() && reports_.empty() && !HasUrgentWord();
+}
 
 const AgentState::InFlight* AgentState::Say() const {
   for (const auto& [number, call] : in_flight_) {
@@ -65,11 +67,11 @@ const AgentState::InFlight* AgentState::Say() const {
 }
 
 bool AgentState::HasUrgentWord() const {
-  return version_ != answered_version_ || !reports_.empty() || !notices_.empty() || !problems_.empty();
+  return version_ != answered_version_ || !notices_.empty() || !problems_.empty();
 }
 
 bool AgentState::HasWord(TimePoint now) const {
-  if (HasUrgentWord()) return true;
+  if (HasUrgentWord() || (!reports_.empty() && now >= last_said_ + limits_.report_pause)) return true;
   return !chunks_.empty() && (!oldest_log_.has_value() || now >= *oldest_log_ + limits_.log_delay);
 }
 
@@ -89,10 +91,9 @@ std::optional<AgentState::TimePoint> AgentState::NextTime() const {
     when = not_before_;
   } else {
     if (in_flight_.empty()) when = poll_not_before_;
-    if (!chunks_.empty()) {
-      const TimePoint log_time = oldest_log_.has_value() ? *oldest_log_ + limits_.log_delay : not_before_;
-      when = when.has_value() ? std::min(*when, log_time) : log_time;
-    }
+    const auto no_later = [&when](TimePoint time) { when = when.has_value() ? std::min(*when, time) : time; };
+    if (!reports_.empty()) no_later(last_said_ + limits_.report_pause);
+    if (!chunks_.empty()) no_later(oldest_log_.has_value() ? *oldest_log_ + limits_.log_delay : not_before_);
     if (when.has_value()) when = std::max(*when, not_before_);
   }
   return when;
@@ -128,6 +129,7 @@ AgentState::Call AgentState::MakeCall(bool says, TimePoint now) {
 
   std::map<std::string, int> contained;
   if (says) {
+    last_said_ = now;
     while (flight.reports < static_cast<int>(reports_.size()) && flight.reports < limits_.max_reports) {
       const v1::Report& report = reports_[flight.reports++];
       ++contained[report.assignment_id()];

@@ -41,6 +41,7 @@ struct SyncLimits {
   std::chrono::milliseconds hold{20'000};  // how long the server may hold an idle Sync
   std::chrono::milliseconds say_timeout{10'000};
   int max_usage = 60;                         // samples kept; the oldest are dropped first
+  std::chrono::milliseconds report_pause{0};  // between Syncs that say nothing but reports
   std::chrono::milliseconds log_delay{100};   // how long log lines wait for more before they cause a Sync
   std::chrono::milliseconds first_retry{50};  // doubles with each failure in a row
   std::chrono::milliseconds last_retry{2'000};
@@ -148,7 +149,7 @@ class AgentState {
   };
 
   bool HasWord(TimePoint now) const;
-  bool HasUrgentWord() const;  // whether anything but log lines waits
+  bool HasUrgentWord() const;  // whether anything but reports and log lines waits
   bool HasEndedHeld() const;
   const InFlight* Say() const;
   Call MakeCall(bool says, TimePoint now);
@@ -186,6 +187,7 @@ class AgentState {
   int given_up_ = 0;  // in a row, without a long interval between them
   TimePoint last_given_up_;
   int idle_answers_ = 0;  // polls in a row that returned early and changed nothing
+  TimePoint last_said_;   // when the last call with news was made
   TimePoint not_before_;  // applies to every call
   TimePoint poll_not_before_;
   std::map<uint64_t, TimePoint> poll_times_;

@@ -64,7 +64,9 @@ namespace fs = std::filesystem;
 
 // Below the 5 s between the Syncs of an idle worker.
 constexpr std::chrono::milliseconds kGpuUseInterval(4'500);
-constexpr int kAheadOfSlot = 4;       // assignments that it takes beyond its slots, for each slot
+constexpr int kAheadOfSlot = 4;  // assignments that it takes beyond its slots, for each slot
+// Where levels take less, what follows from a report in the middle of a part can wait that long.
+constexpr std::chrono::milliseconds kReportPause(5);
 constexpr double kWarmMemory = 0.25;  // part of the trainers' memory for those that wait
 
 struct Flags {
@@ -539,6 +541,7 @@ int Work(const Flags& flags) {
   options.identity.gpus = gpus;
   // A user may be needed by each that is prepared, and there is one for each slot.
   if (flags.warm_trainers > 0 && !users.has_value()) options.identity.ahead = kAheadOfSlot * flags.slots;
+  options.limits.report_pause = kReportPause;
   options.worker_id_prefix = folder_id->substr(0, 16);
   options.offline_timeout = std::chrono::milliseconds(static_cast<int64_t>(flags.offline_timeout * 1000));
 

@@ -351,6 +351,33 @@ TEST_CASE("AgentState: a large backlog goes in bounded pieces, nothing lost or d
   CHECK(all == std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7});
 }
 
+TEST_CASE("AgentState: reports alone leave a pause after the last word, and go with an end at once",
+          "[worker]") {
+  SyncLimits limits;
+  limits.report_pause = milliseconds(5);
+  Fixture f(limits);
+  f.Run({"a"});
+  f.now += milliseconds(5);
+  f.Report("a", 1);
+  f.Answer(f.Next(), {"a"});
+  f.Report("a", 2);
+  f.Report("a", 3);
+  const TimePoint due = f.now + milliseconds(5);
+  const auto poll = f.state.Next(f.now);
+  REQUIRE((!poll.has_value() || poll->request.reports().empty()));
+  CHECK(*f.state.NextTime() == due);
+  SECTION("the pause is over") {
+    f.now = due;
+    CHECK(f.Next().request.reports_size() == 2);
+  }
+  SECTION("the part has ended") {
+    f.End("a");
+    const auto call = f.Next();
+    CHECK(call.request.reports_size() == 2);
+    CHECK(call.request.running(0).state() == RunningAssignment::ENDED);
+  }
+}
+
 TEST_CASE("AgentState: log lines alone wait a moment and grow together until they are sent", "[worker]") {
   Fixture f;
   f.Run({"a"});
