@@ -11,6 +11,7 @@ namespace winnow {
 namespace {
 
 constexpr int64_t kMostWatchWaitUs = 60'000'000;
+constexpr std::chrono::milliseconds kWatchPause(50);  // between two reads of a job's events
 
 grpc::Status Stopping() { return {grpc::StatusCode::UNAVAILABLE, "the server is stopping"}; }
 
@@ -62,6 +63,14 @@ void JobWatch::Changed() {
   Next();
 }
 
+void JobWatch::EndPause() {
+  {
+    MutexLock lock(mutex_);
+    pausing_ = false;
+  }
+  Next();
+}
+
 void JobWatch::End(grpc::Status status) {
   {
     MutexLock lock(mutex_);
@@ -105,7 +114,10 @@ void JobWatch::Read(Reads& reads) {
         outbox_.push_back(std::move(event));
       }
       if (!batch->events.empty()) *outbox_.back().mutable_job() = std::move(batch->job);
-      if (batch->more) changed_ = true;
+      if (batch->more) {
+        changed_ = true;
+        next_read_ = {};
+      }
       if (batch->ended) end_ = grpc::Status::OK;
     }
   }
@@ -115,6 +127,7 @@ void JobWatch::Read(Reads& reads) {
 void JobWatch::Next() {
   enum class Step { kNone, kOpen, kWrite, kFinish, kRead } step = Step::kNone;
   grpc::Status status;
+  std::unique_ptr<grpc::Alarm> ended_alarm;  // its destructor takes no lock of ours
   {
     MutexLock lock(mutex_);
     if (finished_ || writing_) return;
@@ -131,10 +144,21 @@ void JobWatch::Next() {
       finished_ = true;
       status = *end_;
       step = Step::kFinish;
-    } else if (changed_ && !reading_) {
-      changed_ = false;
-      reading_ = true;
-      step = Step::kRead;
+    } else if (changed_ && !reading_ && !pausing_) {
+      const auto now = std::chrono::steady_clock::now();
+      if (now < next_read_) {
+        pausing_ = true;
+        ended_alarm = std::exchange(alarm_, std::make_unique<grpc::Alarm>());
+        alarm_->Set(std::chrono::system_clock::now() + (next_read_ - now),
+                    [weak = weak_from_this()](bool /*expired*/) {
+                      if (auto self = weak.lock()) self->EndPause();
+                    });
+      } else {
+        changed_ = false;
+        reading_ = true;
+        next_read_ = now + kWatchPause;
+        step = Step::kRead;
+      }
     }
   }
   // gRPC may call back from within these, so the lock is not held.

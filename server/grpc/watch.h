@@ -2,6 +2,7 @@
 
 #include <grpcpp/alarm.h>
 
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -41,6 +42,7 @@ class JobWatch final : public grpc::ServerWriteReactor<v1::TuningJobEvent>,
   JobWatch(grpc::CallbackServerContext& context, Reader& reader, Hub& hub,
            const v1::WatchTuningJobRequest& request, Leave leave);
   void Changed();
+  void EndPause();
   void End(grpc::Status status);
   void Read(Reads& reads);
   // Does the next step, if any.
@@ -62,6 +64,10 @@ class JobWatch final : public grpc::ServerWriteReactor<v1::TuningJobEvent>,
   v1::TuningJobEvent current_ ABSL_GUARDED_BY(mutex_);  // the event that gRPC is writing
   std::optional<grpc::Status> end_ ABSL_GUARDED_BY(mutex_);
   bool changed_ ABSL_GUARDED_BY(mutex_) = true;  // there may be commits since the last read
+  // Commits may follow each other faster than anybody reads of them: those in a pause are read at its end.
+  std::chrono::steady_clock::time_point next_read_ ABSL_GUARDED_BY(mutex_);
+  bool pausing_ ABSL_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<grpc::Alarm> alarm_ ABSL_GUARDED_BY(mutex_);  // the end of the pause
   enum class Open { kNotYet, kWanted, kDone };
   Open open_ ABSL_GUARDED_BY(mutex_) = Open::kNotYet;
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;

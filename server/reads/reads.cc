@@ -464,32 +464,47 @@ absl::StatusOr<Record> Reads::GetRecord(const std::string& id) {
   return record;
 }
 
+// A job that runs has a view, which Message needs as well; that of an ended one may be large, and is not
+// made.
+absl::StatusOr<std::vector<std::string>> Reads::RankingMetricsOf(const JobRow& row) {
+  if (row.end_us == 0) {
+    const absl::StatusOr<const JobView*> view = views_.Get(row);
+    if (!view.ok()) return view.status();
+    return (*view)->state.spec().RankingMetrics();
+  }
+  const absl::StatusOr<JobHead> job = FindJob(store_, row.id);
+  if (!job.ok()) return job.status();
+  return job->search.RankingMetrics();
+}
+
 absl::StatusOr<WatchBatch> Reads::Watch(const std::string& id, int64_t after) {
   WatchBatch batch;
   absl::Status status = store_.Read([&]() -> absl::Status {
-    absl::StatusOr<JobHead> found = FindJob(store_, id);
+    absl::StatusOr<std::optional<JobRow>> found = store_.jobs.Find(id);
     if (!found.ok()) return found.status();
-    const JobHead& job = *found;
+    if (!*found) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+    const JobRow& job = **found;
     if (after >= 0) {
-      absl::StatusOr<std::vector<Fact>> facts = store_.facts.Load(job.row.key, after, kWatchBatch);
+      absl::StatusOr<std::vector<Fact>> facts = store_.facts.Load(job.key, after, kWatchBatch);
       if (!facts.ok()) return facts.status();
-      const std::vector<std::string> metrics = job.search.RankingMetrics();
+      const absl::StatusOr<std::vector<std::string>> metrics = RankingMetricsOf(job);
+      if (!metrics.ok()) return metrics.status();
       for (const Fact& fact : *facts) {
         TrialPhase phase = TrialPhase::kPruned;
         if (const auto* end = std::get_if<TrialEnded>(&fact.body);
             end != nullptr && end->end == TrialEnd::kStopped) {
-          absl::StatusOr<std::optional<TrialRow>> row = store_.trials.Find(job.row.key, end->trial);
+          absl::StatusOr<std::optional<TrialRow>> row = store_.trials.Find(job.key, end->trial);
           if (!row.ok()) return row.status();
           if (*row) phase = PhaseOf((*row)->state).value_or(phase);
         }
-        batch.events.push_back(ToProto(fact, metrics, phase));
+        batch.events.push_back(ToProto(fact, *metrics, phase));
       }
     }
-    int64_t sent = batch.events.empty() ? std::max(after, after < 0 ? job.row.last_sequence : 0)
+    int64_t sent = batch.events.empty() ? std::max(after, after < 0 ? job.last_sequence : 0)
                                         : batch.events.back().sequence();
-    batch.more = sent < job.row.last_sequence;
-    batch.ended = !batch.more && job.row.end_us > 0;
-    absl::Status told = Message(job.row, batch.job);
+    batch.more = sent < job.last_sequence;
+    batch.ended = !batch.more && job.end_us > 0;
+    absl::Status told = Message(job, batch.job);
     batch.job.clear_failures();
     return told;
   });

@@ -83,6 +83,7 @@ class Reads {
   // The client's view of the job; with the reason for waiting if it runs and no present worker could train
   // it.
   absl::Status Message(const JobRow& row, v1::TuningJob& message);
+  absl::StatusOr<std::vector<std::string>> RankingMetricsOf(const JobRow& row);
   Store& store_;
   Clock clock_;
   PoolWords pool_words_;
