@@ -7,7 +7,7 @@
 namespace winnow {
 namespace {
 
-// Of output before the first level, more is not kept: the program ends, and another is started.
+// More output before the first level is not kept: the program ends, and another is started.
 constexpr size_t kMostWrittenEarly = 1 << 20;
 
 }  // namespace

@@ -366,7 +366,7 @@ absl::StatusOr<std::unique_ptr<RankRun>> ProcessTrainers::Start(const v1::Assign
     if (*alive) {
       if (const auto place = places_.find(id); place != places_.end()) place->second.slot = -1;
     }
-    saves();
+    if (saves) saves();
   };
   const v1::Assignment placed = Placed(assignment, held);
   const std::shared_ptr<const void> needed =
