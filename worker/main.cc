@@ -541,7 +541,7 @@ int Work(const Flags& flags) {
   options.identity.gpus = gpus;
   // A user may be needed by each that is prepared, and there is one for each slot.
   if (flags.warm_trainers > 0 && !users.has_value()) options.identity.ahead = kAheadOfSlot * flags.slots;
-  options.limits.report_pause = kReportPause;
+  if (flags.warm_trainers > 0) options.limits.report_pause = kReportPause;
   options.worker_id_prefix = folder_id->substr(0, 16);
   options.offline_timeout = std::chrono::milliseconds(static_cast<int64_t>(flags.offline_timeout * 1000));
 

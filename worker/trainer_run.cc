@@ -178,6 +178,7 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
 
 absl::Status TrainerRun::StartProgram(std::shared_ptr<const UserLease> user) {
   was_held_ = false;
+  early_.clear();
   v1::Assignment told = assignment_;
   if (Suspends()) {
     // It does not end at the level of a part, and is not asked to.
