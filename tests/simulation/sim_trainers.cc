@@ -18,8 +18,6 @@ using std::chrono::microseconds;
 constexpr int64_t kMostPrepareUs = 300'000;
 constexpr int64_t kMostStartUs = 500'000;
 constexpr int64_t kMostForkUs = 5'000;
-constexpr double kSaves = 0.5;  // of the parts that may, those whose program says that it saves
-constexpr int64_t kMostSaveUs = 100'000;
 constexpr int64_t kMostImportUs = 2'000'000;  // of a parent, before it is ready
 // Interval at which a rank checks for its peers, and the number of checks before it gives up.
 constexpr int64_t kPeerWaitUs = 200'000;
@@ -119,13 +117,6 @@ class SimTrainer : public RankRun {
       return;
     }
     if (level_ >= end_level_) {
-      if (!std::exchange(saves_, true) && MaySave() && setting_->dice.Chance(kSaves)) {
-        setting_->Note("process saves", assignment_.id(), level_);
-        setting_->ledger.Saves(assignment_.id());
-        events_.saves();
-        Later(setting_->dice.Skewed(1, kMostSaveUs));
-        return;
-      }
       v1::Outcome outcome;
       outcome.set_kind(v1::Outcome::FINISHED);
       if (level_ == assignment_.resource_to()) keep_(assignment_);
@@ -142,11 +133,6 @@ class SimTrainer : public RankRun {
     }
     TrainUnit();
     Later(setting_->dice.Between(setting_->profile.unit_us / 2, setting_->profile.unit_us));
-  }
-
-  bool MaySave() const {
-    return assignment_.resumes() && level_ == assignment_.resource_to() && assignment_.world_size() <= 1 &&
-           assignment_.cpus() == 0 && assignment_.gpus().empty();
   }
 
   void TrainUnit() {
@@ -205,7 +191,6 @@ class SimTrainer : public RankRun {
   int64_t hangs_at_ = -1;
   bool out_of_memory_ = false;
   bool reported_ = false;
-  bool saves_ = false;  // it has saved, or does so
   bool stopping_ = false;
   Why why_ = Why::kUnwanted;
   int waits_ = 0;
