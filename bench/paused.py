@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The memory of programs that wait for the next part of their trial, while more than a thousand trials are paused.
+"""The memory of programs that wait for the next part of their trial, while many trials are paused.
 
     python3 bench/paused.py --bin build/bin [--units 2500] [--memory-gib 0.25] [--slots 2]
 
