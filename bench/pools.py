@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """What it costs that an engine is between a job and its workers, on a real Slurm of this machine (Debian's slurm-wlm; root).
 
-    python3 bench/pools.py --bin build/bin [--parts latency,throughput,local] [--trials 200] [--repeats 5]
+    python3 bench/pools.py --bin build/bin [--parts latency,throughput,paced,empty,waiting] [--trials 200] [--local-trials 1000]
+        [--repeats 5]
 
 latency: seconds from the submission of a trivial job to its first report, with a pool that has no node (cold) and with one whose
 worker is there (warm), beside the seconds from sbatch to the first line of a trivial job of Slurm's.
 throughput: trials of one second on 4 nodes of one slot through a pool, beside as many jobs of Slurm's, and beside one array of
 them: makespan, and requests to slurmctld (sdiag). The least possible makespan is the trials' time on 4 nodes.
-local: 1,000 trials on a local worker of 4 slots, under a server with a pool, whose two workers are there and idle, and under one
-without, with two such workers started by hand, in turns: trials of 0.22 s, which are 1,000 a minute, and trials that do nothing
-(--repeats of the latter, a quarter of the former).
+paced, empty: --local-trials on a local worker of 4 slots, under a server with a pool, whose two workers are there and idle, and under
+one without, with two such workers started by hand, in turns: trials of 0.22 s, which are 1,000 a minute, and trials that do nothing.
+waiting: the CPU time that these two servers take while a job waits for room, 10 s each time.
 """
 
 import argparse
@@ -131,8 +132,8 @@ class Bench:
 
 
 def cpu_seconds(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Of all its threads that have not ended, to the nanosecond."""
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in pathlib.Path(f"/proc/{pid}/task").iterdir()) / 1e9
 
 
 def end_processes(folder):
@@ -145,9 +146,10 @@ def end_processes(folder):
             pass
 
 
-def local(pool_server, command, trials, repeats):
-    took, used = {True: [], False: []}, {True: [], False: []}
-    job = spec("local", command, trials, cluster={"labels": {"zone": "here"}})
+def in_turns(pool_server, repeats, run):
+    """What `run(site)` returns on servers with a pool of two idle workers, and on others with two idle workers that were started
+    by hand. All have a worker of 4 slots for jobs with the label zone=here."""
+    results = {True: [], False: []}
     for repeat in range(2 * repeats):
         with_pool = repeat % 4 in (0, 3)  # neither is always the first of two
         site = pool_server.PoolServer({"name": "idle", "kind": "LOCAL", "min_nodes": 2})
@@ -158,23 +160,50 @@ def local(pool_server, command, trials, repeats):
             site.cluster.worker_flags = ["--label", "zone=here"]
             site.cluster.add_worker("w1", slots=4)
             wait_for(lambda: len(site.client.workers()) == 3)
-            begin, cpu = time.monotonic(), cpu_seconds(site.server.pid)
-            name = site.client.submit(job, site.cluster.folder)
-            site.wait_for_end(name)
-            took[with_pool].append(time.monotonic() - begin)
-            used[with_pool].append(cpu_seconds(site.server.pid) - cpu)
+            results[with_pool].append(run(site))
         end_processes(site.cluster.folder)
-    print(f"local, {trials} trials of `{command}`, {repeats} times in turns: with a pool {seconds(took[True])}, without "
-          f"{seconds(took[False])}; ratio of the medians {statistics.median(took[True]) / statistics.median(took[False]):.3f}")
-    print(f"  the server's CPU time: {seconds(used[True])}, {seconds(used[False])}; "
-          f"{statistics.median(used[True]) / statistics.median(used[False]):.3f}")
+    return results[True], results[False]
+
+
+def local(pool_server, command, trials, repeats):
+    job = spec("local", command, trials, cluster={"labels": {"zone": "here"}})
+
+    def run(site):
+        begin, cpu = time.monotonic(), cpu_seconds(site.server.pid)
+        name = site.client.submit(job, site.cluster.folder)
+        site.wait_for_end(name)
+        return time.monotonic() - begin, cpu_seconds(site.server.pid) - cpu
+
+    pool, none = in_turns(pool_server, repeats, run)
+    for what, index in (("makespan", 0), ("CPU time of the server", 1)):
+        with_pool, without = [[each[index] for each in runs] for runs in (pool, none)]
+        print(f"local, {trials} trials of `{command}`, {repeats} times in turns, {what}: with a pool {seconds(with_pool)}, without "
+              f"{seconds(without)}; ratio of the medians {statistics.median(with_pool) / statistics.median(without):.3f}")
+
+
+def waiting(pool_server, period, repeats):
+    job = spec("waiting", "sleep 1000; echo loss=1", 1000, cluster={"labels": {"zone": "here"}})
+
+    def run(site):
+        name = site.client.submit(job, site.cluster.folder)
+        wait_for(lambda: site.client.json("describe", name)["trial_counts"].get("running", 0) == 4)
+        time.sleep(1)
+        before = cpu_seconds(site.server.pid)
+        time.sleep(period)
+        return 1000 * (cpu_seconds(site.server.pid) - before) / period
+
+    pool, none = in_turns(pool_server, repeats, run)
+    print(f"waiting, a job whose trials wait for room, {period} s, {repeats} times in turns, the server's CPU time a second: with a pool "
+          f"{statistics.median(pool):.2f} ms ({min(pool):.2f} to {max(pool):.2f}), without {statistics.median(none):.2f} ms "
+          f"({min(none):.2f} to {max(none):.2f})")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--parts", default="latency,throughput,local")
+    parser.add_argument("--parts", default="latency,throughput,paced,empty,waiting")
     parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--local-trials", type=int, default=1000)
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     os.environ["WINNOW_BIN_DIR"] = str(options.bin.resolve())
@@ -193,9 +222,12 @@ def main():
                 bench.latency(options.repeats)
             if "throughput" in parts:
                 bench.throughput(options.trials)
-    if "local" in parts:
-        local(pool_server, "echo loss=1", 1000, options.repeats)
-        local(pool_server, "sleep 0.22; echo loss=1", 1000, max(1, options.repeats // 4))
+    if "paced" in parts:
+        local(pool_server, "sleep 0.22; echo loss=1", options.local_trials, options.repeats)
+    if "empty" in parts:
+        local(pool_server, "echo loss=1", options.local_trials, options.repeats)
+    if "waiting" in parts:
+        waiting(pool_server, 10, options.repeats)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ test_packages+=(python3-grpcio python3-protobuf)           # the example that sp
 test_packages+=(python3-ipykernel python3-nbclient)      # the example notebook
 test_packages+=(postgresql)                              # a server of the tests
 test_packages+=(slurm-wlm slurmd slurmctld slurm-client munge)  # a cluster on this machine
+test_packages+=(slurmdbd slurm-wlm-mysql-plugin mariadb-server-core)  # limits of its accounts
 test_packages+=(chromium)                                # what looks at the page
 container_packages=(buildah podman runc netavark iptables uidmap mmdebstrap)
 container_packages+=(gridengine-master gridengine-exec gridengine-client)  # an engine for a pool; it starts a service too

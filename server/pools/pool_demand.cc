@@ -10,8 +10,6 @@
 namespace winnow {
 namespace {
 
-constexpr int64_t kMostGangsOfJob = 10'000;
-
 // What one job waits for.
 class JobDemand {
  public:
@@ -45,14 +43,14 @@ class JobDemand {
   std::vector<GangDemand> gangs_;
 };
 
-std::vector<GangDemand> DemandOfJob(const OpenJob& job, int64_t now_us) {
+std::vector<GangDemand> DemandOfJob(const OpenJob& job, int64_t most, int64_t now_us) {
   const JobState& state = job.state;
   const Limits& limits = state.spec().limits;
-  int64_t left = kMostGangsOfJob;
+  int64_t left = most;
   if (limits.max_parallel_trials > 0)
     left = std::min(left, limits.max_parallel_trials - state.totals().live_attempts);
   JobDemand demand(job, now_us);
-  int64_t fresh = kMostGangsOfJob;  // trials that may still be made
+  int64_t fresh = most;  // trials that may still be made
   if (state.most_trials() > 0) fresh = std::max<int64_t>(0, state.most_trials() - state.next_trial() + 1);
   std::set<TrialNumber> passed;
   while (left > 0) {
@@ -82,14 +80,14 @@ std::vector<GangDemand> DemandOfJob(const OpenJob& job, int64_t now_us) {
 
 }  // namespace
 
-std::vector<GangDemand> DemandOf(Engine& engine) {
+std::vector<GangDemand> DemandOf(Engine& engine, int64_t most) {
   std::set<Claim> order;
   for (const auto& [key, job] : engine.jobs().all()) {
     if (!job->state.ended() && !job->external()) order.insert(job->claim());
   }
   std::vector<GangDemand> demand;
   for (const Claim& claim : order) {
-    for (GangDemand& gangs : DemandOfJob(*engine.jobs().FindKey(claim.job), engine.context().wall_us()))
+    for (GangDemand& gangs : DemandOfJob(*engine.jobs().FindKey(claim.job), most, engine.context().wall_us()))
       demand.push_back(std::move(gangs));
   }
   return demand;

@@ -9,8 +9,9 @@ namespace winnow {
 
 // The gangs of all open jobs that wait and would start if there was room; the job that is served first comes
 // first. Of trials that do not exist yet there are as many as the job's limits allow, which may be more than
-// its pruner wants. REQUIRES free room was given out (Engine::Finish). Owner: the coordinator thread.
-std::vector<GangDemand> DemandOf(Engine& engine);
+// its pruner wants, but at most `most` of a job. REQUIRES free room was given out (Engine::Finish). Owner:
+// the coordinator thread.
+std::vector<GangDemand> DemandOf(Engine& engine, int64_t most);
 
 // The workers that are present and may be given trials, with the allocation of each: 0 if its name is not one
 // of a worker of `allocations`, by name.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <future>
+#include <set>
 #include <utility>
 
 #include "base/status_text.h"
@@ -42,6 +43,7 @@ bool Gives(const std::vector<std::string>& arguments, const std::string& flag) {
 
 // Whether something is about to change at the engine.
 bool Changes(const AllocationRow& row) {
+  if (row.ended()) return false;
   return row.state != AllocationState::kRunning || !row.cancel.empty() || row.workers < row.nodes;
 }
 
@@ -89,18 +91,21 @@ absl::StatusOr<std::string> PoolKeeper::Render(const std::string& name, int32_t 
 void PoolKeeper::Run() {
   while (true) {
     Step();
+    const bool more = !news_.empty() && !failed_;  // answers to what was submitted are recorded at once
     MutexLock lock(mutex_);
-    if (!stopping_) wake_.WaitUntil(mutex_, steady_clock::now() + options_.tick);
+    if (!stopping_ && !more) wake_.WaitUntil(mutex_, steady_clock::now() + options_.tick);
     if (stopping_) return;
   }
 }
 
 void PoolKeeper::Step() {
   Poll(news_);
-  const absl::StatusOr<PoolOrders> orders = InBatch<PoolOrders>(
-      coordinator_,
-      [book = book_, news = news_](winnow::Engine& engine) { return book->Round(engine, news); });
-  if (!orders.ok()) {
+  const absl::StatusOr<PoolOrders> orders =
+      InBatch<PoolOrders>(coordinator_, [book = book_, news = news_, anew = failed_](winnow::Engine& engine) {
+        return book->Round(engine, news, anew);
+      });
+  failed_ = !orders.ok();
+  if (failed_) {
     spdlog::warn("pools: nothing could be recorded: {}", MessageOf(orders.status()));
     return;
   }
@@ -118,10 +123,12 @@ void PoolKeeper::Poll(std::vector<PoolNews>& news) {
     list.pool = settings.name;
     list.listed = true;
     bool changes = false;
+    std::set<std::string> open;  // names
     for (const AllocationRow& row : open_) {
       if (row.pool != settings.name) continue;
       keys.push_back({row.name, row.engine_id});
       list.asked.insert(row.number);
+      if (!row.ended()) open.insert(row.name);
       changes = changes || Changes(row);
     }
     if (keys.empty() || steady_clock::now() < engine.next_poll) continue;
@@ -131,7 +138,7 @@ void PoolKeeper::Poll(std::vector<PoolNews>& news) {
     if (known.ok()) {
       list.allocations = *std::move(known);
       for (const Allocation& allocation : list.allocations) {
-        if (allocation.state != Allocation::State::kEnded) continue;
+        if (allocation.state != Allocation::State::kEnded || !open.contains(allocation.name)) continue;
         const std::string words = engine.pool->engine->LastWords({allocation.name, allocation.id});
         if (!words.empty()) list.last_words[allocation.name] = words;
       }
@@ -181,41 +188,55 @@ void PoolKeeper::Do(const PoolOrders& orders) {
 
 void PoolKeeper::SubmitAll(Engine& engine, const std::vector<AllocationRow>& rows,
                            const std::map<int64_t, std::string>& secrets) {
-  const DeclaredPool& pool = *engine.pool;
-  const auto most = static_cast<size_t>(std::max(1, pool.engine->most_in_batch()));
+  auto most = static_cast<size_t>(std::max(1, engine.pool->engine->most_in_batch()));
+  const auto follows = [&rows](size_t at) {
+    return at < rows.size() && rows[at].nodes == 1 && rows[at - 1].nodes == 1 &&
+           rows[at].number == rows[at - 1].number + 1;
+  };
   for (size_t begin = 0; begin < rows.size();) {
     size_t end = begin + 1;
-    while (end < rows.size() && end - begin < most && rows[end].nodes == 1 && rows[begin].nodes == 1 &&
-           rows[end].number == rows[end - 1].number + 1) {
-      ++end;
-    }
-    PoolNews news;
-    news.pool = pool.settings.name;
-    std::vector<AllocationRequest> batch;
-    for (size_t i = begin; i < end; ++i) {
-      const auto secret = secrets.find(rows[i].number);
-      batch.push_back(RequestFor(pool, rows[i].name, rows[i].number, rows[i].nodes,
-                                 secret == secrets.end() ? "" : secret->second));
-      news.submitted.push_back(rows[i].number);
-    }
-    begin = end;
-    FaultPoint("pools: before submit");
-    absl::StatusOr<std::vector<std::string>> ids = pool.engine->Submit(batch);
-    FaultPoint("pools: after submit");
-    news.status = ids.status();
-    if (ids.ok()) news.ids = *std::move(ids);
-    if (news.status.ok() && news.ids.size() != news.submitted.size())
-      news.status = absl::UnavailableError("the engine gave another number of ids");
-    if (news.status.ok()) {
-      spdlog::info("pool {}: {} submitted as {}, {} x {} nodes", news.pool, batch.front().name,
-                   news.ids.front(), batch.size(), batch.front().nodes);
-    } else {
-      spdlog::warn("pool {}: {} could not be submitted: {}", news.pool, batch.front().name,
-                   MessageOf(news.status));
+    while (end - begin < most && follows(end)) ++end;
+    PoolNews news = Submit(*engine.pool, std::span(rows).subspan(begin, end - begin), secrets);
+    if (absl::IsResourceExhausted(news.status)) {
+      if (end - begin > 1) {  // the limit may leave room for some of them
+        most = (end - begin) / 2;
+        continue;
+      }
+      for (; follows(end); ++end) news.submitted.push_back(rows[end].number);
     }
     news_.push_back(std::move(news));
+    begin = end;
   }
-  engine.next_poll = {};
+  // They begin to run in a moment, not at once.
+  engine.next_poll = steady_clock::now() + std::min(options_.tick, engine.pool->settings.poll);
+}
+
+PoolNews PoolKeeper::Submit(const DeclaredPool& pool, std::span<const AllocationRow> batch,
+                            const std::map<int64_t, std::string>& secrets) {
+  PoolNews news;
+  news.pool = pool.settings.name;
+  std::vector<AllocationRequest> requests;
+  for (const AllocationRow& row : batch) {
+    const auto secret = secrets.find(row.number);
+    requests.push_back(
+        RequestFor(pool, row.name, row.number, row.nodes, secret == secrets.end() ? "" : secret->second));
+    news.submitted.push_back(row.number);
+  }
+  FaultPoint("pools: before submit");
+  absl::StatusOr<std::vector<std::string>> ids = pool.engine->Submit(requests);
+  FaultPoint("pools: after submit");
+  news.status = ids.status();
+  if (ids.ok()) news.ids = *std::move(ids);
+  if (news.status.ok() && news.ids.size() != news.submitted.size())
+    news.status = absl::UnavailableError("the engine gave another number of ids");
+  if (news.status.ok()) {
+    spdlog::info("pool {}: {} submitted as {}, {} x {} nodes", news.pool, requests.front().name,
+                 news.ids.front(), requests.size(), requests.front().nodes);
+  } else {
+    spdlog::warn("pool {}: {} could not be submitted: {}", news.pool, requests.front().name,
+                 MessageOf(news.status));
+  }
+  return news;
 }
 
 AllocationRequest PoolKeeper::RequestFor(const DeclaredPool& pool, const std::string& name, int64_t number,

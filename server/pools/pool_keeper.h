@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -63,6 +64,8 @@ class PoolKeeper {
   void Do(const PoolOrders& orders);
   void SubmitAll(Engine& engine, const std::vector<AllocationRow>& rows,
                  const std::map<int64_t, std::string>& secrets);
+  PoolNews Submit(const DeclaredPool& pool, std::span<const AllocationRow> batch,
+                  const std::map<int64_t, std::string>& secrets);
   AllocationRequest RequestFor(const DeclaredPool& pool, const std::string& name, int64_t number,
                                int32_t nodes, const std::string& secret) const;
 
@@ -70,9 +73,10 @@ class PoolKeeper {
   const PoolKeeperOptions options_;
   std::string server_;
   std::shared_ptr<PoolBook> book_;   // used on the coordinator's thread alone
-  std::vector<Engine> engines_;      // the thread's own, as the next two
+  std::vector<Engine> engines_;      // the thread's own, as the next three
   std::vector<AllocationRow> open_;  // as of the newest round
   std::vector<PoolNews> news_;       // that no round has taken yet
+  bool failed_ = false;              // the newest round was not recorded
   Mutex mutex_;
   CondVar wake_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

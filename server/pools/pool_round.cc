@@ -4,6 +4,7 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/status_text.h"
 #include "server/pools/pool_demand.h"
@@ -16,14 +17,15 @@ using google::protobuf::util::TimeUtil;
 // An engine may do what it was asked some time after the answer was lost: until then it is not concluded that
 // it will not.
 constexpr int64_t kDoubtUs = 10'000'000;
-// Something that turns up later than that is ended at once, if it does within this time.
+// What turns up later than that, or again, is ended at once, if it does within these times: one that the
+// engine was not known to have, and one that had ended.
 constexpr int64_t kTurnUpUs = 3'600'000'000;
+constexpr int64_t kComeBackUs = 60'000'000;
 constexpr int64_t kCancelAgainUs = 5'000'000;
 constexpr int kMostAbsences = 2;
 constexpr int64_t kFirstRefusalUs = 5'000'000;
 constexpr int64_t kLongestRefusalUs = 60'000'000;
-constexpr int64_t kFailuresLookedAt = 20;
-constexpr int64_t kEndedShown = 20;
+constexpr int64_t kEndedKept = 20;  // of each pool: shown, and looked at for failures
 
 // The names of the workers that ever came, by allocation.
 std::map<std::string, std::set<std::string>> NamesByAllocation(Engine& engine) {
@@ -128,17 +130,36 @@ void PoolBook::WatchWorkers(Engine& engine) {
   idle_since_us_ = std::move(idle);
 }
 
-absl::StatusOr<PoolOrders> PoolBook::Round(Engine& engine, const std::vector<PoolNews>& news) {
+absl::Status PoolBook::Load(Engine& engine) {
   absl::StatusOr<std::vector<AllocationRow>> open = TableOf(engine).Open();
   if (!open.ok()) return open.status();
   open_ = *std::move(open);
-  PoolOrders orders;
+  for (const AllocationRow& row : open_) departed_.erase(row.number);  // its end was not recorded
+  ended_.clear();
+  sums_.reset();
   for (const DeclaredPool& pool : pools_) {
-    if (begun_) break;
-    const absl::StatusOr<std::vector<AllocationRow>> ended =
-        TableOf(engine).NewestEnded(pool.settings.name, kEndedShown);
+    absl::StatusOr<std::vector<AllocationRow>> ended =
+        TableOf(engine).NewestEnded(pool.settings.name, kEndedKept);
     if (!ended.ok()) return ended.status();
-    orders.leftovers.insert(orders.leftovers.end(), ended->begin(), ended->end());
+    for (AllocationRow& row : *ended) ended_[row.pool].emplace(row.number, std::move(row));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PoolOrders> PoolBook::Round(Engine& engine, const std::vector<PoolNews>& news, bool anew) {
+  const Context& context = engine.context();
+  PoolOrders orders;
+  std::erase_if(open_, [](const AllocationRow& row) { return row.ended(); });
+  if (anew || !begun_) {
+    if (absl::Status status = Load(engine); !status.ok()) return status;
+  }
+  for (const auto& [pool, ended] : ended_) {
+    if (begun_) break;
+    for (const auto& [number, row] : ended) {
+      orders.leftovers.push_back(row);
+      if (context.wall_us() - row.end_us < kTurnUpUs)
+        departed_[number] = {row, context.steady_us() + kComeBackUs};
+    }
   }
   begun_ = true;
   WatchWorkers(engine);
@@ -149,18 +170,22 @@ absl::StatusOr<PoolOrders> PoolBook::Round(Engine& engine, const std::vector<Poo
     if (!row.cancel.empty() && found != names_.end()) DrainNewcomers(engine, row, found->second);
     if (joined <= row.workers) continue;
     row.workers = joined;
+    Begin(engine, row);
     if (absl::Status status = TableOf(engine).Update(row); !status.ok()) return status;
   }
   for (const PoolNews& each : news) {
     if (absl::Status status = TakeNews(engine, each, orders); !status.ok()) return status;
   }
-  absl::StatusOr<PoolsInput> input = InputOf(engine);
-  if (!input.ok()) return input.status();
-  const PoolsPlan plan = PlanPools(*input, engine.context().steady_us());
+  const PoolsPlan plan = PlanPools(InputOf(engine), context.steady_us());
   absl::Status recorded = Record(engine, plan, orders);
   if (recorded.ok()) recorded = Tell(engine);
   if (!recorded.ok()) return recorded;
   return orders;
+}
+
+void PoolBook::Begin(Engine& engine, AllocationRow& row) const {
+  row.state = AllocationState::kRunning;
+  if (row.start_us == 0) row.start_us = engine.context().wall_us();
 }
 
 absl::Status PoolBook::TakeNews(Engine& engine, const PoolNews& news, PoolOrders& orders) {
@@ -201,16 +226,36 @@ absl::Status PoolBook::TakeSubmitted(Engine& engine, const PoolNews& news, PoolO
   return absl::OkStatus();
 }
 
+void PoolBook::CancelDeparted(Engine& engine, const PoolNews& news, PoolOrders& orders) {
+  const int64_t now_us = engine.context().steady_us();
+  std::set<int64_t> gone;
+  for (auto& [number, departed] : departed_) {
+    if (!news.asked.contains(number)) continue;
+    const std::string& name = departed.row.name;
+    const auto found =
+        std::find_if(news.allocations.begin(), news.allocations.end(), [&name](const Allocation& allocation) {
+          return allocation.name == name && allocation.state != Allocation::State::kEnded;
+        });
+    if (found == news.allocations.end()) {
+      if (now_us >= departed.until_us) gone.insert(number);
+      continue;
+    }
+    departed.row.engine_id = found->id;
+    departed.until_us = std::max(departed.until_us, now_us + kComeBackUs);
+    if (departed.cancelled_us == 0 || now_us - departed.cancelled_us >= kCancelAgainUs) {
+      departed.cancelled_us = now_us;
+      orders.cancel.push_back(departed.row);
+      orders.cancel.back().cancel = "it had ended, and its engine has it again";
+    }
+  }
+  for (const int64_t number : gone) departed_.erase(number);
+}
+
 absl::Status PoolBook::TakeListed(Engine& engine, const PoolNews& news, PoolOrders& orders) {
   Context& context = engine.context();
   std::map<std::string, const Allocation*> known;
   for (const Allocation& allocation : news.allocations) known[allocation.name] = &allocation;
-  for (const auto& [number, row] : doubtful_) {
-    const auto found = known.find(row.name);
-    if (found == known.end() || found->second->state == Allocation::State::kEnded) continue;
-    orders.cancel.push_back(row);
-    orders.cancel.back().engine_id = found->second->id;
-  }
+  CancelDeparted(engine, news, orders);
   for (AllocationRow& row : open_) {
     if (row.ended() || !news.asked.contains(row.number)) continue;
     Watch& watch = watches_[row.number];
@@ -221,16 +266,13 @@ absl::Status PoolBook::TakeListed(Engine& engine, const PoolNews& news, PoolOrde
       const bool unconfirmed = row.state == AllocationState::kPlanned;
       if (watch.absences < kMostAbsences) continue;
       if (unconfirmed && context.steady_us() - watch.seen_us < kDoubtUs) continue;
-      if (unconfirmed) {
-        doubtful_[row.number] = row;
-        doubtful_since_us_[row.number] = context.steady_us();
-      }
       const std::string why =
           !row.cancel.empty() ? row.cancel
           : unconfirmed       ? "The engine does not know it: the server stopped before it was submitted, "
                                 "or the engine did not answer."
                               : "The engine does not know it any more: it has ended.";
       status = End(engine, row, why, !unconfirmed, orders);
+      if (unconfirmed) departed_[row.number].until_us = context.steady_us() + kTurnUpUs;
     } else {
       const Allocation& now = *found->second;
       watch.absences = 0;
@@ -245,13 +287,16 @@ absl::Status PoolBook::TakeListed(Engine& engine, const PoolNews& news, PoolOrde
         status = End(engine, row, why, true, orders);
       } else {
         const AllocationRow before = row;
-        const bool runs = now.state == Allocation::State::kRunning;
-        row.state = runs ? AllocationState::kRunning : AllocationState::kQueued;
-        if (runs && row.start_us == 0) row.start_us = context.wall_us();
+        row.state = AllocationState::kQueued;
+        if (now.state == Allocation::State::kRunning) Begin(engine, row);
         row.engine_id = now.id;
         row.reason = now.reason;
         row.hosts = now.hosts;
-        if (!(row == before)) status = TableOf(engine).Update(row);
+        if (now.held && row.cancel.empty()) {
+          status = Cancel(engine, row, {row.number, "Its engine holds it: " + Sentence(now.reason), true});
+        } else if (!(row == before)) {
+          status = TableOf(engine).Update(row);
+        }
       }
     }
     if (!status.ok()) return status;
@@ -284,6 +329,10 @@ absl::Status PoolBook::End(Engine& engine, AllocationRow& row, const std::string
   }
   watches_.erase(row.number);
   sums_.reset();
+  departed_[row.number] = {row, context.steady_us() + kComeBackUs};
+  std::map<int64_t, AllocationRow, std::greater<>>& ended = ended_[row.pool];
+  ended[row.number] = row;
+  if (static_cast<int64_t>(ended.size()) > kEndedKept) ended.erase(std::prev(ended.end()));
   ExplainLosses(engine, row);
   orders.forget.push_back(row);
   return TableOf(engine).Update(row);
@@ -301,8 +350,8 @@ absl::Status PoolBook::Cancel(Engine& engine, AllocationRow& row, const PoolsPla
   return TableOf(engine).Update(row);
 }
 
-absl::StatusOr<PoolLimits> PoolBook::LimitsOf(Engine& engine, const DeclaredPool& pool) {
-  Context& context = engine.context();
+PoolLimits PoolBook::LimitsOf(Engine& engine, const DeclaredPool& pool) {
+  const Context& context = engine.context();
   const PoolSettings& settings = pool.settings;
   const Standing& standing = standings_[settings.name];
   PoolLimits limits;
@@ -331,10 +380,7 @@ absl::StatusOr<PoolLimits> PoolBook::LimitsOf(Engine& engine, const DeclaredPool
   limits.cost_per_node_hour = settings.cost_per_node_hour;
   limits.not_before_us = standing.not_before_us;
   limits.refusal = standing.refusal;
-  const absl::StatusOr<std::vector<AllocationRow>> ended =
-      TableOf(engine).NewestEnded(settings.name, kFailuresLookedAt);
-  if (!ended.ok()) return ended.status();
-  for (const AllocationRow& row : *ended) {
+  for (const auto& [number, row] : ended_[settings.name]) {
     if (row.workers > 0) break;
     if (!row.failed) continue;
     if (limits.failures++ > 0) continue;
@@ -375,7 +421,15 @@ PoolAllocation PoolBook::Observe(Engine& engine, const AllocationRow& row) {
   return allocation;
 }
 
-absl::StatusOr<PoolsInput> PoolBook::InputOf(Engine& engine) {
+int64_t PoolBook::MostGangs(Engine& engine) const {
+  int64_t most = 1;
+  for (const DeclaredPool& pool : pools_)
+    most += int64_t{pool.settings.max_nodes} * pool.settings.worker.slots;
+  for (const auto& [id, worker] : engine.workers().all()) most += worker.live() ? worker.row.slots : 0;
+  return most;
+}
+
+PoolsInput PoolBook::InputOf(Engine& engine) {
   PoolsInput input;
   std::map<std::string, int64_t> numbers;
   for (const AllocationRow& row : open_) {
@@ -383,13 +437,9 @@ absl::StatusOr<PoolsInput> PoolBook::InputOf(Engine& engine) {
     numbers[row.name] = row.number;
     input.allocations.push_back(Observe(engine, row));
   }
-  for (const DeclaredPool& pool : pools_) {
-    absl::StatusOr<PoolLimits> limits = LimitsOf(engine, pool);
-    if (!limits.ok()) return limits.status();
-    input.pools.push_back(*std::move(limits));
-  }
+  for (const DeclaredPool& pool : pools_) input.pools.push_back(LimitsOf(engine, pool));
   input.workers = WorkersOf(engine, numbers);
-  input.demand = DemandOf(engine);
+  input.demand = DemandOf(engine, MostGangs(engine));
   return input;
 }
 
@@ -447,9 +497,7 @@ absl::Status PoolBook::Record(Engine& engine, const PoolsPlan& plan, PoolOrders&
     }
     orders.open.push_back(row);
   }
-  std::erase_if(doubtful_,
-                [&](const auto& entry) { return now_us - doubtful_since_us_[entry.first] > kTurnUpUs; });
-  for (const auto& [number, row] : doubtful_) orders.open.push_back(row);
+  for (const auto& [number, departed] : departed_) orders.open.push_back(departed.row);
   return absl::OkStatus();
 }
 
@@ -465,8 +513,7 @@ absl::StatusOr<AllocationSum> PoolBook::SumOf(Engine& engine, const std::string&
   return AllocationSum{pool};
 }
 
-absl::StatusOr<v1::Pool> PoolBook::Message(Engine& engine, const DeclaredPool& pool,
-                                           const std::vector<AllocationRow>& open) {
+absl::StatusOr<v1::Pool> PoolBook::Message(Engine& engine, const DeclaredPool& pool) {
   const PoolSettings& settings = pool.settings;
   const Standing& standing = standings_[settings.name];
   v1::Pool message;
@@ -486,11 +533,13 @@ absl::StatusOr<v1::Pool> PoolBook::Message(Engine& engine, const DeclaredPool& p
   if (!ended_sum.ok()) return ended_sum.status();
   double node_us = ended_sum->node_us, cost = ended_sum->cost;
   int32_t workers = 0;
-  for (const AllocationRow& row : open) {
+  for (AllocationRow row : open_) {
     if (row.pool != settings.name || row.ended()) continue;
-    v1::Allocation& allocation = *message.add_allocations();
-    ToMessage(row, allocation);
-    allocation.set_workers(std::max(row.workers, JoinedOf(row)));
+    if (JoinedOf(row) > row.workers) {  // since the newest round
+      row.workers = JoinedOf(row);
+      Begin(engine, row);
+    }
+    ToMessage(row, *message.add_allocations());
     const bool runs = row.state == AllocationState::kRunning;
     (runs ? message.set_running_nodes(message.running_nodes() + row.nodes)
           : message.set_queued_nodes(message.queued_nodes() + row.nodes));
@@ -505,10 +554,7 @@ absl::StatusOr<v1::Pool> PoolBook::Message(Engine& engine, const DeclaredPool& p
   message.set_workers(workers);
   message.set_node_seconds(node_us / 1e6);
   message.set_cost(cost);
-  const absl::StatusOr<std::vector<AllocationRow>> ended =
-      TableOf(engine).NewestEnded(settings.name, kEndedShown);
-  if (!ended.ok()) return ended.status();
-  for (const AllocationRow& row : *ended) ToMessage(row, *message.add_allocations());
+  for (const auto& [number, row] : ended_[settings.name]) ToMessage(row, *message.add_allocations());
   return message;
 }
 
@@ -516,7 +562,7 @@ absl::Status PoolBook::Tell(Engine& engine) {
   if (told_ == nullptr) return absl::OkStatus();
   std::vector<PoolStandings::Entry> entries;
   for (const DeclaredPool& pool : pools_) {
-    absl::StatusOr<v1::Pool> message = Message(engine, pool, open_);
+    absl::StatusOr<v1::Pool> message = Message(engine, pool);
     if (!message.ok()) return message.status();
     entries.push_back({DeclaredRoom(pool.settings), *std::move(message)});
   }
@@ -526,11 +572,10 @@ absl::Status PoolBook::Tell(Engine& engine) {
 
 absl::StatusOr<v1::ListPoolsResponse> PoolBook::List(Engine& engine) {
   names_ = NamesByAllocation(engine);
-  const absl::StatusOr<std::vector<AllocationRow>> open = TableOf(engine).Open();
-  if (!open.ok()) return open.status();
+  if (absl::Status status = Load(engine); !status.ok()) return status;
   v1::ListPoolsResponse response;
   for (const DeclaredPool& pool : pools_) {
-    absl::StatusOr<v1::Pool> message = Message(engine, pool, *open);
+    absl::StatusOr<v1::Pool> message = Message(engine, pool);
     if (!message.ok()) return message.status();
     *response.add_pools() = *std::move(message);
   }

@@ -48,9 +48,10 @@ struct PoolOrders {
   std::vector<AllocationRow> cancel;
   std::vector<AllocationRow> forget;  // they have ended
   std::vector<AllocationRow>
-      leftovers;                    // they ended before the server's start, and may have been not forgotten
-  std::vector<TokenRow> tokens;     // new, or revoked
-  std::vector<AllocationRow> open;  // all that have not ended, and those that may still turn up
+      leftovers;                 // they ended before the server's start, and may have been not forgotten
+  std::vector<TokenRow> tokens;  // new, or revoked
+  std::vector<AllocationRow>
+      open;  // what to ask for: all that have not ended, and those that may turn up again
 };
 
 // What is known of the pools beside the tables, and the rounds of decisions. Owner: the coordinator thread.
@@ -65,7 +66,8 @@ class PoolBook {
         told_(std::move(standings)) {}
 
   // Records the news, decides, and records what was decided. An error: the batch is not to be committed.
-  absl::StatusOr<PoolOrders> Round(winnow::Engine& engine, const std::vector<PoolNews>& news);
+  // `anew`: the round before was not recorded, for whatever reason.
+  absl::StatusOr<PoolOrders> Round(winnow::Engine& engine, const std::vector<PoolNews>& news, bool anew);
   absl::StatusOr<v1::ListPoolsResponse> List(winnow::Engine& engine);
 
  private:
@@ -85,7 +87,22 @@ class PoolBook {
     int absences = 0;          // newest Lists in a row that did not have it
   };
 
+  // An allocation that has ended, but may turn up at its engine again: a lost answer may be late, and an
+  // engine that was restarted, or could not start it, may put it back into its queue.
+  struct Departed {
+    AllocationRow row;
+    int64_t until_us = 0;      // in Clock::steady_us; the engine is asked for it at least once after that
+    int64_t cancelled_us = 0;  // when the engine was last told to end it
+  };
+
   AllocationTable& TableOf(winnow::Engine& engine);
+  // Reads what is known of allocations from the tables.
+  absl::Status Load(winnow::Engine& engine);
+  void CancelDeparted(winnow::Engine& engine, const PoolNews& news, PoolOrders& orders);
+  // The engine has, or had, started it: a worker has come, or the engine says so.
+  void Begin(winnow::Engine& engine, AllocationRow& row) const;
+  // The gangs of a job that all pools and workers could hold, and one more.
+  int64_t MostGangs(winnow::Engine& engine) const;
   void WatchWorkers(winnow::Engine& engine);
   void DrainNewcomers(winnow::Engine& engine, const AllocationRow& row, const std::set<std::string>& names);
   // The names that its workers have or may have.
@@ -99,13 +116,12 @@ class PoolBook {
                    PoolOrders& orders);
   void ExplainLosses(winnow::Engine& engine, const AllocationRow& row) const;
   absl::Status Cancel(winnow::Engine& engine, AllocationRow& row, const PoolsPlan::Cancellation& why);
-  absl::StatusOr<PoolsInput> InputOf(winnow::Engine& engine);
-  absl::StatusOr<PoolLimits> LimitsOf(winnow::Engine& engine, const DeclaredPool& pool);
+  PoolsInput InputOf(winnow::Engine& engine);
+  PoolLimits LimitsOf(winnow::Engine& engine, const DeclaredPool& pool);
   PoolAllocation Observe(winnow::Engine& engine, const AllocationRow& row);
   absl::Status Record(winnow::Engine& engine, const PoolsPlan& plan, PoolOrders& orders);
   absl::Status Tell(winnow::Engine& engine);
-  absl::StatusOr<v1::Pool> Message(winnow::Engine& engine, const DeclaredPool& pool,
-                                   const std::vector<AllocationRow>& open);
+  absl::StatusOr<v1::Pool> Message(winnow::Engine& engine, const DeclaredPool& pool);
   absl::StatusOr<AllocationSum> SumOf(winnow::Engine& engine, const std::string& pool);
 
   const std::vector<DeclaredPool> pools_;
@@ -117,10 +133,10 @@ class PoolBook {
   std::map<std::string, Standing> standings_;       // by pool
   std::optional<std::vector<AllocationSum>> sums_;  // absent: an allocation has ended since they were read
   std::map<int64_t, Watch> watches_;                // by number
-  std::map<int64_t, AllocationRow>
-      doubtful_;  // ended without the engine having known them: they may still turn up
-  std::map<int64_t, int64_t> doubtful_since_us_;
-  std::vector<AllocationRow> open_;  // of this round, by number
+  std::map<int64_t, Departed> departed_;            // by number
+  std::vector<AllocationRow> open_;  // by number; those that ended in the newest round among them
+  // By pool, the newest ones that have ended, the newest first.
+  std::map<std::string, std::map<int64_t, AllocationRow, std::greater<>>> ended_;
   std::map<std::string, int64_t>
       idle_since_us_;  // of the workers that held nothing in the newest round, by id
   std::map<std::string, std::set<std::string>> names_;  // of the workers that ever came, by allocation

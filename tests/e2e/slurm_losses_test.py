@@ -4,6 +4,8 @@ import os
 import signal
 import unittest
 
+import pool_server
+import processes
 import slurm_server
 import slurm_site
 from processes import wait_until
@@ -19,6 +21,45 @@ class SlurmLosses(unittest.TestCase):
                        "the pool says that its engine does not answer")
             site.slurm.start_controller()
             site.wait_for_end(name)
+            site.expect_exact(self, name)
+            site.wait_for_nothing()
+
+    def test_the_controller_dies_under_a_gang_that_trains(self):
+        with Site() as site:
+            name = site.submit("gangs", 2, 3, levels=10, pause=0.3)
+            wait_until(lambda: site.client.json("metrics", name).get("points"), "it trains")
+            site.slurm.kill_controller()
+            wait_until(lambda: "could not be asked" in site.state().get("state_reason", ""),
+                       "the pool says that its engine does not answer")
+            site.slurm.start_controller()
+            site.wait_for_end(name)
+            site.expect_exact(self, name)
+            site.wait_for_nothing()
+
+    def test_the_controller_dies_when_it_has_just_taken_a_job(self):
+        # It may have forgotten the job, or start it a second time on the node where it runs.
+        with Site() as site:
+            name = site.submit("just", 2, levels=4, pause=0.3)
+            wait_until(lambda: any(each.get("id") for each in site.open()), "the id is told")
+            site.slurm.kill_controller()
+            site.slurm.start_controller()
+            site.wait_for_end(name)
+            site.expect_exact(self, name)
+            site.wait_for_nothing()
+
+    def test_a_time_limit_in_the_middle_of_a_part_of_a_worker_that_does_not_know_it(self):
+        worker = {"slots": 1, "cpus": 2, "command": [f"{processes.BIN}/winnow-worker"]}
+        with Site(slurm_site.Slurm(nodes=2), max_nodes=1, worker=worker) as site:
+            file = f"{site.cluster.folder}/go"
+            # The first attempt of a trial trains until it is ended.
+            trainer = f'while [ ! -e {file} ]; do sleep 0.1; done; ' + pool_server.TRAINER
+            name = site.submit("limit", 2, levels=2, trainer=trainer)
+            wait_until(lambda: site.client.json("describe", name)["trial_counts"].get("running"), "it trains")
+            limited = wait_until(lambda: site.open()[0].get("id"), "the id is told")
+            site.slurm.command("scontrol", "update", f"JobId={limited}", "EndTime=now+1")
+            wait_until(lambda: any("TIMEOUT" in each.get("reason", "") for each in site.allocations()), "the pool says it", 120)
+            with open(file, "w", encoding="ascii"):
+                site.wait_for_end(name)
             site.expect_exact(self, name)
             site.wait_for_nothing()
 
@@ -40,6 +81,8 @@ class SlurmLosses(unittest.TestCase):
                     pass
             site.wait_for_end(name)
             site.expect_exact(self, name)
+            site.slurm.start_node(node)
+            site.wait_for_nothing()
 
 
 if __name__ == "__main__":

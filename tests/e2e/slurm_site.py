@@ -36,15 +36,17 @@ def free_ports(count):
 
 
 class Slurm:
-    """Use it in `with`: slurmctld, and so many nodes n1, n2, ... of two processors each."""
+    """Use it in `with`: slurmctld, and so many nodes n1, n2, ... of two processors each. `accounts`: slurm_accounts.Accounts,
+    or none."""
 
-    def __init__(self, nodes=3, settings=(), partitions=None):
+    def __init__(self, nodes=3, settings=(), partitions=None, accounts=None):
         self.folder = tempfile.mkdtemp(prefix="winnow-slurm-")
         self.names = [f"n{i}" for i in range(1, nodes + 1)]
         self.settings = list(settings)
         self.partitions = partitions or [f"PartitionName=all Nodes=n[1-{nodes}] Default=YES MaxTime=60 State=UP"]
         self.conf = os.path.join(self.folder, "slurm.conf")
         self.environment = dict(os.environ, SLURM_CONF=self.conf)
+        self.accounts = accounts
         self.munge = None
 
     def path(self, name):
@@ -89,6 +91,8 @@ class Slurm:
             "SlurmdTimeout=6", "MessageTimeout=3", "KillWait=15", "InactiveLimit=0",
             "SchedulerParameters=batch_sched_delay=0,sched_interval=2,sched_min_interval=0,bf_interval=2",
         ] + self.settings
+        if self.accounts is not None:
+            lines += self.accounts.start(self, free_ports)
         for name, port in zip(self.names, ports[1:]):
             lines.append(f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2 RealMemory=2000")
         with open(self.conf, "w", encoding="ascii") as file:
@@ -96,6 +100,8 @@ class Slurm:
         os.makedirs(self.path("state"))
         for name in self.names:
             os.makedirs(f"{self.path('spool')}/{name}")
+        if self.accounts is not None:
+            self.accounts.fill(self)
         self.start_controller(clean=True)
         for name in self.names:
             self.start_node(name)
@@ -148,6 +154,8 @@ class Slurm:
         files = [self.path("ctl.pid")] + [self.path(f"d-{name}.pid") for name in self.names]
         kill_all(pid for pid in map(self.pid_of, files) if pid)
         kill_all(pid for pid in self.own_processes() if pid not in me)
+        if self.accounts is not None:
+            self.accounts.stop()
         if self.munge is not None:
             self.munge.kill()
             self.munge.wait()

@@ -39,23 +39,6 @@ exec /usr/bin/sbatch "$@"
             self.assertLessEqual(len(site.allocations()), 2)
             site.wait_for_nothing()
 
-    def test_a_limit_on_submissions_is_told_and_waited_for(self):
-        limit = """#!/bin/sh
-if [ ! -e "$0.limited" ]; then
-  touch "$0.limited"
-  echo "sbatch: error: QOSMaxSubmitJobPerUserLimit" >&2
-  echo "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit)" >&2
-  exit 1
-fi
-exec /usr/bin/sbatch "$@"
-"""
-        with Site(wrapper={"sbatch": limit}) as site:
-            name = site.submit("limit", 1)
-            wait_until(lambda: "QOSMaxSubmitJobPerUserLimit" in site.state().get("state_reason", ""),
-                       "the pool says it")
-            site.wait_for_end(name)
-            site.wait_for_nothing()
-
     def test_three_allocations_without_a_worker_pause_the_pool_which_says_why(self):
         worker = {"slots": 1, "command": ["/no/such/winnow-worker"]}
         with Site(worker=worker) as site:

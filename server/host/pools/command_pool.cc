@@ -58,7 +58,7 @@ std::unique_ptr<Pool> CommandPool::Make(const PoolSettings&, const PoolPlace& pl
                                       std::pair{"cancel", &pool->cancel_}}) {
     if (command->empty()) fields.Problem(name, "is required; expected a program and its arguments");
   }
-  if (!pool->files_.folder().is_absolute())
+  if (!pool->files().folder().is_absolute())
     fields.Problem("shared_dir", "expected an absolute path that all nodes see");
   fields.Done();
   if (problems.size() != before) return nullptr;
@@ -73,14 +73,14 @@ std::vector<std::string> CommandPool::Variables(const AllocationRequest& request
           fmt::format("ALLOCATION_MEMORY_MIB={}", std::ceil(request.shape.memory_gib * 1024)),
           fmt::format("ALLOCATION_GPUS={}", request.shape.gpus),
           fmt::format("ALLOCATION_SECONDS={}", request.time_limit.count()),
-          "ALLOCATION_SCRIPT=" + (files_.Of(request.name) / kNodeScript).string(),
-          "ALLOCATION_OUTPUT=" + files_.OutputOf(request.name).string()};
+          "ALLOCATION_SCRIPT=" + (files().Of(request.name) / kNodeScript).string(),
+          "ALLOCATION_OUTPUT=" + files().OutputOf(request.name).string()};
 }
 
 absl::StatusOr<std::vector<std::string>> CommandPool::Submit(const std::vector<AllocationRequest>& batch) {
-  AllocationRequest request = batch.front();
-  request.files[kNodeScript] = NodeScript(files_, request, scratch_);
-  if (absl::Status status = files_.Write(request); !status.ok()) return status;
+  const AllocationRequest& request = batch.front();
+  const auto script = files().WriteScript(request, scratch_);
+  if (!script.ok()) return script.status();
   const absl::StatusOr<ProgramResult> result = RunProgram(submit_, "", patience_, Variables(request));
   if (!result.ok()) return result.status();
   if (result->exit_code != 0) return CommandError(*result);
@@ -128,7 +128,7 @@ absl::Status CommandPool::Cancel(const std::vector<AllocationKey>& allocations) 
 std::string CommandPool::Render(const std::vector<AllocationRequest>& batch) const {
   const AllocationRequest& request = batch.front();
   return fmt::format("# {}, with these variables:\n{}\n\n# ALLOCATION_SCRIPT:\n{}", fmt::join(submit_, " "),
-                     fmt::join(Variables(request), "\n"), NodeScript(files_, request, scratch_));
+                     fmt::join(Variables(request), "\n"), NodeScript(files(), request, scratch_));
 }
 
 }  // namespace winnow

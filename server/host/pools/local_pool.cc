@@ -47,18 +47,17 @@ std::unique_ptr<Pool> LocalPool::Make(const PoolSettings&, const PoolPlace& plac
 }
 
 absl::StatusOr<std::vector<std::string>> LocalPool::Submit(const std::vector<AllocationRequest>& batch) {
-  AllocationRequest request = batch.front();
+  const AllocationRequest& request = batch.front();
   if (!Running({{request.name, ""}}).empty()) return absl::AlreadyExistsError(request.name + " runs already");
-  request.files[kNodeScript] = NodeScript(files_, request, scratch_);
-  if (absl::Status status = files_.Write(request); !status.ok()) return status;
-  const std::string script = files_.Of(request.name) / kNodeScript;
+  const absl::StatusOr<std::filesystem::path> script = files().WriteScript(request, scratch_);
+  if (!script.ok()) return script.status();
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   const std::vector<std::string> environment =
       EnvironmentWithout([](std::string_view entry) { return entry.starts_with("WINNOW_"); });
   for (int32_t node = 0; node < request.nodes; ++node) {
     pid_t pid = 0;
-    const int error =
-        Spawn({kShell, script, std::to_string(node)}, environment, {nothing, nothing, nothing}, &pid);
+    const int error = Spawn({kShell, script->string(), std::to_string(node)}, environment,
+                            {nothing, nothing, nothing}, &pid);
     if (error != 0) {
       close(nothing);
       (void)Cancel({{request.name, ""}});  // those that have started
@@ -77,7 +76,7 @@ void LocalPool::Reap() {
 std::map<std::string, std::vector<pid_t>> LocalPool::Running(
     const std::vector<AllocationKey>& allocations) const {
   std::map<std::string, std::string> names;  // by their scripts
-  for (const AllocationKey& key : allocations) names[files_.Of(key.name) / kNodeScript] = key.name;
+  for (const AllocationKey& key : allocations) names[files().Of(key.name) / kNodeScript] = key.name;
   std::map<std::string, std::vector<pid_t>> running;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
@@ -99,7 +98,7 @@ absl::StatusOr<std::vector<Allocation>> LocalPool::List(const std::vector<Alloca
   std::vector<Allocation> known;
   for (const AllocationKey& key : allocations) {
     const bool runs = running.contains(key.name);
-    if (!runs && !std::filesystem::exists(files_.Of(key.name))) continue;
+    if (!runs && !std::filesystem::exists(files().Of(key.name))) continue;
     Allocation& allocation = known.emplace_back();
     allocation.name = key.name;
     allocation.id = key.id;
@@ -121,7 +120,7 @@ absl::Status LocalPool::Cancel(const std::vector<AllocationKey>& allocations) {
 std::string LocalPool::Render(const std::vector<AllocationRequest>& batch) const {
   const AllocationRequest& request = batch.front();
   return fmt::format("# {} processes of this machine run, with their numbers as the argument:\n{}",
-                     request.nodes, NodeScript(files_, request, scratch_));
+                     request.nodes, NodeScript(files(), request, scratch_));
 }
 
 }  // namespace winnow

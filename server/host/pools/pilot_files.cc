@@ -52,6 +52,13 @@ absl::Status PilotFiles::Write(const AllocationRequest& request) const {
   return absl::OkStatus();
 }
 
+absl::StatusOr<fs::path> PilotFiles::WriteScript(AllocationRequest request,
+                                                 const std::string& scratch) const {
+  request.files[kNodeScript] = NodeScript(*this, request, scratch);
+  if (absl::Status status = Write(request); !status.ok()) return status;
+  return Of(request.name) / kNodeScript;
+}
+
 absl::Status PilotFiles::Remove(const std::string& allocation) const {
   std::error_code error;
   fs::remove_all(Of(allocation), error);

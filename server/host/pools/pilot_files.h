@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "server/host/pools/pool.h"
 
 namespace winnow {
@@ -18,6 +19,9 @@ class PilotFiles {
   std::filesystem::path OutputOf(const std::string& allocation) const { return Of(allocation) / "output"; }
   // FAILED_PRECONDITION names the file that cannot be written.
   absl::Status Write(const AllocationRequest& request) const;
+  // As Write, with the script that NodeScript makes, as kNodeScript. Returns the script's path.
+  absl::StatusOr<std::filesystem::path> WriteScript(AllocationRequest request,
+                                                    const std::string& scratch) const;
   absl::Status Remove(const std::string& allocation) const;
   // The end of what the allocation's workers have printed, at most a few lines; "": nothing.
   std::string LastWords(const std::string& allocation) const;

@@ -49,6 +49,7 @@ struct Allocation {
   State state = State::kQueued;
   std::string reason;              // why it waits or has ended, in the engine's words; "": nothing to say
   std::vector<std::string> hosts;  // as far as they are known
+  bool held = false;               // it waits, and the engine will never start it by itself
 
   bool operator==(const Allocation&) const = default;
 };

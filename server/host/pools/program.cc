@@ -68,7 +68,8 @@ std::string ProgramResult::Words() const {
 }
 
 absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& command, const std::string& input,
-                                         milliseconds patience, const std::vector<std::string>& variables) {
+                                         milliseconds patience, const std::vector<std::string>& variables,
+                                         const std::string& enough) {
   Pipe in, out, err;
   if (!in.Open() || !out.Open() || !err.Open())
     return absl::UnavailableError(fmt::format("{}: pipe: {}", command[0], strerror(errno)));
@@ -84,11 +85,12 @@ absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& command
   size_t sent = 0;
   if (input.empty()) in.Close(1);
   const auto end = SteadyTime::now() + patience;
-  bool late = false;
+  bool late = false, heard = false;
   while (out.ends[0] >= 0 || err.ends[0] >= 0) {
     const auto left = std::chrono::ceil<milliseconds>(end - SteadyTime::now()).count();
     late = left <= 0;
-    if (late) break;
+    heard = !enough.empty() && result.errors.find(enough) != std::string::npos;
+    if (late || heard) break;
     pollfd waits[] = {{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}, {in.ends[1], POLLOUT, 0}};
     if (poll(waits, 3, static_cast<int>(std::min<int64_t>(left, 60'000))) < 0 && errno != EINTR) break;
     if ((waits[2].revents & (POLLOUT | POLLERR)) != 0) {
@@ -105,7 +107,7 @@ absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& command
       if (bytes == 0 || (bytes < 0 && errno != EINTR)) pipe->Close(0);
     }
   }
-  if (late) kill(-pid, SIGKILL);
+  if (late || heard) kill(-pid, SIGKILL);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }

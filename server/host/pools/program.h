@@ -20,10 +20,12 @@ struct ProgramResult {
 
 // Runs the program (searched in PATH if it has no '/') with `input` as its standard input, to its end.
 // It has this process's environment without the variables WINNOW_*, and `variables` ("NAME=value").
-// NOT_FOUND: it cannot be started; UNAVAILABLE: it did not end within `patience`, and was killed with the
-// processes of its group.
+// A program whose errors contain `enough` has said all: it is killed, and its exit code is that of the
+// signal. NOT_FOUND: it cannot be started; UNAVAILABLE: it did not end within `patience`, and was killed with
+// the processes of its group.
 absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& command, const std::string& input,
                                          std::chrono::milliseconds patience,
-                                         const std::vector<std::string>& variables = {});
+                                         const std::vector<std::string>& variables = {},
+                                         const std::string& enough = "");
 
 }  // namespace winnow

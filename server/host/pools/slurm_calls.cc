@@ -17,7 +17,7 @@ bool SaysAny(const std::string& text, std::initializer_list<std::string_view> an
 
 absl::Status SlurmError(const std::string& words, const std::string& all) {
   if (SaysAny(all, {"SubmitJob", "MaxSubmit", "AssocGrpSubmit", "QOSGrpSubmit", "job submit limit",
-                    "temporarily unable to accept job", "Resource temporarily unavailable",
+                    "temporarily unable to accept job", "job queue full", "Resource temporarily unavailable",
                     "maximum job count", "MaxJobCount", "Rate limit"})) {
     return absl::ResourceExhaustedError(words);
   }

@@ -24,7 +24,7 @@ struct SlurmSubmission {
 struct SlurmJob {
   std::string id;      // "7", or "7_3" of an element
   std::string state;   // PENDING, RUNNING, ...
-  std::string reason;  // why it is in that state; "" or "None": no reason
+  std::string reason;  // why it is in that state, in a word or in words; "" or "None": no reason
   std::string nodes;   // as Slurm writes them, "n[1-3]"; "": none yet
   std::string name;
   std::string index;  // of an element; otherwise anything but a number

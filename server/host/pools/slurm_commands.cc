@@ -12,6 +12,8 @@ namespace {
 constexpr std::chrono::seconds kSlurmPatience{45};
 // Job id, state, reason, nodes, job name, array index.
 constexpr char kSqueueFormat[] = "%i|%T|%r|%N|%j|%K";
+// sbatch asks again for two minutes where a limit such as MaxJobCount is reached. Nobody waits for it here.
+constexpr char kSbatchAsksAgain[] = "sleeping and retrying";
 constexpr size_t kMostNamesBytes = 60'000;  // of a command line
 
 absl::Status ErrorOf(const ProgramResult& result) { return SlurmError(result.Words(), result.errors); }
@@ -46,10 +48,10 @@ SlurmCommands::SlurmCommands(Fields& fields)
   }
 }
 
-absl::StatusOr<ProgramResult> SlurmCommands::Run(std::vector<std::string> command,
-                                                 const std::string& input) const {
+absl::StatusOr<ProgramResult> SlurmCommands::Run(std::vector<std::string> command, const std::string& input,
+                                                 const std::string& enough) const {
   if (!bin_.empty()) command[0] = bin_ + "/" + command[0];
-  return RunProgram(command, input, kSlurmPatience);
+  return RunProgram(command, input, kSlurmPatience, {}, enough);
 }
 
 std::vector<std::string> SlurmCommands::SbatchCommand(const SlurmSubmission& submission) const {
@@ -73,7 +75,8 @@ std::vector<std::string> SlurmCommands::SbatchCommand(const SlurmSubmission& sub
 }
 
 absl::StatusOr<std::string> SlurmCommands::Submit(const SlurmSubmission& submission) {
-  const absl::StatusOr<ProgramResult> result = Run(SbatchCommand(submission), submission.script);
+  const absl::StatusOr<ProgramResult> result =
+      Run(SbatchCommand(submission), submission.script, kSbatchAsksAgain);
   if (!result.ok()) return result.status();
   if (result->exit_code != 0) return ErrorOf(*result);
   // "ID" or "ID;CLUSTER".

@@ -24,7 +24,8 @@ class SlurmCommands final : public SlurmCalls {
 
  private:
   std::vector<std::string> SbatchCommand(const SlurmSubmission& submission) const;
-  absl::StatusOr<ProgramResult> Run(std::vector<std::string> command, const std::string& input = "") const;
+  absl::StatusOr<ProgramResult> Run(std::vector<std::string> command, const std::string& input = "",
+                                    const std::string& enough = "") const;
 
   std::string partition_, account_, qos_;
   std::vector<std::string> arguments_;  // of sbatch, verbatim

@@ -59,6 +59,16 @@ bool Waits(std::string_view state) {
   return std::find(kWaits.begin(), kWaits.end(), state) != kWaits.end();
 }
 
+// Slurm has put it back into the queue, after its start had failed, and starts it only if a person releases
+// it.
+bool IsHeld(const SlurmJob& job) {
+  static constexpr std::array<std::string_view, 2> kHeld = {"requeued held", "JobHoldMaxRequeue"};
+  const bool says = std::any_of(kHeld.begin(), kHeld.end(), [&](std::string_view words) {
+    return job.reason.find(words) != std::string::npos;
+  });
+  return job.state == "REQUEUE_HOLD" || job.state == "SPECIAL_EXIT" || (Waits(job.state) && says);
+}
+
 std::string_view InWords(std::string_view code) {
   static constexpr std::pair<std::string_view, std::string_view> kWords[] = {
       {"Resources", "waits for free nodes"},
@@ -104,6 +114,7 @@ Allocation ReadSlurmJob(const SlurmJob& job) {
   allocation.state = IsOver(job.state)  ? Allocation::State::kEnded
                      : Waits(job.state) ? Allocation::State::kQueued
                                         : Allocation::State::kRunning;
+  allocation.held = IsHeld(job);
   const bool more = !job.reason.empty() && job.reason != "None" && job.reason != job.state &&
                     job.reason.find("NonZeroExit") == std::string::npos;
   if (allocation.state == Allocation::State::kQueued) {
@@ -185,13 +196,13 @@ std::string SlurmPool::Script(const std::vector<AllocationRequest>& batch) const
       "export winnow_name winnow_files winnow_scratch\n"
       "exec >> \"$winnow_files/output\" 2>&1\n"
       "exec {} sh -c {}\n",
-      name, ShellQuoted(files_.folder().string()), scratch, fmt::join(srun, " "),
+      name, ShellQuoted(files().folder().string()), scratch, fmt::join(srun, " "),
       ShellQuoted(PilotScript(worker, "$SLURM_PROCID")));
 }
 
 absl::StatusOr<std::vector<std::string>> SlurmPool::Submit(const std::vector<AllocationRequest>& batch) {
   for (const AllocationRequest& request : batch) {
-    if (absl::Status status = files_.Write(request); !status.ok()) return status;
+    if (absl::Status status = files().Write(request); !status.ok()) return status;
   }
   const absl::StatusOr<std::string> id = calls_->Submit(SubmissionOf(batch));
   if (!id.ok()) return id.status();
@@ -227,17 +238,10 @@ absl::StatusOr<std::vector<Allocation>> SlurmPool::List(const std::vector<Alloca
 }
 
 absl::Status SlurmPool::Cancel(const std::vector<AllocationKey>& allocations) {
-  std::vector<std::string> ids;
-  std::vector<AllocationKey> unknown;
-  for (const AllocationKey& key : allocations) {
-    if (key.id.empty()) {
-      unknown.push_back(key);
-    } else {
-      ids.push_back(key.id);
-    }
-  }
-  const absl::StatusOr<std::vector<Allocation>> found = List(unknown);
+  // By their names: a slurmctld that was killed may have lost the newest jobs, and gives their ids to others.
+  const absl::StatusOr<std::vector<Allocation>> found = List(allocations);
   if (!found.ok()) return found.status();
+  std::vector<std::string> ids;
   for (const Allocation& allocation : *found) {
     if (allocation.state != Allocation::State::kEnded) ids.push_back(allocation.id);
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "server/host/pools/pilot_files.h"
+#include "server/host/pools/pilot_pool.h"
 #include "server/host/pools/pool_settings.h"
 #include "server/host/pools/slurm_calls.h"
 
@@ -13,7 +13,7 @@ namespace winnow {
 
 // Slurm, by its commands or its REST service. An allocation is a job of its name; several of one node are an
 // array whose indices are their numbers. Accounting is not needed.
-class SlurmPool final : public Pool {
+class SlurmPool final : public PilotPool {
  public:
   static std::unique_ptr<Pool> Make(const PoolSettings& settings, const PoolPlace& place,
                                     const nlohmann::json& own, PoolProblems& problems);
@@ -22,20 +22,15 @@ class SlurmPool final : public Pool {
   absl::StatusOr<std::vector<std::string>> Submit(const std::vector<AllocationRequest>& batch) override;
   absl::StatusOr<std::vector<Allocation>> List(const std::vector<AllocationKey>& allocations) override;
   absl::Status Cancel(const std::vector<AllocationKey>& allocations) override;
-  absl::Status Forget(const AllocationKey& allocation) override { return files_.Remove(allocation.name); }
-  std::string LastWords(const AllocationKey& allocation) override {
-    return files_.LastWords(allocation.name);
-  }
   std::string Render(const std::vector<AllocationRequest>& batch) const override;
 
  private:
   static constexpr int kMostInArray = 100;
 
-  explicit SlurmPool(PilotFiles files) : files_(std::move(files)) {}
+  explicit SlurmPool(PilotFiles files) : PilotPool(std::move(files)) {}
   SlurmSubmission SubmissionOf(const std::vector<AllocationRequest>& batch) const;
   std::string Script(const std::vector<AllocationRequest>& batch) const;
 
-  PilotFiles files_;
   std::unique_ptr<SlurmCalls> calls_;
   std::vector<std::string> srun_arguments_;
   std::string scratch_;  // a directory on each node

@@ -314,9 +314,11 @@ std::vector<SlurmJob> ReadSlurmRestJobs(const std::string& answer) {
   if (list == json.end() || !list->is_array()) return jobs;
   for (const RestJson& each : *list) {
     if (!each.is_object()) continue;
-    const SlurmJob job{TextOfJson(each, "job_id"),       TextOfJson(each, "job_state"),
-                       TextOfJson(each, "state_reason"), TextOfJson(each, "nodes"),
-                       TextOfJson(each, "name"),         ""};
+    SlurmJob job{TextOfJson(each, "job_id"), TextOfJson(each, "job_state"), TextOfJson(each, "state_reason"),
+                 TextOfJson(each, "nodes"),  TextOfJson(each, "name"),      ""};
+    // As squeue prints it: words, where there are any, say more than the reason's name.
+    if (std::string words = TextOfJson(each, "state_description"); !words.empty())
+      job.reason = std::move(words);
     if (job.id.empty() || job.state.empty()) continue;
     const std::string array = TextOfJson(each, "array_job_id"), index = TextOfJson(each, "array_task_id");
     if (array.empty() || array == "0") {

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -109,6 +110,20 @@ class SlurmRest(unittest.TestCase):
             site.wait_for_end(job)
             site.expect_exact(self, job)
             site.wait_for_nothing()
+
+    def test_a_controller_that_dies_when_it_has_just_taken_a_job(self):
+        with Site(jwt=False) as site:
+            for delay in (0, 0.5):
+                job = site.submit(f"just-{delay}", 2, levels=4, pause=0.3)
+                wait_until(lambda: any(each.get("id") for each in site.open()), "the id is told")
+                # Slurm has sent the job to a node by then, or has not. In the first case it may start it once more, which
+                # fails there, and then it holds the job.
+                time.sleep(delay)
+                site.slurm.kill_controller()
+                site.slurm.start_controller()
+                site.wait_for_end(job)
+                site.expect_exact(self, job)
+                site.wait_for_nothing()
 
     def test_by_a_token(self):
         if not os.path.exists(JWT):

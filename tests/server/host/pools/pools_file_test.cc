@@ -110,9 +110,28 @@ TEST_CASE("SlurmPool: reads squeue, elements of arrays too", "[server]") {
             {"winnow-0123abcd-cpu-11", "10", State::kRunning, "SOMETHING_NEW", {"n1"}}});
 }
 
+TEST_CASE("SlurmPool: what Slurm has put back and holds will not start", "[server]") {
+  std::vector<bool> held;
+  for (const SlurmJob& job : ReadSqueue("5|PENDING|launch failed requeued held||a-1|N/A\n"
+                                        "6|PENDING|JobHoldMaxRequeue||a-2|N/A\n"
+                                        "7|REQUEUE_HOLD|None||a-3|N/A\n"
+                                        "8|PENDING|JobHeldUser||a-4|N/A\n"
+                                        "9|PENDING|BeginTime||a-5|N/A\n"))
+    held.push_back(ReadSlurmJob(job).held);
+  CHECK(held == std::vector<bool>{true, true, true, false, false});
+  const std::vector<SlurmJob> jobs = ReadSlurmRestJobs(R"({"jobs": [
+    {"job_id": 5, "job_state": "PENDING", "state_reason": "JobHeldUser", "name": "a-1",
+     "state_description": "launch failed requeued held"}]})");
+  REQUIRE(jobs.size() == 1);
+  CHECK(ReadSlurmJob(jobs[0]).held);
+  CHECK(ReadSlurmJob(jobs[0]).reason == "launch failed requeued held");
+}
+
 TEST_CASE("SlurmPool: knows what is a limit, no answer, and a refusal", "[server]") {
   const auto said = [](const char* words) { return SlurmError(words, words).code(); };
   CHECK(said("sbatch: error: QOSMaxSubmitJobPerUserLimit") == absl::StatusCode::kResourceExhausted);
+  CHECK(said("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying") ==
+        absl::StatusCode::kResourceExhausted);
   CHECK(said("sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect "
              "failure)") == absl::StatusCode::kUnavailable);
   CHECK(said("sbatch: error: invalid partition specified: gold") == absl::StatusCode::kInvalidArgument);

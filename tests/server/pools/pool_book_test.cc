@@ -1,0 +1,218 @@
+#include <chrono>
+#include <future>
+#include <mutex>
+
+#include "server/pools/pool_keeper.h"
+#include "server/pools/pool_round.h"
+#include "tests/catch.h"
+#include "tests/server/engine/play.h"
+
+namespace winnow {
+namespace {
+
+using EngineState = Allocation::State;
+
+PoolSettings SettingsOfFour() {
+  PoolSettings settings;
+  settings.name = "cpu";
+  settings.kind = "FAKE";
+  settings.max_nodes = settings.max_queued = 4;
+  return settings;
+}
+
+// The book of a pool of at most so many nodes, whose engine is played by the test.
+class BookPlay {
+ public:
+  explicit BookPlay(int32_t max_nodes) : book_({Declared(max_nodes)}, "winnow-0123abcd", nullptr, nullptr) {}
+
+  // `fails`: the batch of the round is rolled back.
+  PoolOrders Round(const std::vector<PoolNews>& news = {}, bool fails = false) {
+    absl::StatusOr<PoolOrders> orders = absl::UnknownError("");
+    const absl::Status committed = play.Inside([&](Engine& engine) {
+      orders = book_.Round(engine, news, failed_);
+      if (fails) engine.context().Note(absl::UnavailableError("the disk is full"));
+    });
+    failed_ = !committed.ok();
+    REQUIRE(failed_ == fails);
+    REQUIRE(orders.ok());
+    return *std::move(orders);
+  }
+
+  // The first round of a job of so many trials of a rank, with what it submits.
+  std::vector<AllocationRow> Begin(int64_t trials) {
+    play.Create(RandomJob(trials));
+    return Round().submit;
+  }
+
+  // As the engine has taken it.
+  static PoolNews Submitted(const AllocationRow& row, const std::string& id) {
+    PoolNews news;
+    news.pool = row.pool;
+    news.submitted = {row.number};
+    news.ids = {id};
+    return news;
+  }
+
+  static PoolNews Listed(const AllocationRow& asked, std::vector<Allocation> known) {
+    PoolNews news;
+    news.pool = asked.pool;
+    news.listed = true;
+    news.asked = {asked.number};
+    news.allocations = std::move(known);
+    return news;
+  }
+
+  v1::Allocation Shown() {
+    absl::StatusOr<v1::ListPoolsResponse> pools = absl::UnknownError("");
+    REQUIRE(play.Inside([&](Engine& engine) { pools = book_.List(engine); }).ok());
+    REQUIRE(pools.ok());
+    REQUIRE(pools->pools(0).allocations_size() > 0);
+    return pools->pools(0).allocations(0);
+  }
+
+  Play play{3'600'000'000};
+
+ private:
+  static DeclaredPool Declared(int32_t max_nodes) {
+    DeclaredPool pool{SettingsOfFour(), nullptr};
+    pool.settings.max_nodes = max_nodes;
+    return pool;
+  }
+
+  PoolBook book_;
+  bool failed_ = false;
+};
+
+bool HasNumber(const std::vector<AllocationRow>& rows, int64_t number) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const AllocationRow& row) { return row.number == number; });
+}
+
+TEST_CASE("Pool book: an allocation that has ended and that its engine has again is ended at once",
+          "[server]") {
+  BookPlay at(1);
+  const AllocationRow row = at.Begin(1).at(0);
+  at.Round({BookPlay::Submitted(row, "5")});
+  const PoolOrders ended =
+      at.Round({BookPlay::Listed(row, {{row.name, "5", EngineState::kEnded, "CANCELLED", {}}})});
+  CHECK(HasNumber(ended.forget, row.number));
+  CHECK(HasNumber(ended.open, row.number));  // it is asked for a while longer
+
+  const PoolNews back = BookPlay::Listed(row, {{row.name, "5", EngineState::kQueued, "BeginTime", {}}});
+  const PoolOrders again = at.Round({back});
+  REQUIRE(HasNumber(again.cancel, row.number));
+  CHECK_FALSE(HasNumber(at.Round({back}).cancel, row.number));  // the engine was told
+  at.play.Tick(5'000'000);
+  CHECK(HasNumber(at.Round({back}).cancel, row.number));
+
+  const PoolNews gone = BookPlay::Listed(row, {});
+  CHECK(HasNumber(at.Round({gone}).open, row.number));
+  at.play.Tick(61'000'000);
+  CHECK(HasNumber(at.Round().open, row.number));  // no answer of the engine says that it is gone
+  CHECK_FALSE(HasNumber(at.Round({gone}).open, row.number));
+}
+
+TEST_CASE("Pool book: an allocation that its engine holds is given back, and has failed", "[server]") {
+  BookPlay at(1);
+  const AllocationRow row = at.Begin(1).at(0);
+  at.Round({BookPlay::Submitted(row, "5")});
+  Allocation held{row.name, "5", EngineState::kQueued, "launch failed requeued held", {}};
+  held.held = true;
+  const PoolOrders orders = at.Round({BookPlay::Listed(row, {held})});
+  REQUIRE(HasNumber(orders.cancel, row.number));
+  CHECK_THAT(at.Shown().reason(), Catch::Contains("launch failed requeued held"));
+  const PoolOrders ended = at.Round({BookPlay::Listed(row, {})});
+  CHECK(ended.submit.empty());  // it is absent once only
+  const PoolOrders next = at.Round({BookPlay::Listed(row, {})});
+  REQUIRE(HasNumber(next.forget, row.number));
+  CHECK(next.forget.at(0).failed);
+  CHECK(next.submit.size() == 1);
+}
+
+TEST_CASE("Pool book: the id is told with the submission's answer, and that it runs when a worker has come",
+          "[server]") {
+  BookPlay at(1);
+  const AllocationRow row = at.Begin(1).at(0);
+  CHECK(at.Shown().state() == v1::Allocation::PLANNED);
+  at.Round({BookPlay::Submitted(row, "5")});
+  CHECK(at.Shown().id() == "5");
+  CHECK(at.Shown().state() == v1::Allocation::QUEUED);
+  FakeWorker worker(at.play, row.name + ".0", 1);
+  worker.labels = {{"pool", "cpu"}};
+  REQUIRE(worker.Tell().ok());
+  CHECK(at.Shown().state() == v1::Allocation::RUNNING);
+  CHECK(at.Shown().workers() == 1);
+  at.Round();
+  CHECK(at.Shown().state() == v1::Allocation::RUNNING);
+  CHECK(at.Shown().has_start_time());
+}
+
+TEST_CASE("Pool book: a round that was not recorded is held anew", "[server]") {
+  BookPlay at(2);
+  at.play.Create(RandomJob(2));
+  CHECK(at.Round({}, true).submit.size() == 2);
+  const std::vector<AllocationRow> rows = at.Round().submit;
+  REQUIRE(rows.size() == 2);
+  const PoolNews ended = BookPlay::Listed(rows[0], {{rows[0].name, "5", EngineState::kEnded, "FAILED", {}}});
+  CHECK(HasNumber(at.Round({ended}, true).forget, rows[0].number));
+  const PoolNews runs = BookPlay::Listed(rows[0], {{rows[0].name, "5", EngineState::kRunning, "", {"n1"}}});
+  const PoolOrders orders = at.Round({runs});
+  CHECK(HasNumber(orders.open, rows[0].number));
+  CHECK(orders.cancel.empty());
+}
+
+// An engine that takes two allocations at most, and that arrays may be sent to.
+class LimitedPool final : public Pool {
+ public:
+  int most_in_batch() const override { return 4; }
+  absl::StatusOr<std::vector<std::string>> Submit(const std::vector<AllocationRequest>& batch) override {
+    const std::lock_guard lock(mutex_);
+    sizes_.push_back(batch.size());
+    if (sizes_.size() == kCalls) enough_.set_value();
+    if (taken_.size() + batch.size() > 2) return absl::ResourceExhaustedError("two jobs at most");
+    std::vector<std::string> ids;
+    for (const AllocationRequest& request : batch) {
+      taken_.push_back({request.name, request.name, EngineState::kQueued, "", {}});
+      ids.push_back(request.name);
+    }
+    return ids;
+  }
+  absl::StatusOr<std::vector<Allocation>> List(const std::vector<AllocationKey>&) override {
+    const std::lock_guard lock(mutex_);
+    return taken_;
+  }
+  absl::Status Cancel(const std::vector<AllocationKey>&) override { return absl::OkStatus(); }
+  absl::Status Forget(const AllocationKey&) override { return absl::OkStatus(); }
+  std::string Render(const std::vector<AllocationRequest>&) const override { return ""; }
+
+  // The sizes of the first submissions.
+  std::vector<size_t> AwaitSizes() {
+    REQUIRE(enough_.get_future().wait_for(std::chrono::minutes(2)) == std::future_status::ready);
+    const std::lock_guard lock(mutex_);
+    return {sizes_.begin(), sizes_.begin() + kCalls};
+  }
+
+ private:
+  static constexpr size_t kCalls = 4;
+  std::mutex mutex_;
+  std::vector<size_t> sizes_;
+  std::vector<Allocation> taken_;
+  std::promise<void> enough_;
+};
+
+TEST_CASE("Pool keeper: where an engine's limit has no room for all, it gets as many as it takes",
+          "[server]") {
+  Play play(3'600'000'000);
+  play.Create(RandomJob(10));
+  const auto engine = std::make_shared<LimitedPool>();
+  PoolKeeperOptions options;
+  options.pools = {{SettingsOfFour(), engine}};
+  options.prefix = "winnow-0123abcd";
+  PoolKeeper keeper(play.coordinator(), options);
+  keeper.Start("127.0.0.1:1");
+  CHECK(engine->AwaitSizes() == std::vector<size_t>{4, 2, 2, 1});
+  keeper.Stop();
+}
+
+}  // namespace
+}  // namespace winnow
