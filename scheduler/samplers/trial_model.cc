@@ -1,6 +1,7 @@
 #include "scheduler/samplers/trial_model.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -327,7 +328,13 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
   observations.values.tail(all - finite).setConstant(observations.values.head(finite).minCoeff());
 
   if (static_cast<double>(results.work) > static_cast<double>(fitted_.work) * (1 + kMoreWork)) {
-    fitted_.hyperparameters = winnow::Fit(map, observations, kFitSettings);
+    // Between two doublings of the work the density changes little: its mode is searched from the former one
+    // alone.
+    FitSettings settings = kFitSettings;
+    if (fitted_.work > 0) settings.start = &fitted_.hyperparameters;
+    settings.usual_starts = std::bit_width(static_cast<uint64_t>(results.work)) !=
+                            std::bit_width(static_cast<uint64_t>(fitted_.work));
+    fitted_.hyperparameters = winnow::Fit(map, observations, settings);
     fitted_.work = results.work;
     refitted_ = true;
   }
