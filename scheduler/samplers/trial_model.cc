@@ -1,7 +1,6 @@
 #include "scheduler/samplers/trial_model.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -40,6 +39,9 @@ double Near(double value) { return std::clamp(value, -kFar, kFar); }
 
 const FitSettings kFitSettings{
     .most_points = 100, .evaluations = 30, .warp = false, .length_spread = 1, .noise_median = 1e-3};
+
+// How often the work has grown by a fifth.
+int FifthsOf(int64_t work) { return static_cast<int>(4 * std::log2(static_cast<double>(work) + 1)); }
 
 Hyperparameters Unfitted(size_t parameters) {
   const auto count = static_cast<Index>(parameters);
@@ -328,12 +330,10 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
   observations.values.tail(all - finite).setConstant(observations.values.head(finite).minCoeff());
 
   if (static_cast<double>(results.work) > static_cast<double>(fitted_.work) * (1 + kMoreWork)) {
-    // Between two doublings of the work the density changes little: its mode is searched from the former one
-    // alone.
+    // Where the work has changed little, so has the density: its mode is searched from the former one alone.
     FitSettings settings = kFitSettings;
     if (fitted_.work > 0) settings.start = &fitted_.hyperparameters;
-    settings.usual_starts = std::bit_width(static_cast<uint64_t>(results.work)) !=
-                            std::bit_width(static_cast<uint64_t>(fitted_.work));
+    settings.usual_starts = FifthsOf(results.work) != FifthsOf(fitted_.work);
     fitted_.hyperparameters = winnow::Fit(map, observations, settings);
     fitted_.work = results.work;
     refitted_ = true;
