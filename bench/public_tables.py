@@ -5,7 +5,9 @@
     bench/public_tables.py --get NAME FOLDER   downloads one (up to 2.6 GB) and unpacks it there
 
 Addresses are those of the UCI Machine Learning Repository (CC BY 4.0 unless its page says otherwise), OpenML and
-scikit-learn. The bank data are those of scripts/get-data.sh, MNIST is that of WINNOW_DATA_DIR.
+scikit-learn. The bank data are those of scripts/get-data.sh, MNIST is that of WINNOW_DATA_DIR. Where only Debian's
+packages are reached, `letter` is also LetterRecognition of r-cran-mlbench, written by R's
+write.csv(LetterRecognition, FILE, row.names=FALSE, quote=FALSE).
 """
 
 import argparse
@@ -43,9 +45,14 @@ def get(name, folder):
         sys.exit(f"--get {name}: OpenML's page has the file: {address}")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / address.rsplit("/", 1)[1]
-    with urllib.request.urlopen(address, timeout=60) as answer, open(path, "wb") as file:
-        while piece := answer.read(1 << 20):
-            file.write(piece)
+    part = path.with_name(path.name + ".part")
+    try:
+        with urllib.request.urlopen(address, timeout=60) as answer, open(part, "wb") as file:
+            while piece := answer.read(1 << 20):
+                file.write(piece)
+    except OSError as error:
+        sys.exit(f"--get {name}: {address}: {getattr(error, 'reason', error)}")
+    part.rename(path)
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             archive.extractall(folder)

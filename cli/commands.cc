@@ -288,7 +288,7 @@ void Commands::DefineJobs() {
       ->option_text(" ");
   CLI::Option* schedule = best->add_flag(
       "--schedule", f.schedule,
-      "show with which hyperparameters the best trial was trained, level by level (strategy PBT)");
+      "show the hyperparameters that the best trial was trained with, level by level (strategy PBT)");
   schedule->excludes(into)->option_text(" ");
   best->add_option("--of", f.schedule_trial, "show the schedule of this trial (default: the best)")
       ->check(Whole(1, INT64_MAX))
@@ -328,7 +328,7 @@ void Commands::DefineJobs() {
                   "outside a terminal: every event with its reason, instead of one line per trial");
   watch
       ->add_option("--patience", f.patience,
-                   "give up when the server has been away for this long (default 600)")
+                   "give up when the server has not answered for this long (default 600)")
       ->check(Seconds(0, 1e9))
       ->option_text("SECONDS");
 
@@ -364,7 +364,7 @@ void Commands::DefineJobs() {
       ->check(CLI::Range(1, 10'000));
   render->callback(
       [&f] { f.pools_run = [&f](Session& session) { return RenderPool(session, f.render_pool); }; });
-  CLI::App* doctor = Add("doctor", "Check a pool: run a trivial trial on it and tell each step",
+  CLI::App* doctor = Add("doctor", "Check a pool: run a trivial trial on it and report each step",
                          Formats::kNone, [&f](Session& session) { return CheckPool(session, f.doctor); });
   doctor->add_option("--pool", f.doctor.pool, "its name")->required()->option_text("POOL");
   doctor->add_option("--patience", f.doctor.patience, "give up after so long (default 900)")
@@ -473,8 +473,7 @@ void Commands::DefineSearch() {
   Flags& f = flags_;
   CLI::App* plan = Add("plan",
                        "Show what a job file would run: brackets, rungs, units and time; needs no server. "
-                       "With --suggest-ranges: "
-                       "ranges that earlier jobs speak for",
+                       "With --suggest-ranges: propose ranges from the results of earlier jobs",
                        Formats::kTextJson, [&f](Session& session) { return ShowPlan(session, f.plan); });
   File(plan, &f.plan.file, &f.plan.name);
   plan->add_option("--workers", f.plan.workers, "number of workers, for the time estimate (default 1)")
@@ -495,10 +494,9 @@ void Commands::DefineSearch() {
       ->check(Seconds(0, kLongestUnit))
       ->option_text("SECONDS")
       ->needs("--unit-seconds");
-  plan->add_option(
-          "--like", f.plan.like,
-          "an earlier job on the server: take the duration of a unit, and the start-up time of a part as "
-          "its parts had it, warm and cold, from what it has trained")
+  plan->add_option("--like", f.plan.like,
+                   "an earlier job on the server, of which the measured duration of a unit and start-up "
+                   "times, cold and warm, are used")
       ->excludes("--unit-seconds")
       ->option_text("JOB");
   auto* suggest =

@@ -25,16 +25,16 @@ void Commands::DefineRun() {
       ->required()
       ->check(NotEmpty(256))
       ->option_text("NAME");
-  run->add_flag("--maximize", f.run.maximize, "higher values of the metric are better (default: lower)");
+  run->add_flag("--maximize", f.run.maximize, "higher values of the metric are better, not lower ones");
   run->add_option("--trials", f.run.trials, "number of trials (default 20)")
       ->check(Whole(1, INT64_MAX))
       ->option_text("N");
   run->add_option("--parallel", f.run.parallel, "trials at a time (default: as many as workers have slots)")
       ->check(Whole(1, INT64_MAX))
       ->option_text("N");
-  run->add_option(
-         "--max-resource", f.run.max_resource,
-         "epochs or rounds of a whole training: weak trials are stopped before (Hyperband; default: none is)")
+  run->add_option("--max-resource", f.run.max_resource,
+                  "epochs or rounds of a full training; weak trials are then stopped earlier, by Hyperband "
+                  "(default: every trial runs to its end)")
       ->check(Whole(1, INT64_MAX))
       ->option_text("N");
   run->add_flag("--resumes", f.run.resumes,
@@ -58,9 +58,8 @@ void Commands::DefineRun() {
 
 void Commands::DefineContexts() {
   Flags& f = flags_;
-  CLI::App* context =
-      Add("context", "Keep several servers with their credentials under names, and choose one",
-          Formats::kTextJson, [&f](Session& session) { return f.context_run(session); });
+  CLI::App* context = Add("context", "Save servers with their credentials under names, and choose one",
+                          Formats::kTextJson, [&f](Session& session) { return f.context_run(session); });
   context->require_subcommand(1);
   const auto add = [&](const std::string& name, const std::string& help, Run run) {
     CLI::App* command = context->add_subcommand(name, help);
@@ -74,7 +73,7 @@ void Commands::DefineContexts() {
         ->option_text(" ");
   };
   CLI::App* create =
-      add("add", "Keep the server of --server, with the --tls-... and --token-file flags given",
+      add("add", "Save the server given by --server, with the --tls-... and --token-file flags given",
           [&f](Session& session) {
             f.add_context.name = f.context_name;
             f.add_context.endpoint = f.endpoint;
@@ -85,7 +84,7 @@ void Commands::DefineContexts() {
       ->check(NotEmpty(256))
       ->option_text("ADDRESS");
   create->add_flag("--token-stdin", f.add_context.token_from_input,
-                   "keep the token itself: the first line of standard input");
+                   "save the token itself, read from the first line of standard input");
   create->add_flag("--force", f.add_context.force, "replace a context of this name");
   named(add("use", "Make a context the current one", [&f](Session& session) {
     return UseContext(session, f.context_name);
@@ -98,11 +97,12 @@ void Commands::DefineContexts() {
     return RemoveContext(session, f.context_name);
   }))->required();
 
-  CLI::App* config = Add("config", "Show which server and credentials are in force, and where they are from",
-                         Formats::kTextJson, [&f](Session& session) -> Exit {
-                           if (f.config_program.empty()) return ShowConfig(session);
-                           return ShowProgramConfig(session, f.config_program, f.config_file);
-                         });
+  CLI::App* config =
+      Add("config", "Show the server and credentials in use, and where each setting comes from",
+          Formats::kTextJson, [&f](Session& session) -> Exit {
+            if (f.config_program.empty()) return ShowConfig(session);
+            return ShowProgramConfig(session, f.config_program, f.config_file);
+          });
   config->add_option("PROGRAM", f.config_program, "server or worker: the settings of that program instead")
       ->check(WordOf({"server", "worker"}))
       ->option_text(" ");
@@ -114,14 +114,16 @@ void Commands::DefineContexts() {
 void Commands::DefineSagemaker() {
   Flags& f = flags_;
   CLI::App* sagemaker =
-      Add("sagemaker", "Help for programs written for SageMaker, of the server's --sagemaker",
+      Add("sagemaker", "Set up and check clients of SageMaker (the server's flag --sagemaker)",
           Formats::kTextJson, [&f](Session& session) { return f.sagemaker_run(session); });
   sagemaker->require_subcommand(1);
   const auto add = [&](const std::string& name, const std::string& help, Run run) {
     CLI::App* command = sagemaker->add_subcommand(name, help);
     command->fallthrough();
     command->callback([&f, run = std::move(run)] { f.sagemaker_run = run; });
-    command->add_option("--url", f.sagemaker.url, "the server's --sagemaker, with http:// or https://")
+    command
+        ->add_option("--url", f.sagemaker.url,
+                     "address of the server's --sagemaker, beginning with http:// or https://")
         ->check(NotEmpty(4096))
         ->capture_default_str()
         ->option_text("URL");
@@ -132,7 +134,7 @@ void Commands::DefineSagemaker() {
     command->add_option("--user", f.sagemaker.user, "name or id of a key (default: the first)")
         ->check(NotEmpty(128))
         ->option_text("NAME");
-    command->add_option("--region", f.sagemaker.region, "region that clients say")
+    command->add_option("--region", f.sagemaker.region, "region that clients name")
         ->check(NotEmpty(64))
         ->capture_default_str()
         ->option_text("REGION");
@@ -150,9 +152,10 @@ void Commands::DefineSagemaker() {
 
 void Commands::DefineImport() {
   Flags& f = flags_;
-  CLI::App* command = Add(
-      "import", "Print a job file made of another program's; on standard error what could not be taken over",
-      Formats::kTextJson, [&f](Session& session) { return Import(session, f.imported); });
+  CLI::App* command = Add("import",
+                          "Convert another program's file to a job file and print it; what has no equivalent "
+                          "is listed on standard error",
+                          Formats::kTextJson, [&f](Session& session) { return Import(session, f.imported); });
   command->add_option("PROGRAM", f.imported.program, "sagemaker, katib, wandb, ray or optuna")
       ->required()
       ->check(WordOf({"sagemaker", "katib", "wandb", "ray", "optuna"}))

@@ -123,10 +123,10 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", "winnow " WINNOW_VERSION);
   Flags flags;
   const std::vector<const CLI::Option*> reach = {
-      app.add_option(
-             "--server", flags.endpoint.server,
-             "winnow-server's address, or unix:/PATH; several of servers with one database, with commas "
-             "between them (default 127.0.0.1:7070)")
+      app.add_option("--server", flags.endpoint.server,
+                     "address of winnow-server, or unix:/PATH; where several servers share one database, all "
+                     "their addresses with commas "
+                     "between them (default 127.0.0.1:7070)")
           ->option_text("HOST:PORT"),
       app.add_option(
              "--tls-ca", flags.endpoint.tls_ca,
@@ -140,7 +140,7 @@ int Main(int argc, char** argv) {
       app.add_option("--token-file", flags.endpoint.token_file, "file with the access token")
           ->option_text("FILE"),
       app.add_option("--context", flags.context,
-                     "server and credentials kept under this name, see winnow context")
+                     "server and credentials saved under this name, see winnow context")
           ->option_text("NAME"),
   };
   app.get_option("--context")->excludes(app.get_option("--server"));

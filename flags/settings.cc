@@ -117,7 +117,7 @@ Settings::Settings(CLI::App& app, std::string prefix, Variables read_elsewhere)
           ->option_text("FILE");
   app.add_option(
          "--show-config", format_,
-         "Print every setting and where it is from, and exit: text, json or toml (a file for --config)")
+         "Print every setting and where it comes from, and exit: text, json or toml (a file for --config)")
       ->expected(0, 1)
       ->default_str("text")
       ->check(CLI::IsMember({"text", "json", "toml"}))
@@ -210,7 +210,7 @@ std::string Settings::Literal(const Setting& setting) {
 }
 
 std::string Settings::Table() const {
-  size_t width = 0;
+  size_t width = std::string_view("SETTING").size();
   size_t value_width = 0;
   std::vector<std::string> values;
   for (const Setting& setting : settings_) {
@@ -219,7 +219,7 @@ std::string Settings::Table() const {
     width = std::max(width, setting.key.size());
     value_width = std::max(value_width, std::min(CharacterCount(values.back()), kWidestValue));
   }
-  std::string text;
+  std::string text = fmt::format("{:<{}}  {:<{}}  FROM\n", "SETTING", width, "VALUE", value_width);
   for (size_t i = 0; i < settings_.size(); ++i) {
     const std::string padding(value_width - std::min(value_width, CharacterCount(values[i])), ' ');
     text += fmt::format("{:<{}}  {}{}  {}\n", settings_[i].key, width, values[i], padding, settings_[i].from);

@@ -37,9 +37,8 @@ void Declare(CLI::App& app, ServerFlags& flags) {
          "JSON file of the access keys of --sagemaker (default: STATE_DIR/sagemaker/keys.json, which is "
          "created with one key)")
       ->option_text("FILE");
-  app.add_option(
-         "--sagemaker-images", flags.sagemaker_images,
-         "JSON file of what further image names of --sagemaker stand for: an interpreter or a container")
+  app.add_option("--sagemaker-images", flags.sagemaker_images,
+                 "JSON file that maps further image names of --sagemaker to an interpreter or a container")
       ->option_text("FILE");
   app.add_option("--sagemaker-url", flags.sagemaker_url,
                  "URL by which workers reach --sagemaker (default: its address)")
@@ -53,7 +52,8 @@ void Declare(CLI::App& app, ServerFlags& flags) {
       ->option_text("FILE");
   app.add_flag("--require-tokens", flags.require_tokens,
                "Require tokens without TLS too, except on the socket STATE_DIR/server.sock");
-  app.add_option("--rate-limit", flags.rate_limit, "Most calls per second of each caller; 0: no limit")
+  app.add_option("--rate-limit", flags.rate_limit,
+                 "Maximum number of calls per second of each caller; 0: no limit")
       ->type_name("CALLS")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
@@ -72,7 +72,8 @@ void Declare(CLI::App& app, ServerFlags& flags) {
                  "Shell command by which local workers check each GPU, see winnow-worker (default: none)")
       ->type_name("COMMAND");
   app.add_option("--warm-trainers", flags.warm_trainers,
-                 "Most programs of paused trials that wait on a local worker for their next part; 0: none "
+                 "Maximum number of programs of paused trials that wait on a local worker for their next "
+                 "part; 0: none "
                  "(default: as "
                  "of winnow-worker)")
       ->check(CLI::Range(0, 10'000))
@@ -104,7 +105,7 @@ void Declare(CLI::App& app, ServerFlags& flags) {
                  "File to which the port of --listen is written once the server listens")
       ->type_name("FILE");
   app.add_option("--artifact-quota-gib", flags.artifact_quota_gib,
-                 "Most space for checkpoints and models in STATE_DIR/artifacts; 0: none are kept")
+                 "Maximum space for checkpoints and models in STATE_DIR/artifacts; 0: none are kept")
       ->type_name("GIB")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();

@@ -80,8 +80,8 @@ class ClusterChecker {
     if (!(share >= kLeastGpuShare && share < 1)) {
       Add("cluster.gpu_share",
           fmt::format(
-              "is {}; expected a part of one GPU, from {} and below 1, or cluster.gpus for whole ones", share,
-              kLeastGpuShare));
+              "is {}; expected a share of one GPU, at least {} and below 1, or cluster.gpus for whole ones",
+              share, kLeastGpuShare));
     }
     if (cluster_.gpus() != 0) {
       Add("cluster.gpu_share",

@@ -117,10 +117,9 @@ std::string CheckName(const std::string& name) {
 
 void Declare(CLI::App* app, Flags* flags) {
   app->set_version_flag("--version", "winnow-worker " WINNOW_VERSION);
-  app->add_option(
-         "--server", flags->endpoint.server,
-         "Address of winnow-server, or unix:/PATH; several of servers with one database, with commas "
-         "between them (env WINNOW_SERVER; default 127.0.0.1:7070)")
+  app->add_option("--server", flags->endpoint.server,
+                  "Address of winnow-server, or unix:/PATH; where several servers share one database, all "
+                  "their addresses with commas between them (env WINNOW_SERVER; default 127.0.0.1:7070)")
       ->type_name("HOST:PORT");
   app->add_option("--tls-ca", flags->endpoint.tls_ca,
                   "CA certificate that signed the server's certificate (PEM; env WINNOW_TLS_CA; default: the "
@@ -157,8 +156,8 @@ void Declare(CLI::App* app, Flags* flags) {
          "the trainers' cache, see WINNOW_CACHE_DIR; with --run-as WORK_DIR/downloads)")
       ->option_text("DIR");
   app->add_option("--data-gib", flags->data_gib,
-                  "Most downloads that are kept while no trial uses them; the least recently used is removed "
-                  "first (default: 100 GiB or a quarter of the disk, whichever is less)")
+                  "Maximum size of the downloads that are kept while no trial uses them; the least recently "
+                  "used is removed first (default: 100 GiB or a quarter of the disk, whichever is less)")
       ->type_name("GIB")
       ->check(CLI::Range(0.0, 1e9));
   app->add_option("--host", flags->host,
@@ -206,7 +205,7 @@ void Declare(CLI::App* app, Flags* flags) {
                   "Shell command whose exit code 0 means that this machine will be preempted (default: none)")
       ->type_name("COMMAND");
   app->add_option("--preemption-file", flags->preemption.file,
-                  "File whose existence means the same (default: none)")
+                  "File whose existence means that this machine will be preempted (default: none)")
       ->type_name("FILE");
   app->add_option("--preemption-interval", flags->preemption_interval,
                   "Time between two runs of the preemption command")
@@ -218,10 +217,9 @@ void Declare(CLI::App* app, Flags* flags) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
-  app->add_option(
-         "--lifetime", flags->lifetime,
-         "Leave after this long: trials save a checkpoint and are handed back; 0: never. Name less than what "
-         "an engine such as Slurm allows")
+  app->add_option("--lifetime", flags->lifetime,
+                  "Leave after this long: trials save a checkpoint and are handed back; 0: never. Set it "
+                  "below the time limit of an engine such as Slurm")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
@@ -231,8 +229,8 @@ void Declare(CLI::App* app, Flags* flags) {
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   app->add_option("--cost-per-hour", flags->cost_per_hour,
-                  "What an hour of this worker costs, in any money: jobs pay for their part of its slots "
-                  "(limits.max_cost)")
+                  "Cost of an hour of this worker, in any currency; a job is charged for its share of the "
+                  "slots (limits.max_cost)")
       ->type_name("MONEY")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
@@ -241,10 +239,10 @@ void Declare(CLI::App* app, Flags* flags) {
          "User for trainers: USER[:GROUP], or a range FIRST-LAST[:GROUP] of unused user ids, one per trial "
          "(default: the worker's own)")
       ->option_text("USERS");
-  app->add_option(
-         "--warm-trainers", flags->warm_trainers,
-         "Most programs of paused trials that wait for their next part instead of ending; 0: none (default: "
-         "16 for each slot, at most 4 for each GiB of memory)")
+  app->add_option("--warm-trainers", flags->warm_trainers,
+                  "Maximum number of programs of paused trials that wait for their next part instead of "
+                  "ending; 0: none (default: "
+                  "16 for each slot, at most 4 for each GiB of memory)")
       ->check(CLI::Range(0, 10'000))
       ->type_name("N");
   app->add_flag("--check", flags->check,

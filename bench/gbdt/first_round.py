@@ -26,7 +26,7 @@ print(time.perf_counter() - start)
 
 def wall_ms(command, environment=None):
     start = time.perf_counter()
-    output, _ = systems.run_and_wait(command, environment=environment)
+    output = systems.run_and_wait(command, environment=environment)
     return 1e3 * (time.perf_counter() - start), output
 
 

@@ -2,14 +2,15 @@
 """Whether winnow-gbdt's models are as good as XGBoost's (hist): every objective that both have, on data sets of
 scikit-learn, the bank data and synthetic ones, over several splits into training and validation rows.
 
-    bench/gbdt/parity.py --bin build/bin [--seeds 5] [--configurations 50] [--only NAME,...] [--json FILE] [--check]
-                         [--xgboost PATH]
+    bench/gbdt/parity.py --bin build/bin [--tables dense,sparse] [--kinds plain,sampled] [--seeds 5]
+                         [--rounds 50] [--configurations 50] [--only NAME,...] [--json FILE] [--check] [--xgboost PATH]
 
 The validation metric is computed here from both systems' predictions. The table's difference is winnow-gbdt's metric
 less XGBoost's on the same split, paired, with its standard error; "within" says |mean| <= 2 standard errors + the
 tolerance of the metric (the column says which), else which way it lies. Each case runs plainly, where both should grow
 the same trees but for rounding and cut points, and sampled (subsample, colsample_bytree and colsample_bylevel 0.7),
 where they cannot.
+--tables sparse: every objective on a table of 1,200 nearly empty columns, which winnow-gbdt keeps as lists of values.
 --configurations N: N random configurations of the published direct-marketing ranges on both sides, each under --seeds
 seeds, and Spearman's rank correlation of their validation AUCs, beside XGBoost's with itself under other seeds.
 --xgboost PATH: another XGBoost's python-package folder than the installed one's. From 2.0 on it estimates base_score;
@@ -36,6 +37,7 @@ if "--xgboost" in sys.argv[:-1]:
 try:
     import numpy
     import pandas
+    import scipy.sparse
     import scipy.stats
     import xgboost
 
@@ -45,9 +47,9 @@ except ImportError as missing:
     sys.exit(77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ROUNDS = 50
 PLAIN = {"eta": 0.3, "max_depth": 4}
 SAMPLED = {**PLAIN, "subsample": 0.7, "colsample_bytree": 0.7, "colsample_bylevel": 0.7}
+KINDS = {"plain": PLAIN, "sampled": SAMPLED}
 WANTED_CORRELATION = 0.95  # of means over the seeds; one seed's AUCs are too noisy for it
 ESTIMATED_BY_BOTH = ("reg:absoluteerror", "reg:quantileerror")
 
@@ -62,13 +64,15 @@ def write_csv(path, label, table):
     frame.to_csv(path, index=False, float_format="%.9g")
 
 
-def write_ranking(path, label, table, groups):
-    """LIBSVM with qid, features counted from 0."""
-    query = numpy.repeat(numpy.arange(len(groups)), groups)
+def write_libsvm(path, label, table, groups):
+    """With qid where there are groups, features counted from 1; what a sparse table does not have is absent."""
+    table = scipy.sparse.csr_matrix(table.astype(numpy.float32))
+    query = [""] * len(label) if groups is None else [f"qid:{q} " for q in numpy.repeat(numpy.arange(len(groups)), groups)]
     with open(path, "w", encoding="ascii") as file:
-        for y, q, row in zip(label, query, table.astype(numpy.float32)):
-            cells = " ".join(f"{i}:{value:.9g}" for i, value in enumerate(row))
-            file.write(f"{y:g} qid:{q} {cells}\n")
+        for i, (y, q) in enumerate(zip(label, query)):
+            part = slice(table.indptr[i], table.indptr[i + 1])
+            cells = " ".join(f"{at + 1}:{value:.9g}" for at, value in zip(table.indices[part], table.data[part]))
+            file.write(f"{y:.9g} {q}{cells}\n")
 
 
 class Winnow:
@@ -76,12 +80,12 @@ class Winnow:
         self.binary, self.folder, self.suffix = binary, folder, "csv"
 
     def write(self, part, rows):
-        self.suffix = "csv" if rows.groups is None else "libsvm"
+        self.suffix = "csv" if rows.groups is None and not scipy.sparse.issparse(rows.table) else "libsvm"
         path = self.folder / f"{part}.{self.suffix}"
-        if rows.groups is None:
+        if self.suffix == "csv":
             write_csv(path, rows.label, rows.table)
         else:
-            write_ranking(path, rows.label, rows.table, rows.groups)
+            write_libsvm(path, rows.label, rows.table, rows.groups)
 
     def run(self, *arguments):
         done = subprocess.run([self.binary, *arguments], capture_output=True, text=True)
@@ -124,7 +128,7 @@ class Peer:
         return booster.predict(self.data["validation"])
 
 
-def compare(case, parameters, seeds, systems):
+def compare(case, parameters, seeds, rounds, systems):
     """[(ours, theirs)] metric values by seed."""
     pairs = []
     for seed in range(seeds):
@@ -133,7 +137,7 @@ def compare(case, parameters, seeds, systems):
             system.write("train", train)
             system.write("validation", validation)
         asked = {**parameters, **case.parameters, "objective": case.objective, "seed": seed}
-        pairs.append(tuple(case.judge(validation, system.predictions(asked, ROUNDS)) for system in systems))
+        pairs.append(tuple(case.judge(validation, system.predictions(asked, rounds)) for system in systems))
     return pairs
 
 
@@ -151,11 +155,12 @@ def verdict(case, pairs):
             "largest": float(numpy.abs(difference).max())}
 
 
-def run_cases(cases, seeds, systems):
+def run_cases(cases, kinds, seeds, rounds, systems):
     rows = []
-    for kind, parameters in (("plain", PLAIN), ("sampled", SAMPLED)):
+    for kind in kinds:
+        parameters = KINDS[kind]
         settings = ", ".join(f"{name} {value}" for name, value in parameters.items())
-        print(f"\n### {kind}: {ROUNDS} rounds, {settings}, {seeds} splits\n")
+        print(f"\n### {kind}: {rounds} rounds, {settings}, {seeds} splits\n")
         print("| data | objective | metric | winnow-gbdt | XGBoost | difference | standard error | tolerance "
               "| within |")
         print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
@@ -163,7 +168,7 @@ def run_cases(cases, seeds, systems):
             if case.since > Peer.version():
                 continue
             try:
-                row = {"kind": kind, **verdict(case, compare(case, parameters, seeds, systems))}
+                row = {"kind": kind, **verdict(case, compare(case, parameters, seeds, rounds, systems))}
             except Refused as refused:
                 print(f"| {case.name} | {case.objective} | not run: {refused} |", flush=True)
                 continue
@@ -211,7 +216,10 @@ def run_configurations(case, count, seeds, systems):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default=ROOT / "build/bin", type=pathlib.Path)
+    parser.add_argument("--tables", default="dense,sparse")
+    parser.add_argument("--kinds", default="plain,sampled")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--configurations", type=int, default=50)
     parser.add_argument("--only", help="names of cases, with commas between")
     parser.add_argument("--json", type=pathlib.Path)
@@ -220,12 +228,17 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="winnow-parity-") as name:
         folder = pathlib.Path(name)
-        cases = parity_cases.all_cases(folder)
+        made = {"dense": lambda: parity_cases.dense_cases(folder), "sparse": parity_cases.sparse_cases}
+        if unknown := set(options.tables.split(",")) - set(made):
+            parser.error(f"--tables: {', '.join(sorted(unknown))}; expected dense, sparse or both")
+        if unknown := set(options.kinds.split(",")) - set(KINDS):
+            parser.error(f"--kinds: {', '.join(sorted(unknown))}; expected plain, sampled or both")
+        cases = [case for kind in options.tables.split(",") for case in made[kind]()]
         if options.only:
             cases = [case for case in cases if case.name in options.only.split(",")]
         systems = (Winnow(options.bin / "winnow-gbdt", folder), Peer())
         print(f"winnow-gbdt and XGBoost {xgboost.__version__} hist")
-        rows = run_cases(cases, options.seeds, systems)
+        rows = run_cases(cases, options.kinds.split(","), options.seeds, options.rounds, systems)
         worse = [row for row in rows if row["within"] == "WORSE"]
         failed = 20 * len(worse) > len(rows) or any(row["far"] for row in worse)
         bank = [case for case in cases if case.name == "bank-additional"]

@@ -7,6 +7,7 @@ import sys
 
 import numpy
 import pandas
+import scipy.sparse
 from sklearn import datasets, metrics
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -14,7 +15,8 @@ TWEEDIE_POWER = 1.5  # XGBoost's default
 
 
 class Rows:
-    """groups: rows of each query, in order; None where the data has no queries."""
+    """table: an array, or a sparse matrix in which what is absent is missing. groups: rows of each query, in order; None
+    where the data has no queries."""
 
     def __init__(self, table, label, groups=None):
         self.table, self.label, self.groups = table, label, groups
@@ -149,6 +151,53 @@ def share_of(rows):
     return Rows(rows.table, (rows.label - rows.label.min()) / numpy.ptp(rows.label))
 
 
+SPARSE_ROWS, SPARSE_COLUMNS, SPARSE_PRESENT = 2000, 1200, 25  # enough columns for winnow-gbdt to keep them as lists
+
+
+def sparse_table():
+    """(table, score): each row has values in few columns, frequent ones first, and the first of them have effects."""
+    rng = numpy.random.default_rng(8)
+    frequency = 1 / (20 + numpy.arange(SPARSE_COLUMNS))
+    frequency /= frequency.sum()
+    table = scipy.sparse.lil_matrix((SPARSE_ROWS, SPARSE_COLUMNS), dtype=numpy.float32)
+    for row in range(SPARSE_ROWS):
+        present = numpy.unique(rng.choice(SPARSE_COLUMNS, size=SPARSE_PRESENT, p=frequency))
+        table[row, present] = numpy.round(rng.exponential(size=len(present)) + 0.05, 2)
+    table = table.tocsr()
+    effects = numpy.zeros(SPARSE_COLUMNS)
+    effects[:60] = rng.normal(size=60)
+    score = table @ effects + (table[:, 0].toarray().ravel() > 0) * (table[:, 1].toarray().ravel() > 0) * 2
+    return table, (score - score.mean()) / score.std()
+
+
+def sparse_cases():
+    """Every objective, with labels that suit it."""
+    table, score = sparse_table()
+    rng = numpy.random.default_rng(9)
+    noisy = score + rng.normal(size=len(score)) / 2
+    chance = (rng.random(len(score)) < 1 / (1 + numpy.exp(-2 * score))).astype(int)
+    mean = numpy.exp(0.5 + 0.7 * score)
+    events = rng.poisson(mean)
+    classes = numpy.digitize(noisy, [-0.8, 0, 0.8])
+    groups = numpy.full(len(score) // 20, 20)
+    share = 1 / (1 + numpy.exp(-noisy))
+
+    def case(label, objective, metric, groups=None, **more):
+        return Case("sparse", Rows(table, numpy.asarray(label, dtype=float), groups), objective, metric, **more)
+    return [
+        case(chance, "binary:logistic", "logloss"), case(chance, "binary:logitraw", "auc"),
+        case(chance, "binary:hinge", "error"), case(noisy, "reg:squarederror", "rmse"),
+        case(noisy, "reg:absoluteerror", "mae"), case(share, "reg:logistic", "rmse"),
+        case(noisy, "reg:pseudohubererror", "mphe"), case(noisy, "reg:quantileerror", "pinball-0.8", since=2,
+                                                         quantile_alpha=0.8),
+        case(events, "count:poisson", "poisson-deviance"), case(events, "reg:squaredlogerror", "rmsle"),
+        case(rng.gamma(2, mean / 2) + 1e-3, "reg:gamma", "gamma-deviance"),
+        case([rng.gamma(2, 0.5, size=n).sum() for n in events], "reg:tweedie", "tweedie-deviance"),
+        case(classes, "multi:softprob", "mlogloss", num_class=4), case(classes, "multi:softmax", "merror", num_class=4),
+        case(classes, "rank:pairwise", "ndcg", groups), case(classes, "rank:ndcg", "ndcg", groups),
+    ]
+
+
 def bank_full(path):
     frame = pandas.read_csv(path, sep=";")
     label = (frame.pop("y") == "yes").to_numpy().astype(int)
@@ -179,7 +228,7 @@ def bank_cases(folder):
     return cases
 
 
-def all_cases(folder):
+def dense_cases(folder):
     """`folder` gets the prepared bank data."""
     cancer, diabetes = built_in(datasets.load_breast_cancer), built_in(datasets.load_diabetes)
     digits, wine, iris = map(built_in, (datasets.load_digits, datasets.load_wine, datasets.load_iris))

@@ -11,6 +11,16 @@ import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
 NO_CACHE = {"WINNOW_CACHE_DIR": "off"}
+# Runs a command and writes its peak memory in KiB and its processor seconds to the file that is named first. What the kernel
+# counts as a process's peak begins with the memory of the process that started it; so this small one starts it.
+COUNTED = """
+import os, sys
+child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+_, status, usage = os.wait4(child, 0)
+with open(sys.argv[1], "w") as file:
+    file.write(f"{usage.ru_maxrss} {usage.ru_utime + usage.ru_stime}")
+sys.exit(abs(os.waitstatus_to_exitcode(status)))
+"""
 
 
 def job_of(data, threads, eta=0.1, depth=6, max_bin=256, subsample=1.0, colsample=1.0, seed=1):
@@ -26,18 +36,20 @@ def processor_seconds(pid):
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) * 1e-9
 
 
+def only_child(pid):
+    return int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text())
+
+
 def run_and_wait(command, text="", environment=None):
-    """Standard output, and what the kernel counted of the process."""
+    """Standard output."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True, env={**os.environ, **(environment or {})})
     process.stdin.write(text)
     process.stdin.close()
     output, errors = process.stdout.read(), process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
+    if process.wait() != 0:
         raise RuntimeError(f"{command[0]} ended with code {process.returncode}: {errors.strip()[-500:]}")
-    return output, usage
+    return output
 
 
 class Peer:
@@ -54,7 +66,7 @@ class Peer:
         text = json.dumps({**job, "train": job["peer_train"], "validation": job["peer_validation"],
                            "library": self.module, "lightgbm": self.path, "quantised": self.quantised,
                            "predictions": predictions and str(predictions)})
-        output, _ = run_and_wait([sys.executable, HERE / "peer_process.py"], text, environment)
+        output = run_and_wait([sys.executable, HERE / "peer_process.py"], text, environment)
         return json.loads(output.splitlines()[-1])
 
 
@@ -80,7 +92,7 @@ class Winnow:
     def train(self, job, predictions):
         result = self.timed(job)
         if predictions:
-            output, _ = run_and_wait([self.binary, "predict", "--model", self.work / "model/model.json", "--data",
+            output = run_and_wait([self.binary, "predict", "--model", self.work / "model/model.json", "--data",
                                       job["validation"]])
             rows = [[float(cell) for cell in line.split(",")] for line in output.splitlines()[1:]]
             numpy.save(predictions, numpy.array(rows).squeeze())
@@ -88,19 +100,24 @@ class Winnow:
 
     def timed(self, job):
         """Without a cache of read data: each run reads its files, as the peers do."""
-        timing = self.work / "timing.json"
+        timing, counted = self.work / "timing.json", self.work / "counted"
         timing.unlink(missing_ok=True)
-        process = subprocess.Popen([*self.command(job, job["rounds"]), "--timing", timing], text=True,
+        command = [*self.command(job, job["rounds"]), "--timing", timing]
+        process = subprocess.Popen([sys.executable, "-S", "-E", "-c", COUNTED, counted, *command], text=True,
                                    stdout=subprocess.PIPE, env={**os.environ, **NO_CACHE})
-        at_line = [processor_seconds(process.pid) for _ in process.stdout]  # a line a round, its metric included
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
+        at_line = []
+        for _ in process.stdout:  # a line a round, with its metric
+            try:
+                at_line.append(processor_seconds(only_child(process.pid)))
+            except (OSError, ValueError):
+                pass  # it has ended meanwhile; the rounds before tell
+        if process.wait() != 0:
             raise RuntimeError(f"winnow-gbdt ended with code {process.returncode}")
+        peak_kib, cpu_seconds = map(float, counted.read_text().split())
         said = json.loads(timing.read_text())
         rounds = said["round_seconds"]
         usual = statistics.median(rounds[1:11])
         training = sum(rounds[1:]) / (sum(rounds[1:]) + sum(said["evaluate_seconds"][1:]))
         return {**said, "setup_seconds": said["setup_seconds"] + max(0, rounds[0] - usual), "round_seconds": rounds[1:],
                 "round_cpu_seconds": training * (at_line[-1] - at_line[0]) / (len(at_line) - 1),
-                "peak_mib": usage.ru_maxrss / 1024, "cpu_seconds": usage.ru_utime + usage.ru_stime}
+                "peak_mib": peak_kib / 1024, "cpu_seconds": cpu_seconds}

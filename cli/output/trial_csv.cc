@@ -1,6 +1,6 @@
 #include "cli/output/trial_csv.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
@@ -14,8 +14,9 @@ namespace {
 // The columns after trial, state and the hyperparameters.
 const std::vector<std::string>& ResultColumns() {
   static const std::vector<std::string> columns = {
-      "objective",  "best_objective", "best_resource",   "value",            "value_resource", "resource",
-      "start_time", "end_time",       "elapsed_seconds", "billable_seconds", "stop_reason"};
+      "objective",   "best_objective", "best_resource", "value",           "value_resource",
+      "resource",    "start_time",     "end_time",      "elapsed_seconds", "billable_seconds",
+      "stop_reason", "tags",           "note"};
   return columns;
 }
 
@@ -46,7 +47,9 @@ std::string Row(const v1::TuningJobSpec& spec, const v1::Trial& trial) {
        number(trial.has_value(), trial.value_resource()), fmt::format("{}", trial.trained_resource()),
        UtcText(trial.start_time()), UtcText(trial.end_time()),
        ended ? fmt::format("{:.3f}", SecondsBetween(trial.start_time(), trial.end_time())) : "",
-       fmt::format("{:.3f}", trial.billable_node_seconds()), CsvField(trial.state_reason())});
+       fmt::format("{:.3f}", trial.billable_node_seconds()), CsvField(trial.state_reason()),
+       CsvField(fmt::format("{}", fmt::join(trial.annotation().tags(), " "))),
+       CsvField(trial.annotation().note())});
   return CsvLine(fields);
 }
 

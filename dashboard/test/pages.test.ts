@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {byQuality, front} from '../src/pages/compare/front';
 import {durationTicks} from '../src/pages/duration_ticks';
+import {firstThatVaries} from '../src/pages/job/scatter_columns';
 import {destination} from '../src/pages/login/destination';
 import {placeOf, steps, syntaxPlace, withoutComments} from '../src/pages/submit/places';
 import {bytesOf, kBlockLines, LogText} from '../src/pages/trial/log_text';
@@ -106,4 +107,12 @@ test('Configuration: a prior lies where its value would', () => {
   assert.equal(placeOfPrior(depth), placeIn(depth, {name: 'depth', integer: 3}));
   assert.equal(placeOfPrior({name: 'kind', categorical: {values: ['a', 'b']}, prior: {value: 'b'}}), 0.75);
   assert.equal(placeOfPrior({name: 'width', discrete: {values: [16, 32]}, prior: {value: '16'}}), 0.25);
+});
+
+test('Scatter: begins with a hyperparameter of more than one value', () => {
+  const fixed = {name: 'num_round', integer: {min: 81, max: 81}};
+  const kind = {name: 'kind', categorical: {values: ['a', 'b']}};
+  assert.equal(firstThatVaries([fixed, {name: 'one', categorical: {values: ['a']}}, {name: 'eta', continuous: {min: 0, max: 1}}, kind]), 'eta');
+  assert.equal(firstThatVaries([fixed, kind]), 'kind');
+  assert.equal(firstThatVaries([fixed]), '');
 });

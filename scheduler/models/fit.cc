@@ -97,6 +97,34 @@ Observations Select(const Observations& all, int most) {
   return selected;
 }
 
+// The lower triangle of the inverse of a matrix with this Cholesky factor. Columns are taken a few at a time,
+// since the inverse of the factor is a triangle too: a third of the work of solving for the identity.
+MatrixXd LowerInverse(const MatrixXd& factor) {
+  constexpr Index kColumns = 24;
+  const Index count = factor.rows();
+  MatrixXd root = MatrixXd::Identity(count, count), inverse = MatrixXd::Zero(count, count);
+  for (Index first = 0; first < count; first += kColumns) {
+    const Index below = count - first;
+    auto columns = root.block(first, first, below, std::min(kColumns, below));
+    factor.bottomRightCorner(below, below).triangularView<Eigen::Lower>().solveInPlace(columns);
+  }
+  for (Index first = 0; first < count; first += kColumns) {
+    const Index below = count - first, width = std::min(kColumns, below);
+    inverse.block(first, first, below, width).noalias() =
+        root.bottomRightCorner(below, below).triangularView<Eigen::Lower>().transpose() *
+        root.block(first, first, below, width);
+  }
+  return inverse;
+}
+
+// The sum over a symmetric matrix of the products with another one, of lower triangles.
+double SumOfProducts(const MatrixXd& a, const MatrixXd& b) {
+  double sum = -a.diagonal().dot(b.diagonal());
+  for (Index j = 0; j < a.cols(); ++j)
+    sum += 2 * a.col(j).tail(a.rows() - j).dot(b.col(j).tail(a.rows() - j));
+  return sum;
+}
+
 }  // namespace
 
 double MinusLogPosterior(const FeatureMap& map, const Observations& observations, const FitSettings& settings,
@@ -105,27 +133,29 @@ double MinusLogPosterior(const FeatureMap& map, const Observations& observations
   const Layout layout{columns, settings};
   const Hyperparameters h = Unpack(packed, layout);
   const MatrixXd mapped = map.Map(observations.points, h.warping);
-  const Matern matern = Matern::Between(mapped, mapped);
+  // Only lower triangles of symmetric matrices are computed.
+  const Matern matern = Matern::LowerWithin(mapped);
   MatrixXd covariance = h.signal * matern.value;
   covariance.diagonal().array() += h.noise + observations.variances.array();
   if (observations.covariance.size() > 0) covariance += observations.covariance;
   gradient = VectorXd::Zero(layout.size());
-  const Eigen::LLT<MatrixXd> factorised(covariance);
+  const Eigen::LLT<Eigen::Ref<MatrixXd>> factorised(covariance);
   if (factorised.info() != Eigen::Success) return std::numeric_limits<double>::quiet_NaN();
 
   const VectorXd centred = observations.values.array() - h.mean;
   const VectorXd weights = factorised.solve(centred);
-  double value = centred.dot(weights) / 2 + factorised.matrixLLT().diagonal().array().log().sum();
+  double value = centred.dot(weights) / 2 + covariance.diagonal().array().log().sum();
 
   // dL = 1/2 tr(W dK) with W = K^-1 - weights weights' (Rasmussen and Williams 2006, equation 5.9).
-  MatrixXd w = factorised.solve(MatrixXd::Identity(covariance.rows(), covariance.cols()));
-  w.noalias() -= weights * weights.transpose();
+  MatrixXd w = LowerInverse(covariance);
+  w.selfadjointView<Eigen::Lower>().rankUpdate(weights, -1);
   const MatrixXd by_square = h.signal * w.cwiseProduct(matern.slope);
-  const VectorXd sums = by_square.rowwise().sum();
-  const MatrixXd by_feature = 2 * (sums.asDiagonal() * mapped - by_square * mapped);
+  const auto symmetric = by_square.selfadjointView<Eigen::Lower>();
+  const VectorXd sums = symmetric * VectorXd::Ones(mapped.rows());
+  const MatrixXd by_feature = 2 * (sums.asDiagonal() * mapped - symmetric * mapped);
   const Warping by_warping = map.Gradient(observations.points, h.warping, mapped, by_feature, settings.warp);
-  gradient << by_warping.length, by_warping.a, by_warping.b,
-      h.signal * w.cwiseProduct(matern.value).sum() / 2, h.noise * w.trace() / 2, -weights.sum();
+  gradient << by_warping.length, by_warping.a, by_warping.b, h.signal * SumOfProducts(w, matern.value) / 2,
+      h.noise * w.trace() / 2, -weights.sum();
   for (Index i = 0; i < layout.size(); ++i) value += layout.PriorOf(i).Add(packed[i], gradient[i]);
   return value;
 }
@@ -147,7 +177,8 @@ Hyperparameters Fit(const FeatureMap& map, const Observations& observations, con
   VectorXd smooth = usual;
   smooth.head(columns).array() += 1.5;
   smooth[layout.noise()] = std::log(0.1);
-  std::vector<VectorXd> starts{usual, smooth};
+  std::vector<VectorXd> starts;
+  if (settings.usual_starts || settings.start == nullptr) starts = {usual, smooth};
   if (settings.start != nullptr) starts.push_back(Pack(*settings.start, layout));
 
   const Differentiable objective = [&](const VectorXd& at, VectorXd& gradient) {

@@ -14,6 +14,7 @@ struct FitSettings {
   double noise_median = 1e-4, noise_spread = 2.5;
   // Searched from here too, for example from what an earlier fit found; null: from the usual starts alone.
   const Hyperparameters* start = nullptr;
+  bool usual_starts = true;  // false: from `start` alone, if there is one
 };
 
 // The hyperparameters of highest posterior density. Priors: lengths are log-normal and grow with the square

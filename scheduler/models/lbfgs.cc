@@ -12,7 +12,7 @@ namespace {
 using Eigen::VectorXd;
 
 // Progress below which further steps are not worth their evaluations.
-constexpr double kRelativeTolerance = 1e-7;
+constexpr double kRelativeTolerance = 1e-6;
 
 struct Search {
   const Differentiable& function;

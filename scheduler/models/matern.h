@@ -12,6 +12,8 @@ struct Matern {
 
   // Between the rows of `left` and the rows of `right`.
   static Matern Between(const Eigen::MatrixXd& left, const Eigen::MatrixXd& right);
+  // Between the same rows. Only the lower triangles are right.
+  static Matern LowerWithin(const Eigen::MatrixXd& rows);
   // The value alone, which is cheaper.
   static Eigen::MatrixXd Values(const Eigen::MatrixXd& left, const Eigen::MatrixXd& right);
 };

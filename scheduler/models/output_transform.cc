@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "scheduler/models/quantile.h"
 
@@ -21,10 +22,11 @@ constexpr double kLeastSquares = 1e-12;  // of a variance, before its logarithm
 double DrawNearer(double a) { return a < kBadTail ? kBadTail - std::log1p(kBadTail - a) : a; }
 double DrawAway(double a) { return a < kBadTail ? kBadTail - std::expm1(kBadTail - a) : a; }
 
-double YeoJohnson(double a, double power) {
-  if (a >= 0) return std::abs(power) < kSame ? std::log1p(a) : (std::pow(1 + a, power) - 1) / power;
-  const double other = 2 - power;
-  return std::abs(other) < kSame ? -std::log1p(-a) : -(std::pow(1 - a, other) - 1) / other;
+// The value whose distance from 0 has log1p `log`, on the side of `a`.
+double YeoJohnson(double a, double log, double power) {
+  const double exponent = a >= 0 ? power : 2 - power;
+  const double size = std::abs(exponent) < kSame ? log : std::expm1(exponent * log) / exponent;
+  return a >= 0 ? size : -size;
 }
 
 double InverseYeoJohnson(double w, double power) {
@@ -70,33 +72,44 @@ OutputTransform::OutputTransform(const std::vector<double>& values) {
   least_ = *least - kBeyond * unit_;
   most_ = *most_value + kBeyond * unit_;
 
+  std::vector<double> near, logs, bent(values.size());
+  double logs_of_sides = 0;  // how the Jacobian's logarithm grows with the power
+  for (const double value : values) {
+    const double a = (value - centre_) / unit_;
+    near.push_back(DrawNearer(a));
+    logs.push_back(std::log1p(std::abs(near.back())));
+    const double log = std::log1p(std::abs(std::max(kBadTail, a)));
+    logs_of_sides += a >= 0 ? log : -log;
+  }
+  const auto bend = [&] {  // to the mean and the mean square around it
+    double mean = 0, squares = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      bent[i] = YeoJohnson(near[i], logs[i], power_);
+      mean += bent[i] / count;
+    }
+    for (const double value : bent) squares += (value - mean) * (value - mean) / count;
+    return std::pair(mean, squares);
+  };
   double most = -std::numeric_limits<double>::infinity(), chosen = 1;
   const int steps = static_cast<int>(std::lround((kMostPower - kLeastPower) / kPowerStep));
   for (int step = 0; step <= steps; ++step) {
     power_ = kLeastPower + step * kPowerStep;
-    double mean = 0, jacobian = 0, squares = 0;
-    for (const double value : values) {
-      const double a = std::max(kBadTail, (value - centre_) / unit_);
-      mean += Bend(value) / count;
-      jacobian += a >= 0 ? (power_ - 1) * std::log1p(a) : (1 - power_) * std::log1p(-a);
-    }
-    for (const double value : values) squares += std::pow(Bend(value) - mean, 2) / count;
-    const double density =
-        -count / 2 * std::log(squares + kLeastSquares) + jacobian - std::pow(power_ - 1, 2) / 2;
+    const double density = -count / 2 * std::log(bend().second + kLeastSquares) +
+                           (power_ - 1) * logs_of_sides - std::pow(power_ - 1, 2) / 2;
     if (density > most) {
       most = density;
       chosen = power_;
     }
   }
   power_ = chosen;
-  for (const double value : values) mean_ += Bend(value) / count;
-  double squares = 0;
-  for (const double value : values) squares += std::pow(Bend(value) - mean_, 2) / count;
+  const auto [mean, squares] = bend();
+  mean_ = mean;
   if (squares > 0) spread_ = std::sqrt(squares);
 }
 
 double OutputTransform::Bend(double value) const {
-  return YeoJohnson(DrawNearer((value - centre_) / unit_), power_);
+  const double a = DrawNearer((value - centre_) / unit_);
+  return YeoJohnson(a, std::log1p(std::abs(a)), power_);
 }
 
 double OutputTransform::Inverse(double transformed) const {

@@ -25,6 +25,7 @@ constexpr int kDrawsPerCandidate = 20;  // per candidate, until one keeps the co
 constexpr double kWidest = 0.5, kDecades = 2.5;
 constexpr size_t kPolished = 3;
 constexpr double kApart = 0.05;  // of starts, in at least one coordinate
+constexpr double kSamePoint = 1e-6;
 constexpr int kPolishRounds = 2, kPolishEvaluations = 25;
 constexpr int kMostCategories = 30;  // tried when polishing
 
@@ -181,7 +182,12 @@ class Proposer {
     double score = ScoreOf(point);
     for (int round = 0; round < kPolishRounds; ++round) {
       const double before = score;
-      Take(Climb(point), point, score);
+      const VectorXd top = Climb(point);
+      Take(top, point, score);
+      // From where the climb has ended another one finds no more, unless the space moved that point or a
+      // category changes.
+      const bool ended = Distance(Active(point), top) < kSamePoint;
+      const double climbed = score;
       for (Index j = 0; j < point.size(); ++j) {
         const int categories = columns()[static_cast<size_t>(j)].categories;
         if (std::isnan(point[j])) continue;
@@ -191,7 +197,7 @@ class Proposer {
           Take(active, point, score);
         }
       }
-      if (score <= before) break;
+      if (score <= before || (ended && score <= climbed)) break;
     }
     candidates_.push_back({point, score});
   }

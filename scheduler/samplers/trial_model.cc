@@ -40,6 +40,9 @@ double Near(double value) { return std::clamp(value, -kFar, kFar); }
 const FitSettings kFitSettings{
     .most_points = 100, .evaluations = 30, .warp = false, .length_spread = 1, .noise_median = 1e-3};
 
+// How often the work has grown by a fifth.
+int FifthsOf(int64_t work) { return static_cast<int>(4 * std::log2(static_cast<double>(work) + 1)); }
+
 Hyperparameters Unfitted(size_t parameters) {
   const auto count = static_cast<Index>(parameters);
   Hyperparameters start;
@@ -327,7 +330,11 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
   observations.values.tail(all - finite).setConstant(observations.values.head(finite).minCoeff());
 
   if (static_cast<double>(results.work) > static_cast<double>(fitted_.work) * (1 + kMoreWork)) {
-    fitted_.hyperparameters = winnow::Fit(map, observations, kFitSettings);
+    // Where the work has changed little, so has the density: its mode is searched from the former one alone.
+    FitSettings settings = kFitSettings;
+    if (fitted_.work > 0) settings.start = &fitted_.hyperparameters;
+    settings.usual_starts = FifthsOf(results.work) != FifthsOf(fitted_.work);
+    fitted_.hyperparameters = winnow::Fit(map, observations, settings);
     fitted_.work = results.work;
     refitted_ = true;
   }

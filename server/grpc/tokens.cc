@@ -18,8 +18,9 @@ constexpr int64_t kLongestSeconds = 100LL * 365 * 86'400;
 
 absl::Status Check(const v1::CreateTokenRequest& request) {
   if (RoleName(request.role()).empty()) {
-    return absl::InvalidArgumentError(fmt::format(
-        "role: {} is none; expected VIEWER, SUBMITTER, WORKER or ADMIN", static_cast<int>(request.role())));
+    return absl::InvalidArgumentError(
+        fmt::format("role: {} is not a role; expected VIEWER, SUBMITTER, WORKER or ADMIN",
+                    static_cast<int>(request.role())));
   }
   if (request.name().size() > kLongestName) {
     return absl::InvalidArgumentError(
@@ -27,7 +28,7 @@ absl::Status Check(const v1::CreateTokenRequest& request) {
   }
   if (request.name().starts_with(kAllocation)) {
     return absl::InvalidArgumentError(
-        fmt::format("name: \"{}\" begins as the names of the tokens of allocations do; expected another",
+        fmt::format("name: \"{}\" begins like the names of the tokens of allocations; expected another name",
                     request.name()));
   }
   if (request.valid_seconds() < 0 || request.valid_seconds() > kLongestSeconds) {

@@ -193,6 +193,9 @@ TEST_CASE("best: where no trial satisfies the constraints, it says so", "[cli]")
 TEST_CASE("analytics: CSV has a row per trial", "[cli]") {
   FakeService service;
   Fill(service);
+  service.trials[1].mutable_annotation()->add_tags("baseline");
+  service.trials[1].mutable_annotation()->add_tags("slow");
+  service.trials[1].mutable_annotation()->set_note("odd, but kept");
   const Result result = RunWinnow({"analytics", "bank", "--output", "csv"}, service.address());
   CHECK(result.code == 0);
   CHECK(
@@ -200,16 +203,16 @@ TEST_CASE("analytics: CSV has a row per trial", "[cli]") {
       "trial,state,num_round,eta,booster,objective,best_objective,best_resource,value,value_resource,"
       "resource,start_time,end_time,"
       "elapsed_seconds,"
-      "billable_seconds,stop_reason\n"
+      "billable_seconds,stop_reason,tags,note\n"
       "1,PRUNED,150,0.1,gbtree,0.74,0.745,2,,,3,2026-11-21T08:00:01.000Z,2026-11-21T08:00:03.500Z,2.500,2."
       "500,"
-      "\"Hyperband, bracket 1 (s = 1): at 3 units it was 2nd of 3, 0.74 against the cut-off 0.75\"\n"
+      "\"Hyperband, bracket 1 (s = 1): at 3 units it was 2nd of 3, 0.74 against the cut-off 0.75\",,\n"
       "2,FAILED,100,0.3333333333333333,dart,,,,,,0,2026-11-21T08:00:01.000Z,2026-11-21T08:00:02.000Z,1.000,1."
       "000,"
-      "\"exit code 1: cannot read \"\"a,b\"\"\nat line 3\"\n"
+      "\"exit code 1: cannot read \"\"a,b\"\"\nat line 3\",baseline slow,\"odd, but kept\"\n"
       "3,COMPLETED,200,0.25,gbtree,0.78123456,0.78123456,9,,,9,2026-11-21T08:00:01.000Z,2026-11-21T08:01:10."
       "000Z,69.000,61."
-      "000,\n");
+      "000,,,\n");
 }
 
 // Trials of a space where momentum exists with sgd alone, and beta2 with adam alone.
@@ -219,11 +222,13 @@ void FillConditional(FakeService& service) {
   for (const char* name : {"optimizer", "momentum", "beta2", "layers"})
     job.mutable_spec()->add_parameters()->set_name(name);
   service.jobs = {job};
-  service.trials = {Text<v1::Trial>(R"(job_id: "bank" number: 1 state: COMPLETED objective: 0.5 resource: 9 trained_resource: 9
+  service.trials = {
+      Text<v1::Trial>(
+          R"(job_id: "bank" number: 1 state: COMPLETED objective: 0.5 resource: 9 trained_resource: 9
     value: 0.25 value_resource: 3
     hyperparameters { name: "optimizer" categorical: "sgd" } hyperparameters { name: "momentum" continuous: 0.9 }
     hyperparameters { name: "layers" integer: 2 })"),
-                    Text<v1::Trial>(R"(job_id: "bank" number: 2 state: CANCELLED
+      Text<v1::Trial>(R"(job_id: "bank" number: 2 state: CANCELLED
     hyperparameters { name: "optimizer" categorical: "=adam" } hyperparameters { name: "momentum" }
     hyperparameters { name: "beta2" continuous: 0.99989 } hyperparameters { name: "layers" integer: 88 })")};
 }
@@ -239,9 +244,9 @@ TEST_CASE("trials, analytics: each value stands in the column of its name where 
   const std::string csv =
       "trial,state,optimizer,momentum,beta2,layers,objective,best_objective,best_resource,value,value_"
       "resource,resource,"
-      "start_time,end_time,elapsed_seconds,billable_seconds,stop_reason\n"
-      "1,COMPLETED,sgd,0.9,,2,0.5,,,0.25,3,9,,,,0.000,\n"
-      "2,CANCELLED,'=adam,,0.99989,88,,,,,,0,,,,0.000,\n";
+      "start_time,end_time,elapsed_seconds,billable_seconds,stop_reason,tags,note\n"
+      "1,COMPLETED,sgd,0.9,,2,0.5,,,0.25,3,9,,,,0.000,,,\n"
+      "2,CANCELLED,'=adam,,0.99989,88,,,,,,0,,,,0.000,,,\n";
   CHECK(RunWinnow({"analytics", "bank", "-o", "csv"}, service.address()).out == csv);
   CHECK(RunWinnow({"trials", "bank", "-o", "csv"}, service.address()).out == csv);
   const std::string text = RunWinnow({"analytics", "bank"}, service.address()).out;
@@ -253,7 +258,8 @@ TEST_CASE("trials, analytics: a narrow terminal shows what fits, and says what d
           "[cli]") {
   FakeService service;
   Fill(service);
-  service.workers = Text<v1::ListWorkersResponse>(R"(workers { name: "one" host: "host.example.org" state: LIVE slots: 4
+  service.workers =
+      Text<v1::ListWorkersResponse>(R"(workers { name: "one" host: "host.example.org" state: LIVE slots: 4
     cpus: 8 memory_gib: 16 limits: "cgroup v2" version: "0.1.0" last_sync_time { seconds: 1795248001 } })");
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"trials", "bank"}, {"analytics", "bank"}, {"list"}, {"workers"}}) {

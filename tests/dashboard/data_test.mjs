@@ -196,11 +196,11 @@ test('Dashboard: a job is written by form, from a dropped file, and ended ones a
   await page.goto('/new?from=first&as=form');
   await page.getByRole('textbox', {name: 'Name'}).first().fill('by-form');
   await page.getByRole('textbox', {name: 'Tags'}).fill('made by-form');
-  await page.getByRole('textbox', {name: 'Most trials'}).fill('-3');
+  await page.getByRole('textbox', {name: 'Maximum trials'}).fill('-3');
   const finding = page.getByRole('button', {name: /limits\.max_trials/});
   await finding.click();
   assert.equal(await page.evaluate(() => document.activeElement.dataset.field), 'limits.max_trials');
-  await page.getByRole('textbox', {name: 'Most trials'}).fill('');
+  await page.getByRole('textbox', {name: 'Maximum trials'}).fill('');
   await page.getByText(/^The job file is valid\./).waitFor();
   await page.getByRole('button', {name: 'JSON', exact: true}).click();
   const text = page.getByRole('textbox', {name: 'Job file'});

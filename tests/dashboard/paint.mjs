@@ -92,7 +92,7 @@ async function hovers(page) {
 // The lines follow the pointer at once, and everything else when the server has answered: `done` says of the page, and of
 // what it said of its trials before, whether it has.
 async function brushes(page, done) {
-  const most = page.getByRole('slider', {name: /: most$/}).first();
+  const most = page.getByRole('slider', {name: /: maximum$/}).first();
   const atOnce = [];
   const answered = [];
   for (let i = 0; i < kBrushes; i++) {

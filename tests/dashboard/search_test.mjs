@@ -42,7 +42,7 @@ test('Dashboard: a Hyperband job is watched live from its submission to its end'
 });
 
 test('Dashboard: what is brushed on an axis filters everything else', async () => {
-  const most = page.getByRole('slider', {name: 'eta: most'});
+  const most = page.getByRole('slider', {name: 'eta: maximum'});
   await page.locator('#parallel').scrollIntoViewIfNeeded();  // which is not asked for before it comes near
   await most.evaluate((end) => end.closest('.axis-brush').scrollIntoView({block: 'center'}));
   const passing = page.locator('#parallel').getByText(/of 143 trials/);

@@ -141,7 +141,7 @@ class Gpus(unittest.TestCase):
             for cluster_spec, text in (
                     ({"gpus": 3}, "cluster.gpus: is 3, but the most that a registered worker has is 2"),
                     ({"gpus": 1, "gpu_share": 0.5}, "cluster.gpu_share: is 0.5 beside cluster.gpus 1"),
-                    ({"gpu_share": 1.5}, "cluster.gpu_share: is 1.5; expected a part of one GPU"),
+                    ({"gpu_share": 1.5}, "cluster.gpu_share: is 1.5; expected a share of one GPU"),
                     ({"gpus": -1}, "cluster.gpus: is -1; expected 0 to 1024 GPUs per rank")):
                 with self.assertRaises(AssertionError) as refused:
                     cluster.client.submit(spec("much", cluster.folder, cluster_spec, 1), cluster.folder)

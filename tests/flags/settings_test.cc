@@ -103,6 +103,7 @@ TEST_CASE("Settings: what is in force is shown with where it is from", "[flags]"
           "\n]\n");
   Service text;
   REQUIRE(text.Parse({"--show-config"}) == "");
+  CHECK_THAT(text.settings->Shown(), Catch::StartsWith("SETTING         VALUE "));
   CHECK_THAT(text.settings->Shown(), Catch::Contains("slots           number of CPUs  default\n"));
   Service runs;
   REQUIRE(runs.Parse({}) == "");

@@ -25,7 +25,8 @@ void AddReadingFlags(CLI::App* app, DataOptions* reading) {
   app->add_option("--separator", reading->separator, "auto, or one of , ; | tab blank (default: auto)")
       ->transform(CLI::Transformer({{"tab", "\t"}, {"blank", " "}}))
       ->option_text("TEXT");
-  app->add_option("--max-levels", reading->max_levels, "Most levels of a text column")->capture_default_str();
+  app->add_option("--max-levels", reading->max_levels, "Maximum number of levels of a text column")
+      ->capture_default_str();
 }
 
 }  // namespace

@@ -113,17 +113,33 @@ std::span<const std::byte> Bytes(std::span<const T> values) {
   return std::as_bytes(values);
 }
 
+// A column of numbers is its name alone: there may be millions of them.
 Json JsonOf(const DataSchema& schema) {
   Json columns = Json::array();
-  for (const ColumnSchema& column : schema.columns)
-    columns.push_back({column.name, column.text, column.categorical, column.levels});
+  for (const ColumnSchema& column : schema.columns) {
+    if (column.text)
+      columns.push_back({column.name, column.text, column.categorical, column.levels});
+    else
+      columns.push_back(column.name);
+  }
   return {{"columns", columns}, {"label_levels", schema.label_levels}};
+}
+
+// Whether each feature has the name of its column, as where no text column is one-hot.
+bool HasColumnsNames(const TrainingData& data) {
+  return std::equal(data.feature_names.begin(), data.feature_names.end(), data.schema.columns.begin(),
+                    data.schema.columns.end(),
+                    [](const std::string& name, const ColumnSchema& column) { return name == column.name; });
 }
 
 DataSchema SchemaOf(const Json& json) {
   DataSchema schema;
   for (const Json& column : json.at("columns")) {
     ColumnSchema& read = schema.columns.emplace_back();
+    if (column.is_string()) {
+      column.get_to(read.name);
+      continue;
+    }
     column.at(0).get_to(read.name);
     read.text = column.at(1).get<bool>();
     read.categorical = column.at(2).get<bool>();
@@ -366,7 +382,7 @@ TrainingData PartOf(TrainingData all, int rank, int size) {
 absl::Status WriteTrainingData(const TrainingData& data, SectionWriter& writer) {
   std::vector<float> thresholds;
   std::vector<int32_t> categories;
-  Json json = {{"features", data.feature_names},
+  Json json = {{"features", HasColumnsNames(data) ? Json() : Json(data.feature_names)},
                {"schema", JsonOf(data.schema)},
                {"cuts", JsonOf(data.cuts, &thresholds, &categories)},
                {"fingerprint", data.fingerprint}};
@@ -387,8 +403,12 @@ absl::StatusOr<TrainingData> ReadTrainingData(std::shared_ptr<const MappedFile> 
     if (!HasOnlyWholeNumbers(json))
       return absl::DataLossError("sections of training data: a number is not whole");
     TrainingData data;
-    json.at("features").get_to(data.feature_names);
     data.schema = SchemaOf(json.at("schema"));
+    if (const Json& names = json.at("features"); !names.is_null()) {
+      names.get_to(data.feature_names);
+    } else {
+      for (const ColumnSchema& column : data.schema.columns) data.feature_names.push_back(column.name);
+    }
     data.cuts = CutsOf(json.at("cuts"), file->Array<float>("thresholds"), file->Array<int32_t>("categories"));
     data.fingerprint = json.at("fingerprint").get<uint64_t>();
     absl::StatusOr<BinnedRows> train = ReadRows("train", file, json.at("train"), data.cuts.size());

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
+import mmap
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -382,19 +383,31 @@ def _read(file: pathlib.Path) -> Optional[dict[str, Any]]:
 
 
 class _Note:
-    """The newest trial that this process has taken, in a file that outlives the process. It is written in place: a new
-    file for each trial would take longer than the rest of what a trial costs here."""
+    """The newest trial that this process has taken, in a file that outlives the process. It is written through a mapping: a
+    write call may wait for the disk, because the file system keeps this file's times beside those of the server's database,
+    which is being synchronised."""
 
     def __init__(self, path: pathlib.Path) -> None:
-        self._path, self._length = path, 0
-        self._file = path.open("wb", buffering=0)
+        self._path = path
+        self._file = path.open("w+b", buffering=0)
+        self._map: Optional[mmap.mmap] = None
 
     def write(self, trial: Mapping[str, Any]) -> None:
-        text = json.dumps(trial).encode().ljust(self._length)  # over all of the earlier one
-        self._length = len(text)
+        text = json.dumps(trial).encode()
+        if self._map is None or len(text) > len(self._map):
+            self._map = self._mapped(len(text))
+        # A process that is killed in the midst leaves what is not JSON.
+        self._map[0:1] = b" "
+        self._map[1:] = text[1:].ljust(len(self._map) - 1)
+        self._map[0:1] = text[:1]
+
+    def _mapped(self, least: int) -> mmap.mmap:
+        size = -(-least // mmap.PAGESIZE) * mmap.PAGESIZE
         self._file.seek(0)
-        self._file.write(text)
+        self._file.write(b" " * size)  # where the disk is full this is an error, and a mapping without its blocks a signal
+        return mmap.mmap(self._file.fileno(), size)
 
     def remove(self) -> None:
+        self._map = None
         self._file.close()
         self._path.unlink(missing_ok=True)

@@ -46,6 +46,22 @@ TEST_CASE("Fit: columns that do nothing get far longer lengths", "[scheduler]") 
   CHECK(found.noise < 0.01);
 }
 
+TEST_CASE("Fit: from the mode of nearly the same observations alone it finds a mode as good", "[scheduler]") {
+  const Hyperparameters former = Fit(kThree, OneMatters(40, 0.1));
+  const Observations more = OneMatters(44, 0.1);
+  FitSettings warm;
+  warm.start = &former;
+  warm.usual_starts = false;
+  const Hyperparameters whole = Fit(kThree, more), found = Fit(kThree, more, warm);
+  for (Index i = 0; i < 3; ++i) {
+    const Eigen::VectorXd at = Eigen::Vector3d(0.3 * static_cast<double>(i), 0.5, 0.5);
+    const Prediction one = GaussianProcess(kThree, whole, more).Predict(at);
+    const Prediction other = GaussianProcess(kThree, found, more).Predict(at);
+    CHECK(other.mean == Approx(one.mean).margin(0.05));
+    CHECK(other.variance == Approx(one.variance).epsilon(0.2));
+  }
+}
+
 TEST_CASE("Fit: finds how noisy values are", "[scheduler]") {
   const double noise = Fit(kThree, OneMatters(80, 0.5)).noise;
   CHECK(noise > 0.25 / 2);

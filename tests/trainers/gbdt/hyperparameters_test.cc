@@ -78,6 +78,23 @@ TEST_CASE("Hyperparameters: what has no effect is said", "[gbdt]") {
   CHECK(warnings[1] == "hyperparameter rate_drop has no effect but with booster dart");
 }
 
+TEST_CASE("Hyperparameters: multi_hessian is of several classes, and models before it was there go on",
+          "[gbdt]") {
+  std::vector<std::string> warnings;
+  const auto classes = ParseHyperparameters(
+      R"({"objective": "multi:softprob", "num_class": 26, "multi_hessian": "lightgbm"})", &warnings);
+  REQUIRE(classes.ok());
+  CHECK(warnings.empty());
+  CHECK(classes->multi_hessian_factor() == Approx(26.0 / 25));
+  CHECK(ModelHyperparameters(*classes).at("multi_hessian") == "lightgbm");
+  const auto usual = ParseHyperparameters(R"({"multi_hessian": "xgboost"})", &warnings);
+  REQUIRE(usual.ok());
+  CHECK(usual->multi_hessian_factor() == 2);
+  CHECK(warnings ==
+        std::vector<std::string>{"hyperparameter multi_hessian has no effect but with objectives multi:*"});
+  CHECK(ModelHyperparameters(*usual).count("multi_hessian") == 0);
+}
+
 TEST_CASE("Hyperparameters: bad ones are refused by name, value and expectation", "[gbdt]") {
   const struct {
     const char* json;
@@ -92,13 +109,16 @@ TEST_CASE("Hyperparameters: bad ones are refused by name, value and expectation"
        "interaction_constraints = [0, 1]: expected a list of lists"},
       {R"({"interaction_constraints": [[1.5]]})",
        "interaction_constraints = [[1.5]]: expected a list of lists"},
-      {R"({"tweedie_variance_power": 2})", "tweedie_variance_power = 2: expected a number of at least 1 and less than 2"},
+      {R"({"tweedie_variance_power": 2})",
+       "tweedie_variance_power = 2: expected a number of at least 1 and less than 2"},
       {R"({"huber_slope": 0})", "huber_slope = 0: expected a number of more than 0"},
       {R"({"sample_type": "odd"})", "sample_type = odd: expected one of uniform, weighted"},
       {R"({"one_drop": "maybe"})", "one_drop = maybe: expected one of 0, 1"},
-      {R"({"num_parallel_tree": 0})", "num_parallel_tree = 0: expected a whole number of at least 1 and at most 10000"},
+      {R"({"num_parallel_tree": 0})",
+       "num_parallel_tree = 0: expected a whole number of at least 1 and at most 10000"},
       {R"({"lambdarank_pair_method": "mean"})", "lambdarank_pair_method = mean: expected one of topk"},
-      {R"({"objective": "count:poisson", "base_score": 0})", "base_score = 0: expected a number of more than 0"},
+      {R"({"objective": "count:poisson", "base_score": 0})",
+       "base_score = 0: expected a number of more than 0"},
       {R"({"eval_metric": "ndcg@0"})",
        "eval_metric = ndcg@0: expected a whole number in [1, 1000000] behind @"},
       {R"({"eval_metric": "error@0.70"})", "eval_metric = error@0.70: expected it written as error@0.7"},
@@ -115,13 +135,15 @@ TEST_CASE("Hyperparameters: bad ones are refused by name, value and expectation"
       {R"({"subsample": 0})", "hyperparameter subsample = 0: expected a number of more than 0 and at most 1"},
       {R"({"lambda": -1})", "hyperparameter lambda = -1: expected a number of at least 0"},
       {R"({"lambda": "inf"})", "hyperparameter lambda = inf: expected a number of at least 0"},
-      {R"({"max_depth": 2.5})", "hyperparameter max_depth = 2.5: expected a whole number of at least 0 and at most 1000000"},
+      {R"({"max_depth": 2.5})",
+       "hyperparameter max_depth = 2.5: expected a whole number of at least 0 and at most 1000000"},
       {R"({"max_depth": -1})", "hyperparameter max_depth = -1: expected a whole number"},
       {R"({"num_round": "many"})", "hyperparameter num_round = many: expected a whole number"},
       {R"({"num_round": 1e300})", "hyperparameter num_round = 1e+300: expected a whole number"},
       {R"({"seed": 9223372036854775808})",
        "hyperparameter seed = 9223372036854775808: expected a whole number"},
-      {R"({"max_bin": 1})", "hyperparameter max_bin = 1: expected a whole number of at least 2 and at most 65535"},
+      {R"({"max_bin": 1})",
+       "hyperparameter max_bin = 1: expected a whole number of at least 2 and at most 65535"},
       {R"({"objective": "binary:hinges"})",
        "hyperparameter objective = binary:hinges: expected one of binary:logistic"},
       {R"({"objective": 3})", "hyperparameter objective = 3: expected one of"},
@@ -129,7 +151,8 @@ TEST_CASE("Hyperparameters: bad ones are refused by name, value and expectation"
       {R"({"eval_metric": "rmse,"})", "hyperparameter eval_metric = : expected one of"},
       {R"({"eval_metric": []})", "hyperparameter eval_metric = []: expected a name"},
       {R"({"eval_metric": [1]})", "hyperparameter eval_metric = 1: expected one of auc"},
-      {R"({"eval_metric": "mlogloss"})", "eval_metric = mlogloss: expected another metric than mlogloss and merror"},
+      {R"({"eval_metric": "mlogloss"})",
+       "eval_metric = mlogloss: expected another metric than mlogloss and merror"},
       {R"({"objective": "multi:softprob", "num_class": 3, "eval_metric": "rmse"})",
        "expected mlogloss, merror, auc or aucpr"},
       {R"({"objective": "multi:softprob"})",
@@ -140,12 +163,14 @@ TEST_CASE("Hyperparameters: bad ones are refused by name, value and expectation"
       {R"({"tree_method": "gpu_hist"})",
        "hyperparameter tree_method = gpu_hist: expected one of hist, exact"},
       {R"({"booster": "gblinear"})", "hyperparameter booster = gblinear: expected one of gbtree, dart"},
-      {R"({"grow_policy": "best"})", "hyperparameter grow_policy = best: expected one of depthwise, lossguide"},
+      {R"({"grow_policy": "best"})",
+       "hyperparameter grow_policy = best: expected one of depthwise, lossguide"},
       {R"({"eta": 0.1, "learning_rate": 0.2})", "hyperparameter eta is given twice"},
       {R"([1, 2])", "expected a JSON object"},
       {R"({"eta": )", "not valid JSON"},
       {"", "not valid JSON"},
-      {R"({"eta": 1e999})", "hyperparameters: number overflow parsing '1e999'; expected numbers up to 1.8e308"},
+      {R"({"eta": 1e999})",
+       "hyperparameters: number overflow parsing '1e999'; expected numbers up to 1.8e308"},
   };
   for (const auto& c : kCases) {
     const auto parsed = Parse(c.json);

@@ -173,6 +173,13 @@ TEST_CASE("Objective: multi:softprob has XGBoost's gradients, class by class", "
     for (int k = 0; k < 3; ++k)
       CHECK(-gradient[k] / (hessian[k] + lambda) == Approx(of_classes[k]).epsilon(1e-5));
   }
+  // LightGBM's MulticlassSoftmax multiplies p (1 - p) by 3 / (3 - 1) instead of 2, and has the same
+  // gradients.
+  parameters.friedman_hessian = true;
+  std::vector<float> same(3), smaller(3);
+  ComputeGradients(parameters, Targets{1, label, weight, {}, 0}, margin, 0, 1, same.data(), smaller.data());
+  CHECK(same == gradient);
+  for (int k = 0; k < 3; ++k) CHECK(smaller[k] == Approx(0.75 * hessian[k]).epsilon(1e-6));
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ constexpr Word kBoosters[] = {WordFor("gbtree", BoosterKind::kTree), WordFor("da
 constexpr Word kPolicies[] = {WordFor("depthwise", GrowPolicy::kDepthWise),
                               WordFor("lossguide", GrowPolicy::kLossGuide)};
 constexpr Word kTruths[] = {{"0", 0}, {"1", 1}, {"false", 0}, {"true", 1}};
+constexpr Word kMultiHessians[] = {{"xgboost", 0}, {"lightgbm", 1}};
 constexpr Word kGradientBits[] = {{"16", 0}, {"30", 1}};
 constexpr Word kSampleTypes[] = {{"uniform", 0}, {"weighted", 1}};
 constexpr Word kNormalizeTypes[] = {{"tree", 0}, {"forest", 1}};
@@ -59,6 +60,11 @@ constexpr Field<P> kFields[] = {
     F::Fixed(F::Choice<&P::objective>("objective", kObjectives, "the loss that trees lower")),
     F::Fixed(
         F::Whole<&P::num_class>("num_class", 0, 10'000, "classes of `multi:softprob` and `multi:softmax`")),
+    F::Choice<&P::friedman_hessian>(
+        "multi_hessian", kMultiHessians,
+        "of `multi:softprob` and `multi:softmax`: the hessian of a class of probability p, with K "
+        "classes: 2 p (1 - p) as in XGBoost, or K / (K - 1) p (1 - p) as in LightGBM, which makes "
+        "leaves up to twice as large"),
     Text(
         "eval_metric",
         "`auc`, `aucpr`, `logloss`, `error`, `error@t`, `rmse`, `rmsle`, `mae`, `mape`, `mphe`, `mlogloss`, "
@@ -188,6 +194,7 @@ constexpr SpecialCase kSpecial[] = {
      "objective reg:tweedie or eval_metric tweedie-nloglik"},
     {"quantile_alpha", [](const auto& p) { return Uses(p, ObjectiveKind::kQuantile, Metric::kQuantile); },
      "objective reg:quantileerror or eval_metric quantile"},
+    {"multi_hessian", [](const auto& p) { return p.multi(); }, "objectives multi:*"},
     {"huber_slope", [](const auto& p) { return Uses(p, ObjectiveKind::kPseudoHuber, Metric::kPseudoHuber); },
      "objective reg:pseudohubererror or eval_metric mphe"},
     {"lambdarank_num_pair_per_sample", [](const auto& p) { return p.ranking(); }, "objectives rank:*"},
@@ -373,6 +380,7 @@ std::map<std::string, std::string> ModelHyperparameters(const GbdtParameters& pa
   values.erase("prediction_time");
   // As before there was a choice, so that checkpoints go on.
   if (!parameters.wide_gradients) values.erase("gradient_bits");
+  if (!parameters.friedman_hessian) values.erase("multi_hessian");
   if (EstimatesBaseScore(parameters.objective) && !parameters.base_score_given)
     values[kBaseScore] = kEstimated;
   values["monotone_constraints"] = parameters.monotone_by_name.empty()

@@ -123,9 +123,10 @@ struct GbdtParameters {
   int64_t lambdarank_num_pair_per_sample = 32;
   bool ndcg_exp_gain = true;
 
-  bool wide_gradients = false;   // "gradient_bits" is 30, not 16
-  bool model_size = false;       // reports kModelLeaves
-  bool prediction_time = false;  // reports kPredictionTime
+  bool friedman_hessian = false;  // "multi_hessian" is lightgbm, not xgboost
+  bool wide_gradients = false;    // "gradient_bits" is 30, not 16
+  bool model_size = false;        // reports kModelLeaves
+  bool prediction_time = false;   // reports kPredictionTime
 
   ObjectiveKind objective = ObjectiveKind::kSquaredError;
   std::vector<Metric> metrics;  // never empty: the objective's own where none was given
@@ -133,6 +134,11 @@ struct GbdtParameters {
   bool multi() const { return objective == ObjectiveKind::kSoftProb || objective == ObjectiveKind::kSoftMax; }
   bool ranking() const {
     return objective == ObjectiveKind::kRankNdcg || objective == ObjectiveKind::kRankPairwise;
+  }
+  // The factor of p (1 - p) in the hessian of a class of multi:*: XGBoost's 2, or K / (K - 1) with K classes
+  // (Friedman 2001), of which one is redundant.
+  float multi_hessian_factor() const {
+    return friedman_hessian ? static_cast<float>(num_class) / static_cast<float>(num_class - 1) : 2.0f;
   }
   int classes() const { return multi() ? static_cast<int>(num_class) : 1; }
 };

@@ -88,7 +88,7 @@ void ComputeGradients(const GbdtParameters& parameters, const Targets& targets,
   const GradientRows rows{margin.data() + begin, targets.label.data() + begin, gradient + begin,
                           hessian + begin, end - begin};
   if (parameters.multi())
-    SoftmaxGradients(rows, targets.rows, parameters.classes());
+    SoftmaxGradients(rows, targets.rows, parameters.classes(), parameters.multi_hessian_factor());
   else
     RowGradients(parameters, rows);
   for (int k = 0; k < parameters.classes(); ++k) {

@@ -202,7 +202,7 @@ void RowGradients(const GbdtParameters& parameters, const GradientRows& rows) {
 }
 
 WINNOW_EACH_INSTRUCTION_SET
-void SoftmaxGradients(const GradientRows& rows, int64_t stride, int classes) {
+void SoftmaxGradients(const GradientRows& rows, int64_t stride, int classes, float hessian_factor) {
   for (int64_t begin = 0; begin < rows.count; begin += kSoftmaxRows) {
     const int64_t count = std::min(kSoftmaxRows, rows.count - begin);
     SoftmaxOfFew(rows.margin + begin, stride, classes, count, rows.gradient + begin, stride);
@@ -213,7 +213,7 @@ void SoftmaxGradients(const GradientRows& rows, int64_t stride, int classes) {
       float* __restrict__ h = rows.hessian + begin + k * stride;
       for (int64_t i = 0; i < count; ++i) {
         const float probability = g[i];
-        h[i] = std::max(2.0f * probability * (1.0f - probability), kMinHessian);
+        h[i] = std::max(hessian_factor * probability * (1.0f - probability), kMinHessian);
         g[i] = probability - (label[i] == of_class ? 1.0f : 0.0f);
       }
     }

@@ -21,8 +21,8 @@ struct GradientRows {
 void RowGradients(const GbdtParameters& parameters, const GradientRows& rows);
 
 // Gradients of multi:softprob, class by class: margin, gradient and hessian point to class 0; those of class
-// k are k * stride further.
-void SoftmaxGradients(const GradientRows& rows, int64_t stride, int classes);
+// k are k * stride further. Hessians are hessian_factor * p * (1 - p) of the probability p.
+void SoftmaxGradients(const GradientRows& rows, int64_t stride, int classes, float hessian_factor);
 
 // value[i] *= by[i]
 void MultiplyRows(const float* by, int64_t count, float* value);

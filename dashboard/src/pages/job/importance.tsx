@@ -41,7 +41,7 @@ export function ImportanceCard({job, version, filters}: {job: TuningJob; version
         </ul>
         {pairs.length > 0 && (
           <>
-            <h3 class="bars-title">Interactions of two, beyond each alone</h3>
+            <h3 class="bars-title">Interactions of pairs, beyond their separate effects</h3>
             <ul class="bars" aria-label="Importance of pairs of hyperparameters">
               {pairs.map((each) => (
                 <Bar key={each.name} name={each.name} importance={each.importance} deviation={each.deviation} most={most} />

@@ -1,6 +1,6 @@
 import type {Importance} from '../../api/types';
 import {param, setParams} from '../../app/router';
-import {count, counted} from '../../format';
+import {counted} from '../../format';
 
 // The level at which importance and slices compare trials, as requests have it: 0 is the one that says most, -1 each
 // trial's own value. It stands in the address ("level").
@@ -26,7 +26,7 @@ export function LevelChooser({importance}: {importance: Importance}) {
   const isOffered = chosen === 'own' || options.some((option) => option.value === chosen);
   return (
     <select class="input small level" aria-label="Level at which trials are compared" value={chosen} onChange={(event) => setParams({level: event.currentTarget.value}, {replace: true})}>
-      {!isOffered && <option value={chosen}>compared at {count(resource)} units</option>}
+      {!isOffered && <option value={chosen}>compared at {counted(resource, 'unit')}</option>}
       {options.map((option) => (
         <option key={option.value} value={option.value}>
           {option.label}

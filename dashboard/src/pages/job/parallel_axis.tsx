@@ -107,7 +107,7 @@ export function AxisBrush({axis, title, x, top, bottom, room, last, spans, filte
             class={`brush-end ${end}`}
             role="slider"
             tabIndex={0}
-            aria-label={`${title}: ${end === 'low' ? 'least' : 'most'}`}
+            aria-label={`${title}: ${end === 'low' ? 'minimum' : 'maximum'}`}
             aria-orientation="vertical"
             aria-valuemin={0}
             aria-valuemax={100}

@@ -16,7 +16,7 @@ import {seriesStyle} from '../series';
 import {askedFilters} from './filters';
 import {asOf, type Shown} from './live';
 import {Ramp} from './ramp';
-import {columnName, columnText, placesOf} from './scatter_columns';
+import {columnName, columnText, firstThatVaries, placesOf} from './scatter_columns';
 
 const kHeight = 420;  // as the contour beside it
 const kPoints = 1500;
@@ -30,7 +30,7 @@ const kStateTones: Record<string, string> = {
 // Any two columns against each other, coloured by a third. They stand in the address ("sx", "sy", "sc").
 export function ScatterCard({job, version, filters}: Shown) {
   const [place, near] = useNear<HTMLDivElement>();
-  const asked = {x: param('sx') ?? '', y: param('sy') ?? '', color: param('sc') ?? ''};
+  const asked = {x: param('sx') ?? firstThatVaries(job.spec.parameters), y: param('sy') ?? '', color: param('sc') ?? ''};
   const answer = useGet<Scatter>(near ? `${jobPath(job.id)}/scatter` : null, {filters: askedFilters(filters), ...asked, maxPoints: kPoints}, {...asOf(job, version, 3), debounce: 160, priority: 'low'});
   const scatter = answer.data;
   const picture = useMemo(() => (scatter && scatter.trial.length ? pictureOf(scatter, job.best?.trial ?? 0) : null), [scatter, job.best?.trial, theme.value]);

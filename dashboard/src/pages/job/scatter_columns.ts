@@ -1,4 +1,4 @@
-import type {ScatterColumn} from '../../api/types';
+import type {ParameterSpec, ScatterColumn} from '../../api/types';
 import {count, duration, number} from '../../format';
 
 // Columns of the scatter, in words. Pure.
@@ -15,7 +15,7 @@ const kMetric = 'metric:';
 
 // `objective`: the metric that ranks trials.
 export function columnName(field: string, objective: string): string {
-  if (field === '#objective') return `${objective} (ranks trials)`;
+  if (field === '#objective') return `${objective} (objective)`;
   if (field.startsWith(kMetric)) return `${field.slice(kMetric.length)} (newest)`;
   return kNames[field] ?? field;
 }
@@ -25,6 +25,15 @@ export function columnText(column: ScatterColumn, index: number): string {
   if (column.values.length) return column.values[value] ?? '–';
   if (column.field === '#training_seconds') return duration(value);
   return Number.isInteger(value) ? count(value) : number(value);
+}
+
+// What is drawn against at first: a hyperparameter of more than one value; '' if there is none.
+export function firstThatVaries(parameters: readonly ParameterSpec[]): string {
+  const varies = ({integer, continuous, categorical, discrete}: ParameterSpec) => {
+    const range = integer ?? continuous;
+    return range ? range.min < range.max : ((categorical ?? discrete)?.values.length ?? 0) > 1;
+  };
+  return parameters.find(varies)?.name ?? '';
 }
 
 // The golden ratio's fraction: multiples of it lie evenly between whole numbers.

@@ -34,7 +34,7 @@ function SignedIn({name, role, open, next}: {name: string; role: string; open: b
       </p>
       <div class="row">
         <LinkButton kind="primary" href={next}>
-          Go on
+          Continue
         </LinkButton>
         {!open && <Button onClick={() => void signOut()}>Log out</Button>}
       </div>

@@ -5,7 +5,7 @@ import type {Mark} from './editor';
 import {freshParameter, isMessage, joinWords, type Json, type Kind, kindOf, kKinds, listOf, numberOf, splitWords, valueAt, withKind, withValue} from './form_fields';
 
 const kStrategies = ['FREEZE_THAW', 'HYPERBAND', 'ASHA', 'BOHB', 'BAYESIAN', 'PBT', 'RANDOM', 'GRID'];
-const kTypes: Record<Kind, string> = {continuous: 'number', integer: 'whole number', categorical: 'words', discrete: 'numbers'};
+const kTypes: Record<Kind, string> = {continuous: 'number', integer: 'whole number', categorical: 'choice', discrete: 'list of numbers'};
 
 type Path = readonly (string | number)[];
 
@@ -45,7 +45,7 @@ export function JobForm({spec, marks, change}: Props) {
       <fieldset>
         <legend>Job</legend>
         <Text {...field} label="Name" path={['name']} />
-        <TextOf {...field} label="Tags" path={['tags']} hint="separated by blanks" read={(value) => (Array.isArray(value) ? value.join(' ') : '')} write={(text) => parseTags(text).tags} />
+        <TextOf {...field} label="Tags" path={['tags']} hint="separated by spaces" read={(value) => (Array.isArray(value) ? value.join(' ') : '')} write={(text) => parseTags(text).tags} />
         <Text {...field} label="Note" path={['note']} />
       </fieldset>
       <fieldset>
@@ -82,9 +82,9 @@ export function JobForm({spec, marks, change}: Props) {
       <fieldset>
         <legend>Search</legend>
         <Choice {...field} label="Strategy" path={['strategy']} options={strategy && !kStrategies.includes(strategy) ? [strategy, ...kStrategies] : kStrategies} none="default" />
-        <Numeric {...field} label="Most trials" path={['limits', 'max_trials']} />
-        <Numeric {...field} label="At a time" path={['limits', 'max_parallel_trials']} />
-        <Numeric {...field} label="Units in all" path={['limits', 'max_total_resource']} />
+        <Numeric {...field} label="Maximum trials" path={['limits', 'max_trials']} />
+        <Numeric {...field} label="Trials in parallel" path={['limits', 'max_parallel_trials']} />
+        <Numeric {...field} label="Maximum units, all trials" path={['limits', 'max_total_resource']} />
         <Numeric {...field} label="Seed" path={['seed']} />
       </fieldset>
       <fieldset class="form-parameters">

@@ -47,7 +47,7 @@ export function Plan({plan}: {plan: TuningPlan}) {
                   <li key={rung.resource} class="plan-rung">
                     <i style={{width: `${Math.max(2, (rung.trials / widest) * 100)}%`}} />
                     <span>
-                      {counted(rung.trials, 'trial')} <span class="quiet">to {count(rung.resource)}</span>
+                      {counted(rung.trials, 'trial')} <span class="quiet">to {counted(rung.resource, 'unit')}</span>
                     </span>
                   </li>
                 ))}

@@ -74,7 +74,7 @@ function Picture({data, job, trial, best, others}: {data: LearningCurves; job: s
   if (envelope?.resource.length) {
     layers.push({kind: 'band', x: envelope.resource, low: envelope.lower, high: envelope.upper, color: '--pruned', alpha: 0.16});
     shown.push(null);
-    legend.push({label: 'middle half of all trials', color: 'var(--pruned-soft)', shape: 'band'});
+    legend.push({label: 'middle 50 % of all trials', color: 'var(--pruned-soft)', shape: 'band'});
   }
   const line = (number_: number, color: string, width: number, dots: boolean) => {
     const curve = curveOf(number_);

@@ -135,7 +135,7 @@ function Step({id, to, icon, there}: {id: string; to: number; icon: 'left' | 'ri
   }
   return (
     <Button small icon={icon} disabled>
-      {to < 1 ? 'No earlier' : label}
+      {to < 1 ? 'No earlier trial' : label}
     </Button>
   );
 }
@@ -170,7 +170,7 @@ function Headline({trial, attempts, job, near}: {trial: Trial; attempts: Attempt
         }
         note={near?.rank ? rankNote(near.rank, near.ranked) : 'no value yet'}
       />
-      <Stat label="Trained" value={<>{count(trial.resource)} <small>units</small></>} note={trial.trainedResource > trial.resource ? `${count(trial.trainedResource)} over all attempts` : counted(trial.attempts, 'attempt')} />
+      <Stat label="Trained" value={<>{count(trial.resource)} <small>{trial.resource === 1 ? 'unit' : 'units'}</small></>} note={trial.trainedResource > trial.resource ? `${count(trial.trainedResource)} over all attempts` : counted(trial.attempts, 'attempt')} />
       <Stat label="Training time" value={duration(seconds)} note={`${duration(trial.billableNodeSeconds + (seconds - trial.trainingSeconds) * trial.nodes)} of node time`} />
       <Stat label="Nodes" value={count(trial.nodes)} note={trial.nodes > 1 ? 'one trial cluster, all at once' : 'one process'} />
     </Stats>

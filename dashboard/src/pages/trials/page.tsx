@@ -127,7 +127,7 @@ function SideBySide({job, trials}: {job: TuningJob; trials: Trial[]}) {
       reason: trials.map((trial) => trial.stateReason),
     });
   return (
-    <Card title="Configurations" hint="what differs stands out" actions={<Download name={`${job.id} chosen trials`} table={table} />}>
+    <Card title="Configurations" hint="differences are highlighted" actions={<Download name={`${job.id} chosen trials`} table={table} />}>
       <PlainTable
         label="Trials side by side"
         class="side-by-side"
