@@ -173,36 +173,42 @@ void Suggestions() {
   struct Asked {
     const char* name;
     SamplerKind sampler;
+    PrunerKind pruner;
     int objectives;
   };
-  fmt::print("\n{:<18}{:>12}{:>12}{:>12}\n", "suggestion", "finished", "p50 ms", "p99 ms");
-  for (const Asked& asked : {Asked{"TPE", SamplerKind::kTpe, 1}, Asked{"GP", SamplerKind::kGp, 1},
-                             Asked{"GP, 2 objectives", SamplerKind::kGp, 2}}) {
+  fmt::print("\n{:<24}{:>12}{:>12}{:>12}\n", "suggestion", "finished", "p50 ms", "p99 ms");
+  for (const Asked& asked : {Asked{"TPE", SamplerKind::kTpe, PrunerKind::kNone, 1},
+                             Asked{"GP", SamplerKind::kGp, PrunerKind::kNone, 1},
+                             Asked{"GP, 2 objectives", SamplerKind::kGp, PrunerKind::kNone, 2},
+                             Asked{"default", SamplerKind::kGp, PrunerKind::kFreezeThaw, 1},
+                             Asked{"default, 2 objectives", SamplerKind::kGp, PrunerKind::kFreezeThaw, 2}}) {
     for (int64_t trials : {100, 200, 1'000, 10'000}) {
-      SearchSpec spec = Job(asked.sampler, PrunerKind::kNone);
+      SearchSpec spec = Job(asked.sampler, asked.pruner);
       for (int i = 0; asked.objectives > 1 && i < asked.objectives; ++i)
         spec.objectives.push_back({i == 0 ? "score" : fmt::format("score{}", i), Goal::kMaximize, {}});
       if (asked.objectives > 1) spec.objective_value = ObjectiveValue::kLast;
       JobState state(spec);
-      const auto train = [&](Configuration configuration) {
-        const auto number = static_cast<TrialNumber>(state.trials().size()) + 1;
-        const int64_t to = spec.limits.max_trial_resource;
-        std::vector<double> values;
+      int64_t now_us = 0;
+      const auto record = [&](FactBody body) { Advance(state, ++now_us, std::move(body)); };
+      const auto train = [&](TrialNumber number, int64_t from, int64_t to) {
+        const int64_t attempt = state.trial(number).attempts + 1;
+        const Configuration configuration = state.trial(number).configuration;
+        record(AttemptStarted{number, attempt, from, to});
         for (int i = 0; i < asked.objectives; ++i)
-          values.push_back(ValueOf(configuration, to, 0.3 + 0.2 * i));
-        Advance(state, number, TrialCreated{number, std::move(configuration), -1, 0, to});
-        Advance(state, number, AttemptStarted{number, 1, 0, to});
-        for (int i = 0; i < asked.objectives; ++i)
-          Advance(state, number, Reported{number, 1, to, values[static_cast<size_t>(i)], i});
-        Advance(state, number, AttemptEnded{number, 1, AttemptOutcome::kFinished, "", 1, 2});
+          record(Reported{number, attempt, to, ValueOf(configuration, to, 0.3 + 0.2 * i), i});
+        record(AttemptEnded{number, attempt, AttemptOutcome::kFinished, "", 1, 2});
       };
+      const bool rungs = HasRungs(asked.pruner);
       while (static_cast<int64_t>(state.trials().size()) < trials) {
         Configuration configuration;
         for (uint64_t i = 0; i < kParameters; ++i) {
           configuration.push_back(
               RandomUnit(7, static_cast<TrialNumber>(state.trials().size()), Purpose::kSimulation, i));
         }
-        train(std::move(configuration));
+        const auto number = static_cast<TrialNumber>(state.trials().size()) + 1;
+        const int64_t to = rungs ? spec.pruner.rungs.min_resource : spec.limits.max_trial_resource;
+        record(TrialCreated{number, std::move(configuration), rungs ? 0 : -1, 0, to});
+        train(number, 0, to);
       }
       std::vector<double> seconds;
       for (int i = 0; i < kMeasuredSuggestions; ++i) {
@@ -210,11 +216,14 @@ void Suggestions() {
         const Suggested suggested = Suggest(state);
         seconds.push_back(Seconds(begin));
         // Its fact carries the parameters of the fitted model, which the next suggestion begins with.
-        Advance(state, static_cast<int64_t>(state.trials().size()), suggested);
-        train(suggested.configuration);
+        record(suggested);
+        const auto admission = Admit(state);
+        if (!admission) continue;
+        if (admission->decision) record(ToBody(*admission->decision));
+        train(admission->trial, admission->from, admission->to);
       }
       const Quantiles now = Of(std::move(seconds));
-      fmt::print("{:<18}{:>12}{:>12.2f}{:>12.2f}\n", asked.name, trials, now.p50 * 1e3, now.p99 * 1e3);
+      fmt::print("{:<24}{:>12}{:>12.2f}{:>12.2f}\n", asked.name, trials, now.p50 * 1e3, now.p99 * 1e3);
       std::fflush(stdout);
     }
   }

@@ -22,7 +22,7 @@ struct Tail {
   double ratio;         // cdf / density
 };
 Tail TailOf(double z) {
-  constexpr int kTerms = 60;  // full precision from x = 5 on
+  constexpr int kTerms = 28;  // full precision from x = 5 on
   const double x = -z;
   double fraction = 0;
   for (int k = kTerms; k >= 2; --k) fraction = k / (x + fraction);
@@ -33,8 +33,12 @@ Tail TailOf(double z) {
 
 }  // namespace
 
+double ImprovementOf(double z) {
+  return z > kTail ? NormalDensity(z) + z * NormalCdf(z) : NormalDensity(z) * TailOf(z).over_density;
+}
+
 double LogImprovement(double z) {
-  if (z > kTail) return std::log(NormalDensity(z) + z * NormalCdf(z));
+  if (z > kTail) return std::log(ImprovementOf(z));
   return -z * z / 2 - std::log(2 * std::numbers::pi) / 2 + std::log(TailOf(z).over_density);
 }
 

@@ -9,7 +9,9 @@ struct Acquisition {
   Eigen::VectorXd gradient;
 };
 
-// log(density(z) + z * cdf(z)) of the standard normal distribution, without underflow for z down to -1e100.
+// density(z) + z * cdf(z) of the standard normal distribution, with all digits down to where it underflows.
+double ImprovementOf(double z);
+// Its logarithm, without underflow for z down to -1e100.
 double LogImprovement(double z);
 // Its derivative by z.
 double LogImprovementSlope(double z);

@@ -94,6 +94,12 @@ Prediction GaussianProcess::Predict(const VectorXd& point, VectorXd& mean_gradie
   return prediction;
 }
 
+VectorXd GaussianProcess::Means(const MatrixXd& points) const {
+  const MatrixXd features = map_.Map(points, hyperparameters_.warping);
+  const MatrixXd covariance = hyperparameters_.signal * Matern::Values(mapped_, features);
+  return (covariance.transpose() * weights_).array() + hyperparameters_.mean;
+}
+
 std::pair<VectorXd, VectorXd> GaussianProcess::PredictAll(const MatrixXd& points) const {
   const MatrixXd features = map_.Map(points, hyperparameters_.warping);
   MatrixXd covariance = hyperparameters_.signal * Matern::Values(mapped_, features);

@@ -50,6 +50,9 @@ class GaussianProcess {
   // For every row of `points`: means and variances.
   std::pair<Eigen::VectorXd, Eigen::VectorXd> PredictAll(const Eigen::MatrixXd& points) const;
 
+  // The means alone: O(n) a row.
+  Eigen::VectorXd Means(const Eigen::MatrixXd& points) const;
+
   const FeatureMap& map() const { return map_; }
   const Hyperparameters& hyperparameters() const { return hyperparameters_; }
   Eigen::Index count() const { return centred_.size(); }

@@ -128,7 +128,36 @@ void HypervolumeImprovement::Divide(const std::vector<std::vector<double>>& poin
   close(top);
 }
 
+template <typename Above>
+double HypervolumeImprovement::SumOverBoxes(const std::vector<Prediction>& values, const Above& above) const {
+  std::vector<std::vector<double>> tables(edges_.size());
+  for (size_t i = 0; i < edges_.size(); ++i) {
+    tables[i].reserve(edges_[i].size());
+    for (const double edge : edges_[i]) tables[i].push_back(edge == kInfinity ? 0 : above(values[i], edge));
+  }
+  double sum = 0;
+  for (const Box& box : boxes_) {
+    double product = 1;
+    for (size_t i = 0; i < edges_.size(); ++i) {
+      product *= std::max(
+          0.0, tables[i][static_cast<size_t>(box.low[i])] - tables[i][static_cast<size_t>(box.high[i])]);
+    }
+    sum += product;
+  }
+  return sum;
+}
+
 double HypervolumeImprovement::LogExpected(const std::vector<Prediction>& values) const {
+  // Below it products of improvements may have lost digits. Logarithms have all, at several times the cost.
+  constexpr double kLeastExpected = 1e-200;
+  const double expected = SumOverBoxes(values, [](const Prediction& value, double edge) {
+    const double deviation = DeviationOf(value);
+    return deviation * ImprovementOf((value.mean - edge) / deviation);
+  });
+  return expected > kLeastExpected ? std::log(expected) : LogExpectedOfTails(values);
+}
+
+double HypervolumeImprovement::LogExpectedOfTails(const std::vector<Prediction>& values) const {
   const size_t objectives = edges_.size();
   std::vector<std::vector<double>> tables(objectives);  // Table::log alone
   for (size_t i = 0; i < objectives; ++i) {
@@ -190,19 +219,10 @@ double HypervolumeImprovement::LogExpected(const std::vector<Prediction>& values
 }
 
 double HypervolumeImprovement::Chance(const std::vector<Prediction>& values) const {
-  double chance = 0;
-  for (const Box& box : boxes_) {
-    double product = 1;
-    for (size_t i = 0; i < edges_.size(); ++i) {
-      const auto above = [&](int32_t edge) {
-        const double at = edges_[i][static_cast<size_t>(edge)];
-        return at == kInfinity ? 0 : NormalCdf((values[i].mean - at) / DeviationOf(values[i]));
-      };
-      product *= above(box.low[i]) - above(box.high[i]);
-    }
-    chance += product;
-  }
-  return std::clamp(chance, 0.0, 1.0);
+  return std::clamp(
+      SumOverBoxes(values, [](const Prediction& value,
+                              double edge) { return NormalCdf((value.mean - edge) / DeviationOf(value)); }),
+      0.0, 1.0);
 }
 
 }  // namespace winnow

@@ -38,6 +38,12 @@ class HypervolumeImprovement {
     int32_t low[kMostObjectives] = {};
     int32_t high[kMostObjectives] = {};
   };
+  // Of a function of the part of a value above an edge: over the boxes, the sum of the products over
+  // objectives of what lies between the box's edges. It may underflow.
+  template <typename Above>
+  double SumOverBoxes(const std::vector<Prediction>& values, const Above& above) const;
+  // LogExpected as a sum of logarithms, which does not.
+  double LogExpectedOfTails(const std::vector<Prediction>& values) const;
   // Divides what the points leave free in the first `objectives` coordinates; the others are those of `box`.
   void Divide(const std::vector<std::vector<double>>& points, size_t objectives, Box box);
   int32_t EdgeAt(size_t objective, double value) const;

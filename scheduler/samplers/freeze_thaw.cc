@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <vector>
 
 #include "scheduler/pruners/asha.h"
 #include "scheduler/samplers/priors.h"
@@ -41,18 +42,19 @@ class Choice {
   Suggested Run() {
     if (rungs_.size() == 1) return Whole();
     if (may_create_ && StartsUp(state_, number_)) return Start();
-    const std::unique_ptr<const TrainingModel> model = TrainingModelOf(state_);
-    if (model->empty()) {
-      if (!may_create_) return Nothing("No trial gave a finite value to go on from.");
-      return New(NewOf(*model), SuggestionRule::kStart);
-    }
-    refitted_ = model->refitted();
     if (auto straight = Straight()) return *std::move(straight);
     const SuggestionRule rule = Due();
     if (rule != SuggestionRule::kModel) {
       if (const auto promotion = Promotion()) return Resume(*promotion, rule);
       if (may_create_) return New(rule == SuggestionRule::kBreadth ? Sobol() : Dense(), rule);
     }
+    // The model is made only where it is asked: it takes most of a suggestion's time.
+    const std::unique_ptr<const TrainingModel> model = TrainingModelOf(state_);
+    if (model->empty()) {
+      if (!may_create_) return Nothing("No trial gave a finite value to go on from.");
+      return New(NewOf(*model), SuggestionRule::kStart);
+    }
+    refitted_ = model->refitted();
     return ByGain(*model);
   }
 
@@ -279,12 +281,17 @@ class Choice {
     TrialNumber chosen = 0;
     TrainingModel::Worth chosen_end;
     int64_t chosen_to = 0;
+    std::vector<size_t> waiting;  // places in model.known()
     for (size_t place = 0; place < model.known().size(); ++place) {
       const TrialState& trial = state_.trial(model.known()[place].trial);
       if (trial.phase != TrialPhase::kPaused || static_cast<size_t>(trial.rung) + 1 >= rungs_.size())
         continue;
-      if (state_.twins().IsTwin(trial.number)) continue;
-      TrainingModel::Worth end = model.WorthOfKnown(place);
+      if (!state_.twins().IsTwin(trial.number)) waiting.push_back(place);
+    }
+    std::vector<TrainingModel::Worth> ends = model.WorthsOfKnown(waiting);
+    for (size_t i = 0; i < waiting.size(); ++i) {
+      const TrialState& trial = state_.trial(model.known()[waiting[i]].trial);
+      TrainingModel::Worth& end = ends[i];
       if (!may_create_ && end.chance < kLeastChance) continue;
       const int64_t to = LevelFor(end, trial.checkpoint, NextLevel(trial));
       if (!Pays(to - trial.checkpoint)) continue;

@@ -20,7 +20,7 @@ using Eigen::VectorXd;
 
 // By the number of objectives.
 constexpr size_t kMostFront[] = {1, 1, 100, 32, 16};
-constexpr size_t kMostRanked = 2000;   // the newest trials, of which the models' trials are chosen
+constexpr size_t kMostRanked = 1000;   // of the newest trials
 constexpr size_t kMostOutcomes = 200;  // of the newest trials, of which failures are learned
 constexpr double kMargin = 0.1;
 // A front of one value has no range; in deviations of the process.
@@ -43,16 +43,25 @@ std::vector<std::vector<double>> RecordedFits(const std::vector<double>& packed,
   return fits;
 }
 
-// How much each trial is to be part of the models, where there are too many: by its rank among the newest.
+// How much each trial is to be part of the models, where there are too many: the front of the whole job
+// first, then the newest by their rank.
 std::vector<double> PreferenceOf(const JobState& state, const std::vector<Objective>& goals) {
   const std::vector<TrialState>& trials = state.trials();
   if (trials.size() <= TrialModel::kMostTrials) return {};
-  const size_t first = trials.size() > kMostRanked ? trials.size() - kMostRanked : 0;
-  std::vector<Standing> standings;
-  for (size_t i = first; i < trials.size(); ++i) standings.push_back(FinalStanding(state.spec(), trials[i]));
-  std::vector<double> preference(trials.size(), -static_cast<double>(trials.size()));
+  const auto last = -static_cast<double>(trials.size());
+  std::vector<double> preference(trials.size(), last);
   double rank = 0;
-  for (const RankedTrial& ranked : RankingOf(goals, standings)) preference[ranked.number - 1] = -rank++;
+  const auto prefer = [&](std::vector<Standing> standings) {
+    for (const RankedTrial& ranked : RankingOf(goals, std::move(standings)))
+      preference[ranked.number - 1] = -rank++;
+  };
+  prefer(state.front());
+  if (const auto best = state.best_trial()) preference[*best - 1] = 1;
+  std::vector<Standing> newest;
+  for (size_t i = trials.size() - std::min(trials.size(), kMostRanked); i < trials.size(); ++i) {
+    if (preference[i] == last) newest.push_back(FinalStanding(state.spec(), trials[i]));
+  }
+  prefer(std::move(newest));
   return preference;
 }
 
@@ -130,22 +139,26 @@ void ParetoModel::FindFront() {
     const TrialState& trial = state_.trial(known.trial);
     if (FinalStanding(state_.spec(), trial).feasible()) candidates.push_back(known.point);
   }
-  const std::vector<Gate> gates = Gates();
+  std::vector<VectorXd> running;
   const size_t count = state_.trials().size();
   for (size_t i = count > kMostRanked ? count - kMostRanked : 0; i < count; ++i) {
     const TrialState& trial = state_.trials()[i];
     if (trial.ended() || trial.phase == TrialPhase::kPaused || trial.value_resource > 0) continue;
-    const VectorXd point = points().PointOf(trial.configuration);
-    if (LogFeasible(gates, point) > std::log(0.5)) candidates.push_back(point);
+    running.push_back(points().PointOf(trial.configuration));
+  }
+  if (!running.empty()) {
+    const VectorXd log_feasible = LogFeasible(RowsOf(running));
+    for (size_t i = 0; i < running.size(); ++i) {
+      if (log_feasible[static_cast<Index>(i)] > std::log(0.5)) candidates.push_back(std::move(running[i]));
+    }
   }
   const auto all = static_cast<Index>(candidates.size());
-  MatrixXd rows(all, static_cast<Index>(points().columns().size()));
-  for (Index i = 0; i < all; ++i) rows.row(i) = candidates[static_cast<size_t>(i)].transpose();
+  const MatrixXd rows = RowsOf(candidates);
   std::vector<ObjectivePoint> keys(candidates.size(), ObjectivePoint(goals_.size()));  // less is better
   std::vector<double> reference(goals_.size());
   for (size_t j = 0; j < goals_.size(); ++j) {
     if (all == 0) continue;
-    const VectorXd means = objectives_[j]->process().PredictAll(rows).first;
+    const VectorXd means = objectives_[j]->process().Means(rows);
     for (Index i = 0; i < all; ++i) keys[static_cast<size_t>(i)][j] = -means[i];
   }
   std::vector<size_t> front = FirstFront(keys);
@@ -188,13 +201,14 @@ std::vector<ParetoModel::Gate> ParetoModel::Gates() const {
   return gates;
 }
 
-double ParetoModel::LogFeasible(const std::vector<Gate>& gates, const VectorXd& point) const {
-  double log = 0;
-  for (const Gate& gate : gates) {
-    const Prediction value = gate.process->Predict(point);
-    log += LogNormalCdf((value.mean - gate.bound) / std::sqrt(value.variance + kLeastVariance));
+VectorXd ParetoModel::LogFeasible(const MatrixXd& rows) const {
+  VectorXd logs = VectorXd::Zero(rows.rows());
+  for (const Gate& gate : Gates()) {
+    const auto [means, variances] = gate.process->PredictAll(rows);
+    for (Index i = 0; i < rows.rows(); ++i)
+      logs[i] += LogNormalCdf((means[i] - gate.bound) / std::sqrt(variances[i] + kLeastVariance));
   }
-  return log;
+  return logs;
 }
 
 std::vector<double> ParetoModel::refitted() const {
@@ -213,14 +227,21 @@ std::vector<double> ParetoModel::refitted() const {
   return any ? packed : std::vector<double>();
 }
 
-ParetoModel::Outlook ParetoModel::OutlookOf(const VectorXd& point) const {
-  Outlook outlook;
-  for (const auto& model : objectives_) outlook.ends.push_back(model->process().Predict(point));
-  const double log_feasible = LogFeasible(Gates(), point);
-  outlook.chance_of_feasible = std::exp(log_feasible);
-  outlook.log_improvement = improvement_->LogExpected(outlook.ends) + log_feasible;
-  outlook.chance = improvement_->Chance(outlook.ends) * outlook.chance_of_feasible;
-  return outlook;
+std::vector<ParetoModel::Outlook> ParetoModel::OutlooksOf(const MatrixXd& rows) const {
+  std::vector<Outlook> outlooks(static_cast<size_t>(rows.rows()));
+  for (const auto& model : objectives_) {
+    const auto [means, variances] = model->process().PredictAll(rows);
+    for (Index i = 0; i < rows.rows(); ++i)
+      outlooks[static_cast<size_t>(i)].ends.push_back({means[i], variances[i]});
+  }
+  const VectorXd log_feasible = LogFeasible(rows);
+  for (Index i = 0; i < rows.rows(); ++i) {
+    Outlook& outlook = outlooks[static_cast<size_t>(i)];
+    outlook.chance_of_feasible = std::exp(log_feasible[i]);
+    outlook.log_improvement = improvement_->LogExpected(outlook.ends) + log_feasible[i];
+    outlook.chance = improvement_->Chance(outlook.ends) * outlook.chance_of_feasible;
+  }
+  return outlooks;
 }
 
 std::string ParetoModel::Expectation(const Outlook& outlook) const {
@@ -257,12 +278,7 @@ VectorXd ParetoModel::Scores(const MatrixXd& rows) const {
     for (size_t j = 0; j < ends.size(); ++j) values[j] = {ends[j].first[i], ends[j].second[i]};
     scores[i] = improvement_->LogExpected(values);
   }
-  for (const Gate& gate : Gates()) {
-    const auto [means, variances] = gate.process->PredictAll(rows);
-    for (Index i = 0; i < rows.rows(); ++i)
-      scores[i] += LogNormalCdf((means[i] - gate.bound) / std::sqrt(variances[i] + kLeastVariance));
-  }
-  return scores;
+  return scores + LogFeasible(rows);
 }
 
 Acquisition ParetoModel::ScoreOf(const VectorXd& point) const {

@@ -44,7 +44,9 @@ class ParetoModel : public Desire {
     double chance = 0;             // of being feasible and adding to the hypervolume
     double chance_of_feasible = 1;
   };
-  Outlook OutlookOf(const Eigen::VectorXd& point) const;
+  Outlook OutlookOf(const Eigen::VectorXd& point) const { return OutlooksOf(point.transpose())[0]; }
+  // The same for every row of `points`.
+  std::vector<Outlook> OutlooksOf(const Eigen::MatrixXd& points) const;
   // "expected auc 0.78, size 12 at resource 81, 23 % chance to add to the front".
   std::string Expectation(const Outlook& outlook) const;
 
@@ -71,7 +73,8 @@ class ParetoModel : public Desire {
   void AddCrashes();
   void FindFront();
   std::vector<Gate> Gates() const;
-  double LogFeasible(const std::vector<Gate>& gates, const Eigen::VectorXd& point) const;
+  // For every row of `points`, the logarithm of its chance to pass all gates.
+  Eigen::VectorXd LogFeasible(const Eigen::MatrixXd& points) const;
 
   const JobState& state_;
   const std::vector<Objective> goals_;

@@ -17,7 +17,11 @@ class OfOneObjective : public TrainingModel {
   std::vector<double> refitted() const override { return model_.refitted(); }
   int64_t results() const override { return model_.results(); }
   const std::vector<TrialModel::Known>& known() const override { return model_.known(); }
-  Worth WorthOfKnown(size_t place) const override { return WorthOfEnd(model_.known()[place].end); }
+  std::vector<Worth> WorthsOfKnown(const std::vector<size_t>& places) const override {
+    std::vector<Worth> worths;
+    for (const size_t place : places) worths.push_back(WorthOfEnd(model_.known()[place].end));
+    return worths;
+  }
   Worth WorthOf(const Configuration& configuration) const override {
     return WorthOfEnd(model_.process().Predict(model_.points().PointOf(configuration)));
   }
@@ -46,9 +50,17 @@ class OfStandings : public TrainingModel {
   std::vector<double> refitted() const override { return model_.refitted(); }
   int64_t results() const override { return model_.results(); }
   const std::vector<TrialModel::Known>& known() const override { return model_.known(); }
-  Worth WorthOfKnown(size_t place) const override { return WorthAt(model_.known()[place].point); }
+  std::vector<Worth> WorthsOfKnown(const std::vector<size_t>& places) const override {
+    if (places.empty()) return {};
+    std::vector<Eigen::VectorXd> points;
+    for (const size_t place : places) points.push_back(model_.known()[place].point);
+    std::vector<Worth> worths;
+    for (ParetoModel::Outlook& outlook : model_.OutlooksOf(RowsOf(points)))
+      worths.push_back(WorthOf(std::move(outlook)));
+    return worths;
+  }
   Worth WorthOf(const Configuration& configuration) const override {
-    return WorthAt(model_.points().PointOf(configuration));
+    return WorthOf(model_.OutlookOf(model_.points().PointOf(configuration)));
   }
   std::optional<Proposal> Propose() const override { return winnow::Propose(state_, model_); }
   std::string Unlikely(double chance) const override {
@@ -57,10 +69,8 @@ class OfStandings : public TrainingModel {
   }
 
  private:
-  Worth WorthAt(const Eigen::VectorXd& point) const {
-    ParetoModel::Outlook outlook = model_.OutlookOf(point);
-    return {outlook.log_improvement, outlook.chance,
-            [this, outlook] { return model_.Expectation(outlook); }};
+  Worth WorthOf(ParetoModel::Outlook outlook) const {
+    return {outlook.log_improvement, outlook.chance, [this, outlook] { return model_.Expectation(outlook); }};
   }
 
   const JobState& state_;

@@ -31,8 +31,8 @@ class TrainingModel {
   virtual int64_t results() const = 0;
   // The trials of the job that the model rests on.
   virtual const std::vector<TrialModel::Known>& known() const = 0;
-  // What the trial at this place of known() is worth.
-  virtual Worth WorthOfKnown(size_t place) const = 0;
+  // What the trials at these places of known() are worth.
+  virtual std::vector<Worth> WorthsOfKnown(const std::vector<size_t>& places) const = 0;
   virtual Worth WorthOf(const Configuration& configuration) const = 0;
   // The new configuration of the largest expected improvement; absent: none was found.
   virtual std::optional<Proposal> Propose() const = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "scheduler/models/fit.h"
 #include "scheduler/models/quantile.h"
@@ -88,9 +89,8 @@ std::vector<double> RoughEnds(const std::vector<RungValues>& values, size_t rung
 }
 
 // Which trials the model rests on, if not on all: the best by their rough ends, the newest, those that were
-// trained furthest, and an even choice of the others.
-std::vector<size_t> Choose(const std::vector<RungValues>& values, const std::vector<double>& ends,
-                           size_t most) {
+// trained furthest, and an even choice of the others. `rungs`: how many each has reached.
+std::vector<size_t> Choose(const std::vector<size_t>& rungs, const std::vector<double>& ends, size_t most) {
   const size_t count = ends.size();
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), 0);
@@ -106,8 +106,7 @@ std::vector<size_t> Choose(const std::vector<RungValues>& values, const std::vec
   for (size_t i = 0; i < most / 2; ++i) choose(order[i]);
   for (size_t i = 0; i < most / 8; ++i) choose(count - 1 - i);
   std::sort(order.begin(), order.end());
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return values[a].at.size() > values[b].at.size(); });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rungs[a] > rungs[b]; });
   for (size_t i = 0; i < most / 4; ++i) choose(order[i]);
   const size_t places = left;
   for (size_t i = 0; i < places; ++i) choose((2 * i + 1) * count / (2 * places));
@@ -191,27 +190,39 @@ void TrialModel::Build(const JobState& state) {
   AddPending(state);
 }
 
+size_t TrialModel::RungsOf(const TrialState& trial, const std::vector<int64_t>& levels) const {
+  const Curve& curve = trial.curve_of(metric_ ? metric_->index : 0);
+  if (IsOneValue(levels)) {
+    const bool counts = trial.ended() || (metric_ && metric_->newest);
+    return counts && !curve.empty() && std::isfinite(curve.back().second) ? 1 : 0;
+  }
+  if (levels.empty()) return trial.ended() && trial.value_resource > 0 ? 1 : 0;
+  const bool any =
+      std::any_of(curve.begin(), curve.end(), [](const auto& point) { return std::isfinite(point.second); });
+  if (!any) return 0;
+  if (trial.at_own_end) return levels.size();
+  return static_cast<size_t>(std::upper_bound(levels.begin(), levels.end(), curve.back().first) -
+                             levels.begin());
+}
+
 // The finite part of a trial's curve, as it counts.
 SeenCurve TrialModel::CurveOf(const TrialState& trial, const std::vector<int64_t>& levels) const {
   SeenCurve seen;
+  seen.rungs = RungsOf(trial, levels);
+  if (seen.rungs == 0 && (levels.empty() || IsOneValue(levels))) return seen;
   const Curve& curve = trial.curve_of(metric_ ? metric_->index : 0);
-  if (metric_ && (metric_->newest || (levels.empty() && metric_->index > 0))) {
-    const bool counts = trial.ended() || metric_->newest;
-    if (counts && !curve.empty() && std::isfinite(curve.back().second))
-      seen = {{{curve.back().first, sign_ * curve.back().second}}, 1};
+  if (IsOneValue(levels)) {
+    seen.points = {{curve.back().first, sign_ * curve.back().second}};
     return seen;
   }
   if (levels.empty()) {
-    if (trial.ended() && trial.value_resource > 0) seen = {{{trial.value_resource, sign_ * trial.value}}, 1};
+    seen.points = {{trial.value_resource, sign_ * trial.value}};
     return seen;
   }
   ForEachCounted(curve, counts_, [&](int64_t level, double value) {
     if (std::isfinite(value)) seen.points.emplace_back(level, sign_ * value);
   });
-  if (seen.points.empty()) return seen;
-  const int64_t reached = curve.back().first;
-  seen.rungs = static_cast<size_t>(std::upper_bound(levels.begin(), levels.end(), reached) - levels.begin());
-  if (trial.at_own_end) seen.rungs = levels.size();
+  if (seen.points.empty()) seen.rungs = 0;
   return seen;
 }
 
@@ -231,36 +242,62 @@ TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vect
 
   std::optional<RepeatEffects> repeats;
   if (state.spec().repeats > 0) repeats.emplace(state);
+  const std::vector<int64_t> of_rungs = state.brackets().empty() ? std::vector<int64_t>() : levels;
+  const size_t least_rungs = basis_ == Basis::kAll ? 1 : levels.size();
+  // What the original of equal curves has shown beyond the other, the other would show too.
+  const auto shown_by = [&](const TrialState& trial) -> const TrialState& {
+    return state.trial(state.twins().OriginalOf(trial.number));
+  };
+  const auto read = [&](const TrialState& trial) {
+    Seen seen{trial.number, &trial.configuration, CurveOf(shown_by(trial), of_rungs), 0};
+    if (repeats && seen.curve.rungs > 0) {
+      seen.curve.points.back().second = sign_ * repeats->MeanOf(trial);
+      seen.error = std::sqrt(repeats->variance() / static_cast<double>(trial.curve.size()));
+    }
+    return seen;
+  };
+  // Where the choice among many trials needs no curves, only those of the chosen ones are read.
+  const bool by_value = !metric_ && of_rungs.empty() && !repeats;
+  const bool first_chosen = by_value || (metric_ && !metric_->preference.empty());
+  std::vector<const TrialState*> trials;
   std::vector<Seen> seen;
   std::vector<RungValues> values;
+  std::vector<size_t> rungs;
+  std::vector<double> ends;
   std::vector<const Configuration*> failed;
   const size_t count = state.trials().size();
   for (size_t i = count > kNewest ? count - kNewest : 0; i < count; ++i) {
     const TrialState& trial = state.trials()[i];
-    // What a twin's original has shown beyond it, the twin would show too.
-    const TrialState& shown = state.trial(state.twins().OriginalOf(trial.number));
-    SeenCurve curve = CurveOf(shown, state.brackets().empty() ? std::vector<int64_t>() : levels);
-    const bool no_number = curve.points.empty() && !shown.curve.empty() && !shown.live;
+    const TrialState& shown = shown_by(trial);
+    Seen each;
+    if (first_chosen) {
+      each.curve.rungs = RungsOf(shown, of_rungs);
+    } else {
+      each = read(trial);
+    }
+    const size_t reached = each.curve.rungs;
+    const bool no_value = first_chosen ? reached == 0 : each.curve.points.empty();
+    const bool no_number = no_value && !shown.curve.empty() && !shown.live;
     if (shown.phase == TrialPhase::kFailed || no_number) {
       failed.push_back(&trial.configuration);
-    } else if (curve.rungs >= (basis_ == Basis::kAll ? 1 : levels.size())) {
-      results.work += 1 + kRungWork * (static_cast<int64_t>(curve.rungs) - 1);
-      double error = 0;
-      if (repeats) {
-        curve.points.back().second = sign_ * repeats->MeanOf(trial);
-        error = std::sqrt(repeats->variance() / static_cast<double>(trial.curve.size()));
+    } else if (reached >= least_rungs) {
+      results.work += 1 + kRungWork * (static_cast<int64_t>(reached) - 1);
+      trials.push_back(&trial);
+      rungs.push_back(reached);
+      if (first_chosen) {
+        ends.push_back(by_value ? sign_ * shown.value : metric_->preference[trial.number - 1]);
+      } else {
+        values.push_back(ReadRungs(levels, each.curve));
+        seen.push_back(std::move(each));
       }
-      values.push_back(ReadRungs(levels, curve));
-      seen.push_back({trial.number, &trial.configuration, std::move(curve), error});
     }
   }
-  std::vector<double> ends = RoughEnds(values, levels.size());
-  if (metric_ && !metric_->preference.empty()) {
-    for (size_t i = 0; i < seen.size(); ++i) ends[i] = metric_->preference[seen[i].trial - 1];
+  if (!first_chosen) ends = RoughEnds(values, levels.size());
+  for (const size_t i : Choose(rungs, ends, kMostTrials)) {
+    Seen chosen = first_chosen ? read(*trials[i]) : std::move(seen[i]);
+    if (!chosen.curve.points.empty()) results.seen.push_back(std::move(chosen));
   }
-  for (const size_t i : Choose(values, ends, kMostTrials)) {
-    results.seen.push_back(std::move(seen[i]));
-  }
+  if (results.seen.empty()) results.work = static_cast<int64_t>(results.fixed.size());
   if (metric_) failed.clear();
   const size_t known = std::min(failed.size(), kMostFailed);
   for (size_t i = failed.size() - known; i < failed.size(); ++i) {
@@ -339,7 +376,12 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
     refitted_ = true;
   }
   process_ = std::make_unique<GaussianProcess>(map, fitted_.hyperparameters, observations);
-  const auto [means, variances] = process_->PredictAll(observations.points);
+  VectorXd means, variances = VectorXd::Zero(all);
+  if (metric_) {
+    means = process_->Means(observations.points);
+  } else {
+    std::tie(means, variances) = process_->PredictAll(observations.points);
+  }
   best_ = -std::numeric_limits<double>::infinity();
   for (Index i = 0; i < seen; ++i) {
     const auto at = static_cast<size_t>(i);

@@ -80,7 +80,7 @@ class TrialModel {
   struct Known {
     TrialNumber trial = 0;
     Eigen::VectorXd point;
-    Prediction end;
+    Prediction end;  // of one of several metrics the mean alone: its variance is not worth its cost
   };
   const std::vector<Known>& known() const { return known_; }
   // How many finite results the model rests on.
@@ -114,6 +114,12 @@ class TrialModel {
   };
 
   void Build(const JobState& state);
+  // Only the newest value of a trial's curve counts. Without rungs `levels` is empty.
+  bool IsOneValue(const std::vector<int64_t>& levels) const {
+    return metric_ && (metric_->newest || (levels.empty() && metric_->index > 0));
+  }
+  // How many rungs the curve has reached, at O(1); 0: it does not count. CurveOf may still have no point.
+  size_t RungsOf(const TrialState& trial, const std::vector<int64_t>& levels) const;
   SeenCurve CurveOf(const TrialState& trial, const std::vector<int64_t>& levels) const;
   Results ResultsOf(const JobState& state, const std::vector<int64_t>& levels) const;
   void Fit(const Results& results, const std::vector<int64_t>& levels);

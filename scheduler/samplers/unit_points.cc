@@ -38,4 +38,10 @@ Configuration UnitPoints::ConfigurationOf(const VectorXd& point) const {
   return space_.FromUnit(unit);
 }
 
+Eigen::MatrixXd RowsOf(const std::vector<VectorXd>& points) {
+  Eigen::MatrixXd rows(static_cast<Index>(points.size()), points.empty() ? 0 : points[0].size());
+  for (size_t i = 0; i < points.size(); ++i) rows.row(static_cast<Index>(i)) = points[i].transpose();
+  return rows;
+}
+
 }  // namespace winnow

@@ -32,4 +32,7 @@ class UnitPoints {
   std::vector<int64_t> values_;
 };
 
+// Points as the rows of a matrix. REQUIRES points of the same length.
+Eigen::MatrixXd RowsOf(const std::vector<Eigen::VectorXd>& points);
+
 }  // namespace winnow

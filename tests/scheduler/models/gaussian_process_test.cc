@@ -58,6 +58,7 @@ TEST_CASE("Gaussian process: appended observations are the same as those from th
   const GaussianProcess whole(MixedMap(), MixedHyperparameters(), all);
   const MatrixXd points = MixedPoints(20, 4);
   const auto [means, variances] = whole.PredictAll(points);
+  CHECK(whole.Means(points).isApprox(means));
   for (Index i = 0; i < points.rows(); ++i) {
     CHECK(grown.Predict(points.row(i)).mean == Approx(means[i]).margin(1e-10));
     CHECK(grown.Predict(points.row(i)).variance == Approx(variances[i]).margin(1e-10));

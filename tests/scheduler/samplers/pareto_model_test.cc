@@ -96,6 +96,20 @@ TEST_CASE("Pareto model: proposals keep to what satisfies the constraint", "[sch
                  Catch::Contains("chance to add to the front"));
 }
 
+TEST_CASE("Pareto model: of many trials it rests on a few hundred, the whole front among them",
+          "[scheduler]") {
+  const SearchSpec spec = TwoParabolas(SamplerKind::kRandom, PrunerKind::kNone, 3'000);
+  const SimulationResult result = Simulate(spec, Parabolas());
+  const ParetoModel model(result.state);
+  CHECK(model.known().size() <= TrialModel::kMostTrials);
+  const std::vector<Standing> front = result.state.front();
+  CHECK(front.size() > 10);
+  for (const Standing& member : front) {
+    CHECK(std::any_of(model.known().begin(), model.known().end(),
+                      [&](const TrialModel::Known& known) { return known.trial == member.number; }));
+  }
+}
+
 TEST_CASE("Pareto model: where trials fail is learned", "[scheduler]") {
   const SearchSpec spec = TwoParabolas(SamplerKind::kRandom, PrunerKind::kNone, 24);
   Simulation simulation = Parabolas();
