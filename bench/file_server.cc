@@ -108,8 +108,8 @@ class FileExchange final : public Exchange, public std::enable_shared_from_this<
 class FileHandler final : public RequestHandler {
  public:
   explicit FileHandler(std::string folder) : folder_(std::move(folder)), threads_(kThreads) {}
-  Way Handle(const HttpRequest& request) const override {
-    return std::make_shared<FileExchange>(threads_, folder_, request);
+  Way Handle(HttpRequest request) const override {
+    return std::make_shared<FileExchange>(threads_, folder_, std::move(request));
   }
   FreeBody FreeBodyOf(std::string_view) const override { return {kMostPart, true}; }
   std::shared_ptr<Exchange> Admit(const HttpRequest& request) const override {

@@ -28,6 +28,7 @@
 #include "server/host/check.h"
 #include "server/host/copy_database.h"
 #include "server/host/declared_workers.h"
+#include "server/host/endpoint_state.h"
 #include "server/host/last_resort.h"
 #include "server/host/local_workers.h"
 #include "server/host/own_files.h"
@@ -78,6 +79,7 @@ GrpcServerOptions ServerOptions(const ServerFlags& flags) {
   options.auth.tokens_required = TokensRequired(flags);
   options.auth.calls_per_second = flags.rate_limit;
   options.training = flags.local_workers > 0 ? Training::kHere : Training::kElsewhere;
+  options.endpoint = EndpointFolder(fs::absolute(StateDir(flags)));
   if (options.auth.tokens_required) options.socket = fs::absolute(StateDir(flags)) / "server.sock";
   return options;
 }
@@ -313,7 +315,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServerFlags& flags, 
 absl::StatusOr<std::unique_ptr<HttpServer>> StartSagemaker(const ServerFlags& flags, GrpcServer& grpc) {
   if (flags.sagemaker == kOff) return nullptr;
   SagemakerOptions options;
-  options.folder = fs::absolute(flags.state_dir) / "sagemaker";
+  options.folder = EndpointFolder(fs::absolute(flags.state_dir));
   options.tokens_required = TokensRequired(flags);
   options.relay_key = grpc.relay_key();
   options.keys_file = flags.sagemaker_keys;

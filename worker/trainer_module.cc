@@ -33,6 +33,7 @@ absl::StatusOr<std::filesystem::path> WriteTrainerModules(const std::filesystem:
   absl::Status status = folder->SetMode(0755);
   if (status.ok()) status = WriteModule(work / "python", "winnow_trainer", kTrainerModuleText);
   if (status.ok()) status = WriteModule(work / "python", "winnow_sagemaker", kSagemakerModuleText);
+  if (status.ok()) status = WriteModule(work / "python", "winnow_buckets", kBucketsModuleText);
   if (!status.ok()) return status;
   return work / "python";
 }

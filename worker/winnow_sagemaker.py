@@ -6,10 +6,13 @@ a JSON object that the server makes of a training job (server/sagemaker/jobs/scr
 have mounts of its own, the base folder is also at /opt/ml, if the host has that folder, and the names algo-1, algo-2 … resolve.
 
 Every line of the program's two streams is passed on and searched for the metrics; what is found is printed as JSON lines, with
-a level each. A program that is to stop at a level is ended once it has saved a checkpoint. Needs Python 3.7.
+a level each. A program that is to stop at a level is ended once it has saved a checkpoint. What it leaves in output/data is put into
+a bucket at its end, and what it leaves in checkpoints while it runs. Needs Python 3.7.
 """
 
+import contextlib
 import ctypes
+import fcntl
 import hashlib
 import json
 import os
@@ -19,12 +22,17 @@ import signal
 import socket
 import subprocess
 import sys
+import tarfile
 import threading
 import time
+
+import winnow_buckets
 
 CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 SAVE_SECONDS = 30  # how long a program may take to save its checkpoint after the last line of a level
+SYNC_SECONDS = 2.0  # between two looks at the checkpoints
+SETTLE_SECONDS = 0.3  # between the last two
 KILL_SECONDS = 110  # after SIGTERM; the worker kills after 120
 
 
@@ -66,6 +74,8 @@ class Place:
 
     def __init__(self, plan, environment):
         self.plan, self.given = plan, environment
+        access = environment.pop("SAGEMAKER_ACCESS", "")
+        self.buckets = winnow_buckets.Buckets(access, environment.get("AWS_REGION", "us-east-1")) if access else None
         self.rank, self.size = int(environment["RANK"]), int(environment["WORLD_SIZE"])
         self.base = os.path.join(environment["SM_OUTPUT_DATA_DIR"], f".sagemaker-{self.rank}-{environment['WINNOW_ATTEMPT']}")
         self.checkpoints = os.path.join(environment["WINNOW_CHECKPOINT_DIR"], "files")
@@ -76,18 +86,21 @@ class Place:
                                    if not name.startswith("sagemaker_")}, **plan["static"]}
         self.name = plan["job"]
         if plan.get("tuning"):
-            self.name = f"{plan['job']}-{int(environment['WINNOW_TRIAL']):03}"
+            # Several definitions of a tuning job have a job each, and number their training jobs in turns.
+            definition, definitions = plan.get("numbers", (0, 1))
+            self.name = f"{plan['job']}-{(int(environment['WINNOW_TRIAL']) - 1) * definitions + definition + 1:03}"
             self.name += "-" + hashlib.sha256(self.name.encode()).hexdigest()[:8]
         self.prefix = self.base
+        # Each instance has its own, as on a machine of its own.
+        self.output = os.path.join(environment["SM_OUTPUT_DATA_DIR"], "data" if self.rank == 0 else "data-" + self.hosts[self.rank])
 
     def make(self):
         shutil.rmtree(self.base, ignore_errors=True)
         for folder in ("input/config", "input/data", "output"):
             os.makedirs(os.path.join(self.base, folder))
         os.makedirs(self.checkpoints, exist_ok=True)
-        output = os.path.join(self.given["SM_OUTPUT_DATA_DIR"], "data")
-        os.makedirs(output, exist_ok=True)
-        for name, target in (("model", self.given["SM_MODEL_DIR"]), ("output/data", output),
+        os.makedirs(self.output, exist_ok=True)
+        for name, target in (("model", self.given["SM_MODEL_DIR"]), ("output/data", self.output),
                              ("checkpoints", self.checkpoints), ("code", os.getcwd() if "program" in self.plan else "")):
             if target:
                 os.symlink(target, os.path.join(self.base, name))
@@ -199,6 +212,17 @@ class Place:
         environment["PYTHONPATH"] = os.getcwd() + os.pathsep + environment.get("PYTHONPATH", "")
         return environment, arguments
 
+    def put_output(self):
+        """Puts what the program left in output/data into the bucket."""
+        if self.buckets is None or not self.plan.get("output") or not os.listdir(self.output):
+            return
+        archive = os.path.join(self.base, "output.tar.gz")
+        with tarfile.open(archive, "w:gz") as tar:
+            for name in sorted(os.listdir(self.output)):
+                tar.add(os.path.join(self.output, name), name)
+        name = "output.tar.gz" if self.rank == 0 else f"output-algo-{self.rank + 1}.tar.gz"
+        self.buckets.put(f"{self.plan['output'].rstrip('/')}/{self.name}/output/{name}", archive)
+
 
 def variable_part(name):
     """The part of a variable's name that the worker makes of a channel's."""
@@ -279,6 +303,108 @@ class Metrics:
         with self.lock:
             if self.is_first and (self.waiting or own):
                 self.say({**self.waiting, **own})
+
+
+class Checkpoints:
+    """Keeps the folder of checkpoints and CheckpointConfig.S3Uri alike."""
+
+    def __init__(self, place):
+        self.place, self.folder = place, place.checkpoints
+        uri = place.plan.get("checkpoint_uri", "") if place.buckets else ""
+        # The training jobs of a tuning job have one URI.
+        self.uri = uri.rstrip("/") + (f"/{place.name}" if place.plan.get("tuning") else "") if uri.startswith("s3://") else ""
+        self.put, self.seen = {}, {}  # by path: size and time of files as they were put, and at the last look
+        self.ending, self.warned = threading.Event(), False
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def begin(self):
+        if self.uri:
+            self.restore()
+            self.thread.start()
+
+    def end(self):
+        if self.uri:
+            self.ending.set()
+            self.thread.join()
+            self.look()
+            time.sleep(SETTLE_SECONDS)  # another rank of this host may still be writing; it will put that itself
+            self.look()
+
+    def run(self):
+        while not self.ending.wait(SYNC_SECONDS):
+            self.look()
+
+    def files(self):
+        found = {}
+        for folder, _, names in os.walk(self.folder):
+            for name in names:
+                path = os.path.join(folder, name)
+                try:
+                    status = os.stat(path)
+                except OSError:  # it has gone meanwhile
+                    continue
+                found[path] = (status.st_size, status.st_mtime_ns)
+        return found
+
+    def restore(self):
+        """Brings the objects, unless there are files: those are of this training, and as new. All or none."""
+        with self.alone():
+            if not self.files():
+                incoming = os.path.join(os.path.dirname(self.folder), "incoming")
+                shutil.rmtree(incoming, ignore_errors=True)
+                os.mkdir(incoming)
+                level = max([0] + [self.bring(key, size, incoming) for key, size in self.place.buckets.list(self.uri + "/").items()])
+                os.rename(incoming, self.folder)
+                if level:
+                    write(self.place.levels, str(level))
+                self.put = self.files()
+
+    @contextlib.contextmanager
+    def alone(self):
+        """Ranks on one host have one folder: each in its turn, so that no older file is put after a newer one."""
+        lock = os.open(os.path.dirname(self.folder), os.O_RDONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+    def bring(self, key, size, incoming):
+        """Returns the level that it is of; 0 if it is of another training job."""
+        bucket, prefix = winnow_buckets.split(self.uri + "/")
+        name = key[len(prefix):]
+        if not name or name.endswith("/") or os.path.isabs(name) or ".." in name.split("/"):
+            return 0
+        path = os.path.join(incoming, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        metadata = self.place.buckets.get(f"s3://{bucket}/{key}", size, path)
+        return int(metadata.get("winnow-level", "0")) if metadata.get("winnow-job") == self.place.name else 0
+
+    def look(self):
+        """Puts files that have changed since they were put, and not since the last look."""
+        with self.alone():
+            self.look_alone()
+
+    def look_alone(self):
+        files = self.files()
+        try:
+            level = "0"
+            if os.path.exists(self.place.levels):
+                with open(self.place.levels, encoding="ascii") as file:
+                    level = file.read().strip()
+            for path, state in sorted(files.items(), key=lambda each: each[1][1]):
+                if self.put.get(path) == state or self.seen.get(path) != state:
+                    continue
+                name = os.path.relpath(path, self.folder)
+                self.place.buckets.put(f"{self.uri}/{name}", path, {"winnow-job": self.place.name, "winnow-level": level})
+                self.put[path] = state  # if it has changed meanwhile, the next look sees another state
+        except FileNotFoundError:  # a file has gone meanwhile
+            pass
+        except (OSError, winnow_buckets.BucketError) as error:
+            if not self.warned:
+                print(f"winnow: checkpoints cannot be put to {self.uri}: {error}", file=sys.stderr, flush=True)
+            self.warned = True
+        self.seen = files
 
 
 class Program:
@@ -363,6 +489,13 @@ def failure(place):
 def main():
     plan = json.loads(sys.argv[1])
     place = Place(plan, dict(os.environ))
+    checkpoints = Checkpoints(place)
+    try:
+        os.makedirs(place.checkpoints, exist_ok=True)
+        checkpoints.begin()
+    except winnow_buckets.BucketError as error:
+        print(f"the checkpoints cannot be restored: {error}", file=sys.stderr, flush=True)
+        os._exit(1)
     place.make()
     begin = time.monotonic()
     program = Program(place, plan)
@@ -372,7 +505,14 @@ def main():
         code = 0
     if code == 0 and not program.ended_here:
         program.metrics.end({plan["own"]: time.monotonic() - begin} if plan.get("own") else {})
+    checkpoints.end()
     why = failure(place) if code != 0 else ""
+    try:
+        place.put_output()
+    except (OSError, winnow_buckets.BucketError) as error:
+        print(f"winnow: output.tar.gz cannot be put: {error}", file=sys.stderr, flush=True)
+        if code == 0:
+            code, why = 1, f"output.tar.gz cannot be put: {error}"
     shutil.rmtree(place.base, ignore_errors=True)
     if why:
         print(why, file=sys.stderr, flush=True)

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <filesystem>
+#include <utility>
+
 #include "server/engine/coordinator.h"
 #include "server/engine/hub.h"
 #include "server/grpc/backup.h"
@@ -8,14 +11,15 @@
 
 namespace winnow {
 
-// The gRPC side of AdminService. REQUIRES: coordinator, hub and authority outlive the gRPC server.
+// The gRPC side of AdminService. `endpoint`: as for Backups. REQUIRES: coordinator, hub and authority outlive
+// the gRPC server.
 class AdminService final : public v1::AdminService::CallbackService {
  public:
-  AdminService(Coordinator& coordinator, Hub& hub, Authority& authority)
+  AdminService(Coordinator& coordinator, Hub& hub, Authority& authority, std::filesystem::path endpoint)
       : coordinator_(coordinator),
         hub_(hub),
         guard_(authority, v1::AdminService::service_full_name()),
-        backups_(coordinator.database_file()) {}
+        backups_(coordinator.database_file(), std::move(endpoint)) {}
 
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;

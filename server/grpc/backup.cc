@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "server/grpc/errors.h"
+#include "server/host/endpoint_state.h"
 #include "store/copy.h"
 
 namespace winnow {
@@ -101,7 +102,16 @@ void Backups::Take(Task task) {
 absl::StatusOr<std::unique_ptr<UnnamedFile>> Backups::Copy(const std::function<bool()>& cancelled) {
   // One copy at a time, so one name is enough; replaces what a killed server left there.
   const std::string path = database_ + ".copy";
-  absl::Status status = CopyDatabase(database_, path, [&] { return cancelled() || thread_.stopping(); });
+  const auto ends = [&] { return cancelled() || thread_.stopping(); };
+  // The endpoint's state is the older one: every job that it names is in the database's copy.
+  const absl::StatusOr<EndpointSnapshot> endpoint = EndpointSnapshot::Take(endpoint_, ends);
+  absl::Status status = endpoint.status();
+  if (status.ok()) status = CopyDatabase(database_, path, ends);
+  if (status.ok()) status = endpoint->AddTo(path, ends);
+  if (!status.ok()) {
+    std::error_code none;
+    for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(path + end, none);
+  }
   if (thread_.stopping()) return absl::UnavailableError("the server is stopping");
   if (!status.ok()) return status;
   return UnnamedFile::Take(path);

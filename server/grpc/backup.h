@@ -2,6 +2,7 @@
 
 #include <grpcpp/support/server_callback.h>
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -35,8 +36,10 @@ class UnnamedFile {
 // Thread-safe.
 class Backups {
  public:
-  // Copies are beside `database` while they are sent. The destructor answers pending calls with UNAVAILABLE.
-  explicit Backups(std::string database) : database_(std::move(database)) {}
+  // Copies are beside `database` while they are sent. `endpoint`: the folder of the endpoint for clients of
+  // SageMaker, whose state is in the copies. The destructor answers pending calls with UNAVAILABLE.
+  Backups(std::string database, std::filesystem::path endpoint)
+      : database_(std::move(database)), endpoint_(std::move(endpoint)) {}
 
   // AdminService.Backup. gRPC owns what it returns.
   grpc::ServerWriteReactor<v1::BackupPart>* Serve();
@@ -52,6 +55,7 @@ class Backups {
   absl::StatusOr<std::unique_ptr<UnnamedFile>> Copy(const std::function<bool()>& cancelled);
 
   const std::string database_;
+  const std::filesystem::path endpoint_;
   TaskThreads thread_;
 };
 

@@ -227,7 +227,7 @@ GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> g
       tuning_(coordinator, reader, std::move(slow), hub, authority_, options.training, options.files,
               options.metrics == nullptr ? nullptr : &options.metrics->preparations),
       worker_(coordinator, authority_),
-      admin_(coordinator, hub, authority_),
+      admin_(coordinator, hub, authority_, options.endpoint),
       artifact_(coordinator, reader, authority_, options.artifacts),
       insight_(*insights_, hub, authority_),
       usage_(reader, authority_),

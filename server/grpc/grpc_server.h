@@ -3,6 +3,7 @@
 #include <grpcpp/server.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -35,6 +36,8 @@ struct GrpcServerOptions {
   PoolCalls pools = {};
   HealthWatchOptions health = {};
   GateLimits gate = {};
+  std::filesystem::path endpoint =
+      {};  // folder of the endpoint for clients of SageMaker, which is in backups
 };
 
 // Checks that `address`, the value of `flag`, is HOST:PORT and may be listened on: beyond this machine's

@@ -17,6 +17,7 @@
 #include "base/status_text.h"
 #include "server/engine/job_facts.h"
 #include "server/engine/jobs.h"
+#include "server/host/endpoint_state.h"
 #include "spec/search_spec.h"
 #include "store/migrations.h"
 #include "store/store.h"
@@ -226,7 +227,16 @@ absl::Status CheckRows(Store& store, const std::string& state_dir, CheckSummary&
   if (!jobs.ok()) return jobs.status();
   for (auto row = jobs->rbegin(); row != jobs->rend(); ++row) JobCheck(store, *row, summary, tell).Run();
   summary.jobs = static_cast<int64_t>(jobs->size());
-  return CheckBlobs(store.database(), state_dir, summary, tell);
+  status = CheckBlobs(store.database(), state_dir, summary, tell);
+  if (!status.ok()) return status;
+  for (const bool in_rows : {true, false}) {
+    if (in_rows && IsPostgres(store.database().file())) continue;
+    const absl::StatusOr<int64_t> objects = in_rows ? CheckEndpointRows(store.database(), tell)
+                                                    : CheckEndpointFolder(EndpointFolder(state_dir), tell);
+    if (!objects.ok()) return objects.status();
+    summary.objects += *objects;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -258,8 +268,9 @@ std::string Text(const CheckSummary& s, const std::string& file) {
   const char* unseen =
       s.blobs > 0 && !s.has_state_dir ? " (their files were not checked: there is no state directory)" : "";
   const std::string seen = fmt::format(
-      "version {}, {} jobs with {} facts, {} trials, {} assignments, {} artifacts with {} blobs{}", s.version,
-      s.jobs, s.facts, s.trials, s.assignments, s.artifacts, s.blobs, unseen);
+      "version {}, {} jobs with {} facts, {} trials, {} assignments, {} artifacts with {} blobs{}{}",
+      s.version, s.jobs, s.facts, s.trials, s.assignments, s.artifacts, s.blobs, unseen,
+      s.objects > 0 ? fmt::format(", {} objects of S3", s.objects) : "");
   if (s.sound()) return fmt::format("{} is sound: {}", file, seen);
   return fmt::format("{} is not sound: {} findings ({}); see \"Checking a database\" in docs/operations.md",
                      file, s.findings, seen);

@@ -17,6 +17,7 @@ struct CheckSummary {
   int64_t assignments = 0;
   int64_t artifacts = 0;
   int64_t blobs = 0;
+  int64_t objects = 0;        // of the endpoint for clients of SageMaker
   bool has_state_dir = true;  // false: the blobs' files were not checked
   int64_t findings = 0;
 
@@ -25,7 +26,8 @@ struct CheckSummary {
 
 // Verifies a database at one moment, without changes: SQLite's own checks; every job's facts (no gaps, no
 // contradictions) and the rows derived from them; assignments; and that the blobs of artifacts in
-// `state_dir`, if the folder exists, are present and match their names. Calls `tell` for each error. A server
+// `state_dir`, if the folder exists, are present and match their names; and what the endpoint for clients of
+// SageMaker keeps, in that folder or within a backup. Calls `tell` for each error. A server
 // may write to the file meanwhile. Not OK: the file cannot be read as a database of this version at all.
 absl::StatusOr<CheckSummary> CheckDatabase(const std::string& file, const std::string& state_dir,
                                            const TellFinding& tell);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "server/host/endpoint_state.h"
 #include "server/host/own_files.h"
 #include "store/copy.h"
 #include "store/database.h"
@@ -42,11 +43,15 @@ std::string FreeName(const std::string& file) {
   return name;
 }
 
-// Makes the sound copy `part`.
+// Makes the sound copies `part` of the database and, if the backup has it, `endpoint` of the endpoint's
+// state, whose objects are counted in `restored`.
 absl::StatusOr<CheckSummary> MakeCopy(const std::string& backup, const std::string& part,
-                                      const TellFinding& tell) {
+                                      const fs::path& endpoint, Restored& restored, const TellFinding& tell) {
   absl::Status copied = CopyDatabase(backup, part, [] { return false; });
   if (!copied.ok()) return copied;
+  const absl::StatusOr<bool> has_endpoint = TakeEndpointState(part, endpoint);
+  if (!has_endpoint.ok()) return has_endpoint.status();
+  restored.endpoint = *has_endpoint;
   {
     absl::StatusOr<std::unique_ptr<Database>> database = Database::Open(part, OpenMode::kReadWrite);
     if (!database.ok()) return database.status();
@@ -54,6 +59,12 @@ absl::StatusOr<CheckSummary> MakeCopy(const std::string& backup, const std::stri
   }
   absl::StatusOr<CheckSummary> summary = CheckDatabase(part, "", tell);
   if (!summary.ok()) return summary;
+  const absl::StatusOr<int64_t> objects = CheckEndpointFolder(endpoint, [&](const std::string& finding) {
+    ++summary->findings;
+    tell(finding);
+  });
+  if (!objects.ok()) return objects.status();
+  restored.objects = *objects;
   if (!summary->sound())
     return Failed(backup, fmt::format("has {} errors; nothing was changed", summary->findings));
   const OwnedDescriptor written(open(part.c_str(), O_RDONLY | O_CLOEXEC));
@@ -91,16 +102,26 @@ absl::StatusOr<Restored> RestoreDatabase(const std::string& backup, const std::s
   absl::StatusOr<OwnFiles> own = OwnFiles::Take(file, state_dir);
   if (!own.ok()) return own.status();
   const std::string database = own->database(), part = database + ".restore.part";
-  absl::StatusOr<CheckSummary> summary = MakeCopy(backup, part, tell);
+  const fs::path endpoint = EndpointFolder(state_dir), endpoint_part = endpoint.string() + ".restore.part";
+  Restored restored;
+  absl::StatusOr<CheckSummary> summary = MakeCopy(backup, part, endpoint_part, restored, tell);
   if (!summary.ok()) {
     for (const char* end : {"", "-wal", "-shm"}) fs::remove(part + end, error);
+    fs::remove_all(endpoint_part, error);
     return summary.status();
   }
   EndLocalWorkers(state_dir);
   // Before the database is replaced: no server may find the copy together with newer checkpoints.
   absl::StatusOr<int64_t> checkpoints = SetCheckpointsAside(state_dir);
   if (!checkpoints.ok()) return checkpoints.status();
-  Restored restored{"", *checkpoints, *summary};
+  restored.checkpoints = *checkpoints;
+  restored.summary = *summary;
+  if (restored.endpoint) {
+    if (fs::exists(endpoint)) {
+      if (absl::Status renamed = Rename(endpoint, FreeName(endpoint)); !renamed.ok()) return renamed;
+    }
+    if (absl::Status renamed = Rename(endpoint_part, endpoint); !renamed.ok()) return renamed;
+  }
   if (fs::file_size(database, error) > 0) {
     restored.former = FreeName(database);
     for (const char* end : {"-wal", "-shm", ""}) {
@@ -119,6 +140,11 @@ std::string Text(const Restored& restored, const std::string& backup, const std:
   std::string text = fmt::format("{} was restored from {}: version {}, {} jobs with {} facts\n", file, backup,
                                  restored.summary.version, restored.summary.jobs, restored.summary.facts);
   if (!restored.former.empty()) text += fmt::format("the former database is now {}\n", restored.former);
+  if (restored.endpoint)
+    text += fmt::format(
+        "the endpoint for clients of SageMaker has its {} objects of S3 again; what it had is kept "
+        "beside it, as sagemaker{}\n",
+        restored.objects, kSetAside);
   if (restored.checkpoints > 0) {
     const bool one = restored.checkpoints == 1;
     text += fmt::format(

@@ -126,7 +126,7 @@ void Resume(const HttpRequest& request, HttpTarget& target, const pb::Descriptor
 
 }  // namespace
 
-HttpApp::Way HttpApp::Handle(const HttpRequest& request) const {
+HttpApp::Way HttpApp::Handle(HttpRequest request) const {
   // Without tokens everyone who reaches the port may do everything. So the client must be a program of this
   // machine or one of our pages, not a page of another site whose name resolves to this address.
   const std::string_view host = request.header("host");

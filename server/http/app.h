@@ -31,7 +31,7 @@ class HttpApp final : public RequestHandler {
  public:
   explicit HttpApp(HttpAppOptions options) : options_(std::move(options)) {}
 
-  Way Handle(const HttpRequest& request) const override;
+  Way Handle(HttpRequest request) const override;
 
   // The largest body accepted before the sender is known: enough for /login; others come after Admit.
   static constexpr size_t kLoginBody = 1 << 10;

@@ -240,11 +240,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Returns whether another request may follow.
   net::awaitable<bool> Answer(HttpRequest request, unsigned version, bool keep_alive) {
-    RequestHandler::Way way = shared_.app.Handle(request);
     const Form form = {.head_only = request.method == "HEAD",
                        .keep_alive = keep_alive,
                        .gzip = request.method == "GET" && AcceptsGzip(request.header("accept-encoding"))};
-    request = {};
+    RequestHandler::Way way = shared_.app.Handle(std::move(request));
     if (auto* answer = std::get_if<HttpAnswer>(&way)) co_return co_await Send(std::move(*answer), form);
     const std::shared_ptr<Exchange> exchange = std::get<std::shared_ptr<Exchange>>(way);
     const CancelAtEnd cancel{*exchange};

@@ -16,8 +16,7 @@ class RequestHandler {
   virtual ~RequestHandler() = default;
 
   using Way = std::variant<HttpAnswer, std::shared_ptr<Exchange>>;
-  // `request` need not outlive the call.
-  virtual Way Handle(const HttpRequest& request) const = 0;
+  virtual Way Handle(HttpRequest request) const = 0;
 
   // What is read of a body before its sender is known.
   struct FreeBody {

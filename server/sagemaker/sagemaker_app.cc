@@ -12,6 +12,7 @@
 #include "base/task_threads.h"
 #include "server/sagemaker/jobs/follower.h"
 #include "server/sagemaker/jobs/job_service.h"
+#include "server/sagemaker/jobs/job_starter.h"
 #include "server/sagemaker/jobs/job_table.h"
 #include "server/sagemaker/jobs/training_image.h"
 #include "server/sagemaker/jobs/winnow_calls.h"
@@ -53,7 +54,11 @@ HttpAnswer ErrorAnswer(const HttpRequest& request, const absl::Status& status) {
   const std::string service = ServiceOf(request);
   const bool s3 = service == "s3" || (service.empty() && request.header("x-amz-target").empty());
   return s3 ? S3Service::Error(status, request.target, NewRequestId())
-            : WriteAwsAnswer(request, service, status, NewRequestId());
+            : WriteAwsAnswer(request, service, "", status, NewRequestId());
+}
+
+HttpRequest WithoutBody(const HttpRequest& request) {
+  return {request.method, request.target, request.headers, "", request.peer};
 }
 
 // Runs a function on one of the threads, and has its answer.
@@ -104,10 +109,11 @@ class SagemakerApp::Parts {
         table_(std::move(table)),
         objects_(std::move(objects)),
         calls_(channel, std::move(options.relay_key)),
-        follower_(*table_, *objects_, calls_,
+        starter_(*table_, *objects_, calls_, std::move(images), [this] { return url(); }),
+        follower_(*table_, *objects_, calls_, starter_,
                   [this](const SagemakerJob& row) { return CallerOfKey(row.key_id, kFollowerPeer); }),
         s3_(*objects_),
-        jobs_(*table_, *objects_, calls_, follower_, std::move(images), [this] { return url(); }),
+        jobs_(*table_, calls_, starter_, follower_),
         metrics_(*table_, calls_),
         logs_(*table_, calls_),
         threads_(kAnswerThreads) {}
@@ -128,7 +134,10 @@ class SagemakerApp::Parts {
     if (!signer.ok()) return ErrorAnswer(request, signer.status());
     const std::string request_id = NewRequestId();
     if (signer->service == "s3") return s3_.Answer(request, account, request_id);
-    return WriteAwsAnswer(request, signer->service, Called(request, *signer, account), request_id);
+    const absl::StatusOr<AwsCall> call = ReadAwsCall(request, signer->service);
+    if (!call.ok()) return WriteAwsAnswer(request, signer->service, "", call.status(), request_id);
+    return WriteAwsAnswer(request, signer->service, call->operation,
+                          Called(*call, request.peer, *signer, account), request_id);
   }
 
   HttpAnswer Admit(const HttpRequest& request) {
@@ -137,8 +146,7 @@ class SagemakerApp::Parts {
     return signer.ok() ? HttpAnswer() : ErrorAnswer(request, signer.status());
   }
 
-  std::shared_ptr<Exchange> OnThread(const HttpRequest& request, std::function<HttpAnswer()> work) {
-    HttpRequest head{request.method, request.target, request.headers, "", request.peer};
+  std::shared_ptr<Exchange> OnThread(HttpRequest head, std::function<HttpAnswer()> work) {
     return std::make_shared<ThreadExchange>(threads_, std::move(work), [head = std::move(head)] {
       return ErrorAnswer(head, AwsError(ServiceOf(head) == "s3" ? "SlowDown" : "ServiceUnavailable",
                                         "Too many requests at a time; try again."));
@@ -180,21 +188,20 @@ class SagemakerApp::Parts {
   }
 
   // What a service other than S3 answers.
-  absl::StatusOr<json> Called(const HttpRequest& request, const Signer& signer, const std::string& account) {
-    const absl::StatusOr<AwsCall> call = ReadAwsCall(request, signer.service);
-    if (!call.ok()) return call.status();
+  absl::StatusOr<json> Called(const AwsCall& call, const std::string& peer, const Signer& signer,
+                              const std::string& account) {
     const AccessKey* key = keys_.Find(signer.key_id);
     if (signer.service == "sts" || signer.service == "iam") {
       const std::string user = key == nullptr ? "job" : key->name.empty() ? key->id : key->name;
-      return AnswerIdentity(*call, account, user, signer.key_id);
+      return AnswerIdentity(call, account, user, signer.key_id);
     }
     // Processes of jobs have their account's objects, and nothing else.
     if (key == nullptr) return AwsError("AccessDeniedException", "The key of a job may use S3 only.");
-    const JobCaller caller{account, signer.region, signer.key_id, CallerOfKey(signer.key_id, request.peer)};
-    if (signer.service == "sagemaker") return jobs_.Call(call->operation, call->body, caller);
+    const JobCaller caller{account, signer.region, signer.key_id, CallerOfKey(signer.key_id, peer)};
+    if (signer.service == "sagemaker") return jobs_.Call(call.operation, call.body, caller);
     if (signer.service == "monitoring")
-      return metrics_.Call(call->operation, call->body, account, caller.winnow);
-    if (signer.service == "logs") return logs_.Call(call->operation, call->body, account, caller.winnow);
+      return metrics_.Call(call.operation, call.body, account, caller.winnow);
+    if (signer.service == "logs") return logs_.Call(call.operation, call.body, account, caller.winnow);
     return AwsError("UnknownOperationException",
                     "The service " + signer.service + " is not offered by Winnow.");
   }
@@ -205,6 +212,7 @@ class SagemakerApp::Parts {
   const std::unique_ptr<SagemakerJobs> table_;
   const std::unique_ptr<ObjectStore> objects_;
   WinnowCalls calls_;
+  JobStarter starter_;
   Follower follower_;
   S3Service s3_;
   JobService jobs_;
@@ -250,8 +258,11 @@ HttpListenOptions SagemakerApp::ListenOptions() {
   return options;
 }
 
-RequestHandler::Way SagemakerApp::Handle(const HttpRequest& request) const {
-  return parts_->OnThread(request, [parts = parts_.get(), request] { return parts->SafeAnswer(request); });
+RequestHandler::Way SagemakerApp::Handle(HttpRequest request) const {
+  HttpRequest head = WithoutBody(request);
+  return parts_->OnThread(std::move(head), [parts = parts_.get(), request = std::move(request)] {
+    return parts->SafeAnswer(request);
+  });
 }
 
 RequestHandler::FreeBody SagemakerApp::FreeBodyOf(std::string_view target) const {
@@ -260,7 +271,8 @@ RequestHandler::FreeBody SagemakerApp::FreeBodyOf(std::string_view target) const
 }
 
 std::shared_ptr<Exchange> SagemakerApp::Admit(const HttpRequest& request) const {
-  return parts_->OnThread(request, [parts = parts_.get(), request] { return parts->Admit(request); });
+  return parts_->OnThread(WithoutBody(request),
+                          [parts = parts_.get(), request] { return parts->Admit(request); });
 }
 
 HttpAnswer SagemakerApp::Refusal(int status, const std::string& why) const {

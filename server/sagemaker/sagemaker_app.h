@@ -30,7 +30,7 @@ class SagemakerApp final : public RequestHandler {
                                                             const std::shared_ptr<grpc::Channel>& channel);
   ~SagemakerApp() override;
 
-  Way Handle(const HttpRequest& request) const override;
+  Way Handle(HttpRequest request) const override;
   FreeBody FreeBodyOf(std::string_view target) const override;
   std::shared_ptr<Exchange> Admit(const HttpRequest& request) const override;
   HttpAnswer Refusal(int status, const std::string& why) const override;

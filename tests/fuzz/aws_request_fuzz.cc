@@ -50,7 +50,8 @@ void LookAtCall(const HttpRequest& request, const std::string& service) {
   const absl::StatusOr<AwsCall> call = ReadAwsCall(request, service);
   if (!call.ok()) {
     fuzz::Require(!AwsCodeOf(call.status()).empty(), "an error has a code");
-    fuzz::Require(WriteAwsAnswer(request, service, call.status(), "id").status == 400, "it is the caller's");
+    fuzz::Require(WriteAwsAnswer(request, service, "", call.status(), "id").status == 400,
+                  "it is the caller's");
     return;
   }
   fuzz::Require(call->body.is_object(), "a body is an object");
@@ -58,7 +59,7 @@ void LookAtCall(const HttpRequest& request, const std::string& service) {
   if (call->protocol == AwsProtocol::kQuery) return;
   json body = call->body;
   for (const char* time : {"Timestamp", "Timestamps", "CreateDate"}) body.erase(time);
-  const HttpAnswer answer = WriteAwsAnswer(request, service, body, "id");
+  const HttpAnswer answer = WriteAwsAnswer(request, service, call->operation, body, "id");
   if (call->protocol == AwsProtocol::kJson) {
     const json again = json::parse(answer.body, nullptr, false);
     fuzz::Require(again.is_object() && again.size() == body.size(), "JSON is read again");
@@ -84,7 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   LookAtCall(request, service);
   const absl::StatusOr<Payload> payload = TakePayload(request);
-  if (payload.ok()) fuzz::Require(payload->bytes.size() <= request.body.size(), "a payload is of the body");
+  if (payload.ok()) fuzz::Require(payload->bytes().size() <= request.body.size(), "a payload is of the body");
   (void)ParseXml(request.body);
   const absl::StatusOr<ScriptCode> code = UnpackScriptCode(request.body);
   if (code.ok()) fuzz::Require(CheckManifest(code->source.manifest()).ok(), "code has a good manifest");

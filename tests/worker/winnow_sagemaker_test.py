@@ -1,5 +1,6 @@
 """winnow_sagemaker: the levels of metrics, the end at a level, and the exit code. What scripts are given is tested with real jobs."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -29,14 +30,14 @@ class Module(unittest.TestCase):
         for name in ("code", "model", "output", "checkpoint"):
             os.mkdir(os.path.join(self.folder, name))
 
-    def run_script(self, script, metrics, attempt=1, to=0, **more):
+    def run_script(self, script, metrics, attempt=1, to=0, trial=1, **more):
         with open(os.path.join(self.folder, "code", "train.py"), "w", encoding="ascii") as file:
             file.write(script)
         plan = {"job": "job", "tuning": True, "arn": "arn:", "instance_type": "ml.m5.xlarge", "channels": {}, "static": {},
                 "metrics": [{"Name": name, "Regex": regex} for name, regex in metrics], "objective": metrics[0][0], "program": "train.py", **more}
         environment = {**os.environ, "PYTHONPATH": WORKER, "RANK": "0", "WORLD_SIZE": "1", "MASTER_PORT": "1", "SM_HOSTS": '["here"]', "SM_HPS": "{}",
                        "SM_MODEL_DIR": self.folder + "/model", "SM_OUTPUT_DATA_DIR": self.folder + "/output",
-                       "WINNOW_CHECKPOINT_DIR": self.folder + "/checkpoint", "WINNOW_TRIAL": "1", "WINNOW_ATTEMPT": str(attempt),
+                       "WINNOW_CHECKPOINT_DIR": self.folder + "/checkpoint", "WINNOW_TRIAL": str(trial), "WINNOW_ATTEMPT": str(attempt),
                        "WINNOW_RESOURCE_TO": str(to)}
         done = subprocess.run([sys.executable, "-B", "-m", "winnow_sagemaker", json.dumps(plan), "--ignored", "1"], env=environment,
                               cwd=self.folder + "/code", capture_output=True, text=True, timeout=300, check=False)
@@ -65,6 +66,11 @@ class Module(unittest.TestCase):
         with open(self.folder + "/checkpoint/files/epoch", encoding="ascii") as file:
             self.assertGreaterEqual(int(file.read()), 4)  # what the last level needs was saved
         self.assertEqual(self.records[-1]["step"], 4)
+
+    def test_the_definitions_of_a_tuning_job_number_their_training_jobs_in_turns(self):
+        done = self.run_script("import os; print(os.environ['TRAINING_JOB_NAME'])", [("score", "score=(.)")], trial=2, numbers=[1, 3])
+        name = "job-005"
+        self.assertIn(f"{name}-{hashlib.sha256(name.encode()).hexdigest()[:8]}", done.stdout.splitlines())
 
     def test_the_exit_code_and_the_reason_are_the_scripts(self):
         fails = "import os, sys\nopen(os.environ['SM_OUTPUT_FAILURE'], 'w').write('no\\ngood')\nsys.exit(%d)\n"

@@ -18,6 +18,7 @@
 #include "server/sagemaker/jobs/job_spec.h"
 #include "server/sagemaker/jobs/model_archive.h"
 #include "server/sagemaker/jobs/script_spec.h"
+#include "server/sagemaker/jobs/search_spec.h"
 #include "server/sagemaker/wire/digests.h"
 
 namespace winnow {
@@ -26,6 +27,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::chrono::milliseconds kLookEvery{200};
+// In the place of the id of a job that could not be started.
+constexpr char kNotStarted[] = "-";
 
 int64_t UsOf(const google::protobuf::Timestamp& time) {
   return time.seconds() * 1'000'000 + time.nanos() / 1000;
@@ -72,10 +75,35 @@ json FinalMetrics(const std::vector<v1::MetricPoint>& points) {
   return metrics;
 }
 
+// The number of a trial's training job within a tuning job whose definitions have a job each.
+int64_t NumberOf(int64_t trial, size_t definition, size_t definitions) {
+  return (trial - 1) * static_cast<int64_t>(definitions) + static_cast<int64_t>(definition) + 1;
+}
+
+bool IsMaximized(const json& request) { return TextIn(ObjectiveOf(request, 0), "Type") == "Maximize"; }
+
+// Whether the best trial of a job is better than that of another one; both have one.
+bool IsBetter(const json& request, const v1::TuningJob& a, const v1::TuningJob& b) {
+  return IsMaximized(request) ? a.best().objective() > b.best().objective()
+                              : a.best().objective() < b.best().objective();
+}
+
+// Whether one of the jobs has reached what ends the whole tuning job.
+bool TargetIsReached(const json& request, const std::vector<v1::TuningJob>& jobs) {
+  const json& criteria = ObjectIn(request["HyperParameterTuningJobConfig"], "TuningJobCompletionCriteria");
+  const auto target = criteria.find("TargetObjectiveMetricValue");
+  if (target == criteria.end()) return false;
+  return std::any_of(jobs.begin(), jobs.end(), [&](const v1::TuningJob& job) {
+    if (!job.has_best()) return false;
+    return IsMaximized(request) ? job.best().objective() >= target->get<double>()
+                                : job.best().objective() <= target->get<double>();
+  });
+}
+
 }  // namespace
 
-std::string TrainingJobName(const std::string& tuning_job, int64_t trial) {
-  const std::string name = fmt::format("{}-{:03}", tuning_job, trial);
+std::string TrainingJobName(const std::string& tuning_job, int64_t number) {
+  const std::string name = fmt::format("{}-{:03}", tuning_job, number);
   return name + "-" + absl::BytesToHexString(Sha256Bytes(name)).substr(0, 8);
 }
 
@@ -83,9 +111,9 @@ std::string ModelUri(const std::string& output_path, const std::string& training
   return output_path + (output_path.ends_with('/') ? "" : "/") + training_job + "/output/model.tar.gz";
 }
 
-Follower::Follower(SagemakerJobs& table, ObjectStore& objects, WinnowCalls& calls,
+Follower::Follower(SagemakerJobs& table, ObjectStore& objects, WinnowCalls& calls, JobStarter& starter,
                    std::function<CallerOf(const SagemakerJob&)> caller_of)
-    : table_(table), objects_(objects), calls_(calls), caller_of_(std::move(caller_of)) {
+    : table_(table), objects_(objects), calls_(calls), starter_(starter), caller_of_(std::move(caller_of)) {
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -143,24 +171,29 @@ bool Follower::LookOnce() {
   return !rows->empty();
 }
 
+absl::StatusOr<std::vector<v1::TuningJob>> Follower::JobsOf(const CallerOf& caller, const SagemakerJob& row) {
+  std::vector<v1::TuningJob> jobs;
+  for (const std::string& id : row.winnow_jobs()) {
+    absl::StatusOr<v1::TuningJob> job = v1::TuningJob();
+    if (id != kNotStarted) job = calls_.Describe(caller, id);
+    if (!job.ok() && !absl::IsNotFound(job.status())) return job.status();
+    if (id == kNotStarted || !job.ok()) {
+      job = v1::TuningJob();
+      job->set_id(id);
+      job->set_state(v1::TuningJob::FAILED);
+      job->set_state_reason(id == kNotStarted ? "The job of a definition could not be started."
+                                              : "The job was deleted in Winnow.");
+      job->mutable_end_time()->set_seconds(NowMicros() / 1'000'000);
+    }
+    jobs.push_back(*std::move(job));
+  }
+  return jobs;
+}
+
 absl::Status Follower::Follow(SagemakerJob row) {
   const CallerOf caller = caller_of_(row);
-  const absl::StatusOr<v1::TuningJob> job = calls_.Describe(caller, row.winnow_job);
-  if (absl::IsNotFound(job.status())) {
-    row.status = row.secondary = "Failed";
-    row.ended_us = row.modified_us = NowMicros();
-    row.result = json({{"reason", "The job was deleted in Winnow."}}).dump();
-    return table_.Write({row});
-  }
-  if (!job.ok()) return job.status();
-  Seen& seen = seen_[row.winnow_job];
-  if (seen.sequence == job->last_sequence() && !HasEnded(job->state())) return absl::OkStatus();
-  const absl::Status status =
-      row.kind == SagemakerJob::kTuning ? FollowTuning(caller, *job, row) : FollowTraining(caller, *job, row);
-  if (!status.ok()) return status;
-  seen.sequence = job->last_sequence();
-  if (HasEnded(job->state())) seen_.erase(row.winnow_job);
-  return absl::OkStatus();
+  return row.kind == SagemakerJob::kTuning ? FollowTuning(caller, std::move(row))
+                                           : FollowTraining(caller, std::move(row));
 }
 
 absl::Status Follower::Fill(const CallerOf& caller, const v1::Trial& trial, SagemakerJob& row) {
@@ -186,8 +219,14 @@ absl::Status Follower::Fill(const CallerOf& caller, const v1::Trial& trial, Sage
   return absl::OkStatus();
 }
 
-absl::Status Follower::FollowTraining(const CallerOf& caller, const v1::TuningJob& job, SagemakerJob row) {
-  const absl::StatusOr<std::vector<v1::Trial>> trials = calls_.Trials(caller, job.id());
+absl::Status Follower::FollowTraining(const CallerOf& caller, SagemakerJob row) {
+  const absl::StatusOr<std::vector<v1::TuningJob>> jobs = JobsOf(caller, row);
+  if (!jobs.ok()) return jobs.status();
+  const v1::TuningJob& job = jobs->front();
+  Seen& seen = seen_[job.id()];
+  if (seen.sequence == job.last_sequence() && !HasEnded(job.state())) return absl::OkStatus();
+  absl::StatusOr<std::vector<v1::Trial>> trials = calls_.Trials(caller, job.id());
+  if (absl::IsNotFound(trials.status())) trials = std::vector<v1::Trial>();
   if (!trials.ok()) return trials.status();
   const bool stopping = row.status == "Stopping";
   if (!trials->empty()) {
@@ -214,15 +253,18 @@ absl::Status Follower::FollowTraining(const CallerOf& caller, const v1::TuningJo
     row.secondary = stopping ? "Stopping" : row.started_us == 0 ? "Starting" : "Training";
     row.ended_us = 0;
   }
-  return table_.Write({row});
+  if (absl::Status status = table_.Write({row}); !status.ok()) return status;
+  seen.sequence = job.last_sequence();
+  if (HasEnded(job.state())) seen_.erase(job.id());
+  return absl::OkStatus();
 }
 
-absl::Status Follower::FollowTuning(const CallerOf& caller, const v1::TuningJob& job, SagemakerJob row) {
+absl::Status Follower::AddChanged(const CallerOf& caller, const SagemakerJob& row, const v1::TuningJob& job,
+                                  size_t definition, size_t definitions, std::vector<SagemakerJob>& changed,
+                                  Seen& seen) {
   const absl::StatusOr<std::vector<v1::Trial>> trials = calls_.Trials(caller, job.id());
+  if (absl::IsNotFound(trials.status())) return absl::OkStatus();
   if (!trials.ok()) return trials.status();
-  Seen& seen = seen_[job.id()];
-  std::vector<SagemakerJob> changed;
-  std::map<int64_t, std::string> states;  // are seen once they are written
   for (const v1::Trial& trial : *trials) {
     std::string state = trial.SerializeAsString();
     if (const auto known = seen.trials.find(trial.number());
@@ -230,42 +272,119 @@ absl::Status Follower::FollowTuning(const CallerOf& caller, const v1::TuningJob&
       continue;
     SagemakerJob child;
     child.account = row.account;
-    child.name = TrainingJobName(row.name, trial.number());
+    child.name = TrainingJobName(row.name, NumberOf(trial.number(), definition, definitions));
     child.parent = row.name;
     child.trial = trial.number();
     child.region = row.region;
     child.key_id = row.key_id;
-    child.winnow_job = row.winnow_job;
+    child.winnow_job = job.id();
     child.status = "InProgress";
     child.created_us = UsOf(trial.create_time());
     if (absl::Status status = Fill(caller, trial, child); !status.ok()) return status;
+    if (definitions > 1) {
+      json result = json::parse(child.result);
+      result["definition"] = definition;
+      child.result = result.dump();
+    }
     changed.push_back(std::move(child));
-    states[trial.number()] = std::move(state);
+    seen.trials[trial.number()] = std::move(state);
   }
+  seen.sequence = job.last_sequence();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Follower::StartMore(const CallerOf& caller, const json& request, SagemakerJob& row,
+                                         std::vector<v1::TuningJob>& jobs) {
+  const size_t definitions = DefinitionCount(request);
+  if (definitions == 1) return true;
+  const json& config = request["HyperParameterTuningJobConfig"];
+  if (row.status == "Stopping" || TargetIsReached(request, jobs)) {
+    for (const v1::TuningJob& job : jobs) {
+      if (HasEnded(job.state()) || job.state() == v1::TuningJob::STOPPING) continue;
+      const absl::Status status = calls_.Stop(caller, job.id());
+      if (!status.ok() && !absl::IsFailedPrecondition(status)) return status;
+    }
+    return true;
+  }
+  const int64_t seconds = IntegerIn(config["ResourceLimits"], "MaxRuntimeInSeconds", 0);
+  if (seconds > 0 && NowMicros() - row.created_us >= seconds * 1'000'000) return true;
+  auto running = static_cast<size_t>(std::count_if(
+      jobs.begin(), jobs.end(), [](const v1::TuningJob& job) { return !HasEnded(job.state()); }));
+  while (jobs.size() < definitions && running < JobsAtATime(config, definitions)) {
+    const absl::StatusOr<std::string> id = starter_.StartNext(row, caller);
+    if (absl::IsUnavailable(id.status())) return id.status();
+    if (!id.ok())
+      spdlog::warn("SageMaker: a definition of {} cannot be started: {}", row.name, MessageOf(id.status()));
+    row.winnow_job += " " + (id.ok() ? *id : std::string(kNotStarted));
+    // The jobs are known before they are followed: the next look finds this one.
+    if (absl::Status status = table_.Write({row}); !status.ok()) return status;
+    jobs.emplace_back().set_state(id.ok() ? v1::TuningJob::RUNNING : v1::TuningJob::FAILED);
+    running += id.ok() ? 1 : 0;
+  }
+  return jobs.size() == definitions;
+}
+
+absl::Status Follower::FollowTuning(const CallerOf& caller, SagemakerJob row) {
+  const json request = json::parse(row.request);
+  const size_t definitions = DefinitionCount(request);
+  absl::StatusOr<std::vector<v1::TuningJob>> jobs = JobsOf(caller, row);
+  if (!jobs.ok()) return jobs.status();
+  const size_t known = jobs->size();
+  const absl::StatusOr<bool> all_begun = StartMore(caller, request, row, *jobs);
+  if (!all_begun.ok()) return all_begun.status();
+  const auto ended_in = [&](v1::TuningJob::State state) {
+    return std::count_if(jobs->begin(), jobs->end(),
+                         [&](const v1::TuningJob& job) { return job.state() == state; });
+  };
+  const bool ended = *all_begun && std::all_of(jobs->begin(), jobs->end(), [](const v1::TuningJob& job) {
+    return HasEnded(job.state());
+  });
+  std::vector<SagemakerJob> changed;
+  std::map<std::string, Seen> seen;  // what is seen once it is written
+  size_t best = known;
+  for (size_t i = 0; i < known; ++i) {
+    const v1::TuningJob& job = (*jobs)[i];
+    if (job.id() == kNotStarted) continue;
+    if (job.has_best() && (best == known || IsBetter(request, job, (*jobs)[best]))) best = i;
+    if (const auto before = seen_.find(job.id());
+        before != seen_.end() && before->second.sequence == job.last_sequence())
+      continue;
+    Seen& now = seen[job.id()] = seen_[job.id()];
+    if (absl::Status status = AddChanged(caller, row, job, i, definitions, changed, now); !status.ok())
+      return status;
+  }
+  if (seen.empty() && !ended) return absl::OkStatus();
   json result = json::object();
-  if (job.has_best()) {
-    result["best"] = TrainingJobName(row.name, job.best().trial());
-    if (HasEnded(job.state())) {
-      SagemakerJob best = row;
-      best.name = result["best"];
-      best.trial = job.best().trial();
+  if (best < known) {
+    const v1::TuningJob& job = (*jobs)[best];
+    SagemakerJob of_best = row;
+    of_best.name = TrainingJobName(row.name, NumberOf(job.best().trial(), best, definitions));
+    of_best.trial = job.best().trial();
+    of_best.winnow_job = job.id();
+    result["best"] = of_best.name;
+    if (ended) {
       const std::string output =
-          DefinitionOf(json::parse(row.request))["OutputDataConfig"]["S3OutputPath"].get<std::string>();
-      if (absl::Status status = PutModel(caller, job, best, output); !status.ok()) return status;
+          DefinitionOf(request, best)["OutputDataConfig"]["S3OutputPath"].get<std::string>();
+      if (absl::Status status = PutModel(caller, job, of_best, output); !status.ok()) return status;
     }
   }
-  if (HasEnded(job.state())) {
-    row.status = job.state() == v1::TuningJob::FAILED    ? "Failed"
-                 : job.state() == v1::TuningJob::STOPPED ? "Stopped"
-                                                         : "Completed";
-    row.ended_us = std::max(UsOf(job.end_time()), row.created_us);
-    if (row.status == "Failed") result["reason"] = Bounded(job.state_reason());
+  if (ended) {
+    const bool failed = ended_in(v1::TuningJob::FAILED) == static_cast<int64_t>(jobs->size());
+    const bool stopped = row.status == "Stopping" ||
+                         (ended_in(v1::TuningJob::STOPPED) > 0 && !TargetIsReached(request, *jobs));
+    row.ended_us = row.created_us;
+    for (const v1::TuningJob& job : *jobs) row.ended_us = std::max(row.ended_us, UsOf(job.end_time()));
+    row.status = failed ? "Failed" : stopped ? "Stopped" : "Completed";
+    if (failed) result["reason"] = Bounded(jobs->front().state_reason());
   }
-  row.modified_us = HasEnded(job.state()) ? row.ended_us : NowMicros();
+  row.modified_us = ended ? row.ended_us : NowMicros();
   row.result = result.dump();
   changed.push_back(std::move(row));
   if (absl::Status status = table_.Write(changed); !status.ok()) return status;
-  for (auto& [number, state] : states) seen.trials[number] = std::move(state);
+  for (auto& [id, now] : seen) seen_[id] = std::move(now);
+  if (ended) {
+    for (const v1::TuningJob& job : *jobs) seen_.erase(job.id());
+  }
   return absl::OkStatus();
 }
 

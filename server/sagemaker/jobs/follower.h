@@ -3,10 +3,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/mutex.h"
+#include "server/sagemaker/jobs/job_starter.h"
 #include "server/sagemaker/jobs/job_table.h"
 #include "server/sagemaker/jobs/winnow_calls.h"
 #include "server/sagemaker/s3/object_store.h"
@@ -14,25 +17,26 @@
 namespace winnow {
 
 // SagemakerJob::result is a JSON object of
-//   reason    why it failed, or was stopped
-//   tuned     of a tuning job's training job: its tuned hyperparameters as strings
-//   metrics   final values: [{"MetricName", "Value", "Timestamp"}]
-//   seconds   that it trained
-//   best      of a tuning job: the name of its best training job
+//   reason      why it failed, or was stopped
+//   tuned       of a tuning job's training job: its tuned hyperparameters as strings
+//   metrics     final values: [{"MetricName", "Value", "Timestamp"}]
+//   seconds     that it trained
+//   definition  of a tuning job's training job: the index of its definition, if there are several
+//   best        of a tuning job: the name of its best training job
 
-// The name of the training job of a trial: "JOB-007-0a1b2c3d".
-std::string TrainingJobName(const std::string& tuning_job, int64_t trial);
+// The name of a tuning job's training job: "JOB-007-0a1b2c3d".
+std::string TrainingJobName(const std::string& tuning_job, int64_t number);
 
 // The bucket and key of a training job's model.tar.gz.
 std::string ModelUri(const std::string& output_path, const std::string& training_job);
 
 // Brings what Winnow did into the table, as SageMaker's clients see it, and puts the models of jobs that have
-// ended into their buckets before it says that they are completed. A thread of its own looks at unfinished
-// jobs.
+// ended into their buckets before it says that they are completed. Of tuning jobs with several definitions it
+// starts the jobs that have to wait for others. A thread of its own looks at unfinished jobs.
 class Follower {
  public:
   // `caller_of`: on whose behalf a row's job is looked at. The arguments outlive it.
-  Follower(SagemakerJobs& table, ObjectStore& objects, WinnowCalls& calls,
+  Follower(SagemakerJobs& table, ObjectStore& objects, WinnowCalls& calls, JobStarter& starter,
            std::function<CallerOf(const SagemakerJob&)> caller_of);
   ~Follower();
 
@@ -51,8 +55,17 @@ class Follower {
   void Run();
   bool LookOnce();  // false: nothing is unfinished
   absl::Status Follow(SagemakerJob row);
-  absl::Status FollowTraining(const CallerOf& caller, const v1::TuningJob& job, SagemakerJob row);
-  absl::Status FollowTuning(const CallerOf& caller, const v1::TuningJob& job, SagemakerJob row);
+  absl::Status FollowTraining(const CallerOf& caller, SagemakerJob row);
+  absl::Status FollowTuning(const CallerOf& caller, SagemakerJob row);
+  // The jobs of a row, also one that has been deleted or could not be started, as failed.
+  absl::StatusOr<std::vector<v1::TuningJob>> JobsOf(const CallerOf& caller, const SagemakerJob& row);
+  // Adds the training jobs of a tuning job's job that have changed.
+  absl::Status AddChanged(const CallerOf& caller, const SagemakerJob& row, const v1::TuningJob& job,
+                          size_t definition, size_t definitions, std::vector<SagemakerJob>& changed,
+                          Seen& seen);
+  // Ends the jobs of a tuning job that is to end, or starts the next ones. True: no more is to be started.
+  absl::StatusOr<bool> StartMore(const CallerOf& caller, const nlohmann::json& request, SagemakerJob& row,
+                                 std::vector<v1::TuningJob>& jobs);
   // Fills in what a trial says.
   absl::Status Fill(const CallerOf& caller, const v1::Trial& trial, SagemakerJob& row);
   // OK too if there is no model.
@@ -62,6 +75,7 @@ class Follower {
   SagemakerJobs& table_;
   ObjectStore& objects_;
   WinnowCalls& calls_;
+  JobStarter& starter_;
   const std::function<CallerOf(const SagemakerJob&)> caller_of_;
   std::map<std::string, Seen> seen_;  // of the thread
   Mutex mutex_;

@@ -28,13 +28,6 @@ json BuiltinMetrics() {
   return definitions;
 }
 
-const json& ObjectiveOf(const json& tuning_request) {
-  const json& own = ObjectIn(DefinitionOf(tuning_request), "TuningObjective");
-  return own.empty() ? ObjectIn(ObjectIn(tuning_request, "HyperParameterTuningJobConfig"),
-                                "HyperParameterTuningJobObjective")
-                     : own;
-}
-
 json AlgorithmOf(const json& definition) {
   json algorithm = ObjectIn(definition, "AlgorithmSpecification");
   if (!algorithm.contains("MetricDefinitions") || algorithm["MetricDefinitions"].empty())
@@ -69,6 +62,9 @@ json ResourcesOf(const json& definition) {
 json ResultOf(const SagemakerJob& row) {
   return row.result.empty() ? json::object() : json::parse(row.result);
 }
+
+// Which definition of its tuning job a training job is of.
+size_t DefinitionIndex(const json& result) { return result.value("definition", size_t{0}); }
 
 json TunedOf(const SagemakerJob& row) {
   const json result = ResultOf(row);
@@ -125,9 +121,9 @@ json WithAllRanges(json ranges) {
   return ranges;
 }
 
-json EchoedDefinition(const json& request) {
-  json definition = DefinitionOf(request);
-  const json& objective = ObjectiveOf(request);
+json EchoedDefinition(const json& request, size_t index) {
+  json definition = DefinitionOf(request, index);
+  const json& objective = ObjectiveOf(request, index);
   definition["StaticHyperParameters"]["_tuning_objective_metric"] = TextIn(objective, "MetricName");
   definition["AlgorithmSpecification"] = AlgorithmOf(definition);
   definition["OutputDataConfig"] = OutputOf(definition);
@@ -162,8 +158,9 @@ std::string ArnOf(const SagemakerJob& row) {
 }
 
 json DescribeTraining(const SagemakerJob& row, const json& request, const SagemakerJob* parent) {
-  const json& definition = parent == nullptr ? request : DefinitionOf(request);
   const json result = ResultOf(row);
+  const size_t index = DefinitionIndex(result);
+  const json& definition = parent == nullptr ? request : DefinitionOf(request, index);
   json answer;
   answer["TrainingJobName"] = row.name;
   answer["TrainingJobArn"] = ArnOf(row);
@@ -177,7 +174,7 @@ json DescribeTraining(const SagemakerJob& row, const json& request, const Sagema
       ObjectIn(definition, parent == nullptr ? "HyperParameters" : "StaticHyperParameters");
   if (parent != nullptr) {
     hyperparameters.update(TunedOf(row));
-    hyperparameters["_tuning_objective_metric"] = TextIn(ObjectiveOf(request), "MetricName");
+    hyperparameters["_tuning_objective_metric"] = TextIn(ObjectiveOf(request, index), "MetricName");
   }
   answer["HyperParameters"] = std::move(hyperparameters);
   answer["AlgorithmSpecification"] = AlgorithmOf(definition);
@@ -217,11 +214,12 @@ json SummaryOfTraining(const SagemakerJob& row) {
 }
 
 json SummaryOfChild(const SagemakerJob& row, const json& tuning_request) {
-  const json& objective = ObjectiveOf(tuning_request);
+  const size_t index = DefinitionIndex(ResultOf(row));
+  const json& objective = ObjectiveOf(tuning_request, index);
   json summary = {{"TrainingJobName", row.name},     {"TrainingJobArn", ArnOf(row)},
                   {"TuningJobName", row.parent},     {"CreationTime", SecondsOf(row.created_us)},
                   {"TrainingJobStatus", row.status}, {"TunedHyperParameters", TunedOf(row)}};
-  const std::string definition = TextIn(DefinitionOf(tuning_request), "DefinitionName");
+  const std::string definition = TextIn(DefinitionOf(tuning_request, index), "DefinitionName");
   if (!definition.empty()) summary["TrainingJobDefinitionName"] = definition;
   if (row.started_us != 0) summary["TrainingStartTime"] = SecondsOf(row.started_us);
   if (row.ended_us != 0) summary["TrainingEndTime"] = SecondsOf(row.ended_us);
@@ -239,7 +237,7 @@ json SummaryOfChild(const SagemakerJob& row, const json& tuning_request) {
 json DescribeTuning(const SagemakerJob& row, const json& request,
                     const std::map<std::string, int64_t>& children, const std::optional<SagemakerJob>& best) {
   json config = request["HyperParameterTuningJobConfig"];
-  if (config.contains("ParameterRanges") || !DefinitionOf(request).contains("HyperParameterRanges"))
+  if (config.contains("ParameterRanges") || !DefinitionOf(request, 0).contains("HyperParameterRanges"))
     config["ParameterRanges"] = WithAllRanges(ObjectIn(config, "ParameterRanges"));
   if (!config.contains("TrainingJobEarlyStoppingType")) config["TrainingJobEarlyStoppingType"] = "Off";
   json answer = {{"HyperParameterTuningJobName", row.name},
@@ -247,9 +245,10 @@ json DescribeTuning(const SagemakerJob& row, const json& request,
                  {"HyperParameterTuningJobConfig", config},
                  {"HyperParameterTuningJobStatus", row.status}};
   if (request.contains("TrainingJobDefinitions")) {
-    answer["TrainingJobDefinitions"] = json::array({EchoedDefinition(request)});
+    for (size_t i = 0; i < DefinitionCount(request); ++i)
+      answer["TrainingJobDefinitions"].push_back(EchoedDefinition(request, i));
   } else {
-    answer["TrainingJobDefinition"] = EchoedDefinition(request);
+    answer["TrainingJobDefinition"] = EchoedDefinition(request, 0);
   }
   AddTimes(row, "HyperParameterTuningEndTime", answer);
   json objectives;

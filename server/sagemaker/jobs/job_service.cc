@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
@@ -20,7 +19,6 @@
 #include "server/sagemaker/jobs/job_spec.h"
 #include "server/sagemaker/jobs/request_shape.h"
 #include "server/sagemaker/wire/aws_error.h"
-#include "server/sagemaker/wire/digests.h"
 
 namespace winnow {
 namespace {
@@ -59,24 +57,6 @@ int64_t TimeIn(const json& request, const char* member, int64_t otherwise) {
   return static_cast<int64_t>(seconds * 1e6);
 }
 
-// The error of Winnow about a request that was translated.
-absl::Status OfWinnow(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kNotFound:
-    case absl::StatusCode::kAlreadyExists:
-      return Refused(MessageOf(status));
-    case absl::StatusCode::kUnauthenticated:
-    case absl::StatusCode::kPermissionDenied:
-      return AwsError("AccessDeniedException", MessageOf(status));
-    case absl::StatusCode::kResourceExhausted:
-      return AwsError("ThrottlingException", MessageOf(status));
-    default:
-      return status;
-  }
-}
-
 // Pages are offsets, so that they are the same whatever the order.
 absl::Status ReadPage(const json& request, JobQuery& query) {
   query.most = request.contains("MaxResults") && request["MaxResults"].is_number()
@@ -104,13 +84,6 @@ std::string NextToken(const JobQuery& query, std::vector<SagemakerJob>& rows) {
 
 const char* NameMember(SagemakerJob::Kind kind) {
   return kind == SagemakerJob::kTuning ? "HyperParameterTuningJobName" : "TrainingJobName";
-}
-
-std::string RequestIdOf(const SagemakerJob& row) {
-  return "sagemaker-" + absl::BytesToHexString(
-                            Sha256Bytes(fmt::format("{}/{}/{}/{}", row.account, static_cast<int>(row.kind),
-                                                    row.name, row.created_us)))
-                            .substr(0, 40);
 }
 
 }  // namespace
@@ -143,42 +116,7 @@ absl::StatusOr<SagemakerJob> JobService::Find(SagemakerJob::Kind kind, const std
   if (!row.ok()) return row.status();
   if (row->has_value()) return **std::move(row);
   if (kind == SagemakerJob::kTraining) return Refused("Requested resource not found.");
-  return AwsError(
-      "ResourceNotFound",
-      fmt::format("Amazon SageMaker can't find a tuning job called {}. Check the name of the job, and its "
-                  "region, and try again.",
-                  name));
-}
-
-absl::StatusOr<JobPlan> JobService::PlanOf(const SagemakerJob& row, const json& request,
-                                           const JobCaller& caller) {
-  SpecContext context{row.account, objects_, {}, s3_endpoint_(), {}, row.region, images_};
-  if (row.kind == SagemakerJob::kTuning) {
-    const json& warm = ObjectIn(request, "WarmStartConfig");
-    for (const json& parent : warm.contains("ParentHyperParameterTuningJobs")
-                                  ? warm["ParentHyperParameterTuningJobs"]
-                                  : json::array()) {
-      const std::string name = TextIn(parent, "HyperParameterTuningJobName");
-      const absl::StatusOr<SagemakerJob> found = Find(SagemakerJob::kTuning, name, caller);
-      if (!found.ok()) return found.status();
-      if (!found->ended())
-        return Refused(
-            fmt::format("The parent tuning job {} is {}; expected one that has ended.", name, found->status));
-      context.parents[name] = found->winnow_job;
-    }
-  }
-  const std::string id = "WNWJ" + absl::AsciiStrToUpper(RandomHex(8));
-  const std::string secret = RandomHex(20);
-  context.environment = {{"AWS_ACCESS_KEY_ID", id},
-                         {"AWS_SECRET_ACCESS_KEY", secret},
-                         {"AWS_REGION", row.region},
-                         {"AWS_DEFAULT_REGION", row.region},
-                         {"AWS_ENDPOINT_URL_S3", context.endpoint}};
-  absl::StatusOr<JobPlan> plan =
-      row.kind == SagemakerJob::kTuning ? PlanTuningJob(request, context) : PlanTrainingJob(request, context);
-  if (!plan.ok()) return plan;
-  if (absl::Status status = table_.AddJobKey(id, secret, row.account); !status.ok()) return status;
-  return plan;
+  return NoTuningJob(name);
 }
 
 JobService::Answer JobService::CreateTuning(const json& request, const JobCaller& caller) {
@@ -211,23 +149,20 @@ JobService::Answer JobService::Create(SagemakerJob row, const json& request, con
                                 row.kind == SagemakerJob::kTuning ? "tuning job" : "training job", row.name));
   }
   if (!status.ok()) return status;
-  status = Start(row, request, caller);
+  status = Start(row, caller.winnow);
   if (!status.ok()) return status;
   return json{
       {std::string(row.kind == SagemakerJob::kTuning ? "HyperParameterTuningJobArn" : "TrainingJobArn"),
        arn}};
 }
 
-absl::Status JobService::Start(SagemakerJob row, const json& request, const JobCaller& caller) {
-  const absl::StatusOr<JobPlan> plan = PlanOf(row, request, caller);
-  absl::StatusOr<v1::TuningJob> job = v1::TuningJob();
-  if (plan.ok()) job = calls_.Create(caller.winnow, *plan, RequestIdOf(row));
-  if (!plan.ok() || !job.ok()) {
-    const absl::Status why = plan.ok() ? OfWinnow(job.status()) : plan.status();
+absl::Status JobService::Start(SagemakerJob row, const CallerOf& caller) {
+  absl::StatusOr<std::string> jobs = starter_.Start(row, caller);
+  if (!jobs.ok()) {
     const absl::Status status = table_.Delete(row, ArnOf(row));
-    return status.ok() ? why : status;
+    return status.ok() ? jobs.status() : status;
   }
-  row.winnow_job = job->id();
+  row.winnow_job = *std::move(jobs);
   if (absl::Status status = table_.Write({row}); !status.ok()) return status;
   follower_.Wake();
   return absl::OkStatus();
@@ -238,8 +173,7 @@ void JobService::FinishCreations(const std::function<CallerOf(const SagemakerJob
   if (!rows.ok()) return;
   for (const SagemakerJob& row : *rows) {
     if (!row.winnow_job.empty()) continue;
-    const absl::Status status =
-        Start(row, json::parse(row.request), {row.account, row.region, row.key_id, caller_of(row)});
+    const absl::Status status = Start(row, caller_of(row));
     if (!status.ok())
       spdlog::warn("SageMaker: the creation of {} was not finished: {}", row.name, MessageOf(status));
   }
@@ -345,8 +279,11 @@ JobService::Answer JobService::Stop(SagemakerJob::Kind kind, const std::string& 
                    row->parent + ".");
   if (row->winnow_job.empty())
     return AwsError("ThrottlingException", fmt::format("The job {} is being created; try again.", row->name));
-  if (absl::Status status = calls_.Stop(caller.winnow, row->winnow_job); !status.ok())
-    return OfWinnow(status);
+  for (const std::string& job : row->winnow_jobs()) {
+    const absl::Status status = calls_.Stop(caller.winnow, job);
+    // One of several may have ended.
+    if (!status.ok() && row->winnow_jobs().size() == 1) return OfWinnow(status);
+  }
   if (absl::Status status = table_.MarkStopping(*row, CurrentUs()); !status.ok()) return status;
   follower_.Wake();
   return json();

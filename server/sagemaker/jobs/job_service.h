@@ -7,11 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "server/sagemaker/jobs/follower.h"
-#include "server/sagemaker/jobs/job_spec.h"
+#include "server/sagemaker/jobs/job_starter.h"
 #include "server/sagemaker/jobs/job_table.h"
-#include "server/sagemaker/jobs/training_image.h"
 #include "server/sagemaker/jobs/winnow_calls.h"
-#include "server/sagemaker/s3/object_store.h"
 
 namespace winnow {
 
@@ -26,15 +24,9 @@ struct JobCaller {
 // The operations of SageMaker on tuning jobs, training jobs and tags. Thread-safe.
 class JobService {
  public:
-  // `s3_endpoint`: of this server, as workers reach it. The arguments outlive it.
-  JobService(SagemakerJobs& table, ObjectStore& objects, WinnowCalls& calls, Follower& follower,
-             TrainingImages images, std::function<std::string()> s3_endpoint)
-      : table_(table),
-        objects_(objects),
-        calls_(calls),
-        follower_(follower),
-        images_(std::move(images)),
-        s3_endpoint_(std::move(s3_endpoint)) {}
+  // The arguments outlive it.
+  JobService(SagemakerJobs& table, WinnowCalls& calls, JobStarter& starter, Follower& follower)
+      : table_(table), calls_(calls), starter_(starter), follower_(follower) {}
 
   // The answer of an operation, such as "CreateTrainingJob"; null for an empty body. The errors are AwsError.
   absl::StatusOr<nlohmann::json> Call(const std::string& operation, const nlohmann::json& request,
@@ -49,8 +41,8 @@ class JobService {
   Answer CreateTuning(const nlohmann::json& request, const JobCaller& caller);
   Answer CreateTraining(const nlohmann::json& request, const JobCaller& caller);
   Answer Create(SagemakerJob row, const nlohmann::json& request, const JobCaller& caller);
-  // Starts the job of a row that is in the table; removes the row if that fails.
-  absl::Status Start(SagemakerJob row, const nlohmann::json& request, const JobCaller& caller);
+  // Starts the jobs of a row that is in the table; removes the row if that fails.
+  absl::Status Start(SagemakerJob row, const CallerOf& caller);
   Answer Describe(SagemakerJob::Kind kind, const std::string& name, const JobCaller& caller);
   Answer List(SagemakerJob::Kind kind, const nlohmann::json& request, const JobCaller& caller);
   Answer ListChildren(const nlohmann::json& request, const JobCaller& caller);
@@ -61,15 +53,11 @@ class JobService {
   // The job, or the error of its kind that there is none.
   absl::StatusOr<SagemakerJob> Find(SagemakerJob::Kind kind, const std::string& name,
                                     const JobCaller& caller);
-  absl::StatusOr<JobPlan> PlanOf(const SagemakerJob& row, const nlohmann::json& request,
-                                 const JobCaller& caller);
 
   SagemakerJobs& table_;
-  ObjectStore& objects_;
   WinnowCalls& calls_;
+  JobStarter& starter_;
   Follower& follower_;
-  const TrainingImages images_;
-  const std::function<std::string()> s3_endpoint_;
 };
 
 }  // namespace winnow

@@ -12,6 +12,7 @@
 #include "base/status_text.h"
 #include "server/sagemaker/jobs/autotune.h"
 #include "server/sagemaker/jobs/script_spec.h"
+#include "server/sagemaker/jobs/search_spec.h"
 #include "server/sagemaker/jobs/training_image.h"
 #include "server/sagemaker/wire/aws_error.h"
 #include "server/sagemaker/wire/aws_request.h"
@@ -23,22 +24,11 @@ namespace {
 using nlohmann::json;
 
 constexpr char kObjectiveHyperparameter[] = "_tuning_objective_metric";
-constexpr int64_t kMostHyperbandResource = 20'000;
-// From this ratio of its ends on, a range with the scaling Auto is searched on a logarithmic scale.
-constexpr double kLogRatio = 100;
-// XGBoost's subsample is above 0; a range that begins there begins here.
-constexpr double kLeastSubsample = 1e-6;
-constexpr double kConvergenceTolerance = 0.01;
 constexpr char kMetricRequired[] =
     "A metric is required for this hyperparameter tuning job objective. Provide a metric in the metric "
     "definitions.";
 
 absl::Status Invalid(const std::string& message) { return AwsError("ValidationException", message); }
-
-int64_t IntegerIn(const json& object, const char* member, int64_t otherwise) {
-  const auto found = object.find(member);
-  return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : otherwise;
-}
 
 // ---- channels
 
@@ -199,7 +189,9 @@ absl::StatusOr<Shape> AddDefinition(const json& definition, const json& hyperpar
   }
   v1::TrainerSpec& trainer = *spec.mutable_trainer();
   if (shape.image.builtin) trainer.set_builtin("gbdt");
-  for (const auto& [name, value] : context.environment) (*trainer.mutable_environment())[name] = value;
+  for (const auto& [name, value] : context.environment) {
+    if (name != kScriptAccess || !shape.image.builtin) (*trainer.mutable_environment())[name] = value;
+  }
   for (const auto& [name, value] : ObjectIn(definition, "Environment").items())
     (*trainer.mutable_environment())[name] = value.get<std::string>();
   AddStatic(hyperparameters, spec);
@@ -214,179 +206,7 @@ absl::StatusOr<Shape> AddDefinition(const json& definition, const json& hyperpar
   return shape;
 }
 
-// ---- ranges
-
-absl::StatusOr<double> NumberOf(const std::string& text, const std::string& name) {
-  double value = 0;
-  if (!absl::SimpleAtod(text, &value) || !std::isfinite(value))
-    return Invalid(
-        fmt::format("The value {} in the range of the hyperparameter {} is not a number.", text, name));
-  return value;
-}
-
-absl::StatusOr<v1::Scaling> ScalingOf(const std::string& scaling, const std::string& name, double least,
-                                      double most) {
-  if (scaling == "Logarithmic") {
-    if (least <= 0)
-      return Invalid(fmt::format(
-          "The minimum value of {} must be greater than 0 for the scaling type Logarithmic.", name));
-    return v1::LOG;
-  }
-  if (scaling == "ReverseLogarithmic") {
-    if (least < 0 || most >= 1)
-      return Invalid(fmt::format(
-          "The range of {} must be within 0 <= x < 1 for the scaling type ReverseLogarithmic.", name));
-    return v1::REVERSE_LOG;
-  }
-  if (scaling == "Auto" && least > 0 && most / least >= kLogRatio) return v1::LOG;
-  return v1::LINEAR;
-}
-
-absl::Status AddNumber(const json& range, bool integer, v1::TuningJobSpec& spec) {
-  const std::string name = range["Name"];
-  const absl::StatusOr<double> least = NumberOf(range["MinValue"], name);
-  const absl::StatusOr<double> most = NumberOf(range["MaxValue"], name);
-  if (!least.ok()) return least.status();
-  if (!most.ok()) return most.status();
-  if (*least > *most)
-    return Invalid(fmt::format("The minimum value of {} is greater than its maximum value.", name));
-  const absl::StatusOr<v1::Scaling> scaling =
-      ScalingOf(TextIn(range, "ScalingType", "Auto"), name, *least, *most);
-  if (!scaling.ok()) return scaling.status();
-  v1::ParameterSpec& parameter = *spec.add_parameters();
-  parameter.set_name(name);
-  if (integer) {
-    if (std::floor(*least) != *least || std::floor(*most) != *most || std::abs(*least) > 1e15 ||
-        std::abs(*most) > 1e15)
-      return Invalid(fmt::format("The range of the hyperparameter {} is not one of integers.", name));
-    parameter.mutable_integer()->set_min(static_cast<int64_t>(*least));
-    parameter.mutable_integer()->set_max(static_cast<int64_t>(*most));
-    parameter.mutable_integer()->set_scaling(*scaling);
-  } else {
-    const bool above_zero = name == "subsample" && *least <= 0 && spec.trainer().builtin() == "gbdt";
-    parameter.mutable_continuous()->set_min(above_zero ? kLeastSubsample : *least);
-    parameter.mutable_continuous()->set_max(*most);
-    parameter.mutable_continuous()->set_scaling(*scaling);
-  }
-  return absl::OkStatus();
-}
-
-const json& ListIn(const json& object, const char* member) {
-  static const json* const empty = new json(json::array());
-  const auto found = object.find(member);
-  return found == object.end() || !found->is_array() ? *empty : *found;
-}
-
-// `combinations`: how many there are; infinite with a continuous range.
-absl::Status AddRanges(const json& ranges, v1::TuningJobSpec& spec, double& combinations) {
-  combinations = spec.parameters_size() > 0 ? INFINITY : 1;  // those that are there are automatic
-  for (const json& range : ListIn(ranges, "IntegerParameterRanges")) {
-    if (absl::Status status = AddNumber(range, true, spec); !status.ok()) return status;
-    const v1::IntegerRange& added = spec.parameters(spec.parameters_size() - 1).integer();
-    combinations *= static_cast<double>(added.max() - added.min() + 1);
-  }
-  for (const json& range : ListIn(ranges, "ContinuousParameterRanges")) {
-    if (absl::Status status = AddNumber(range, false, spec); !status.ok()) return status;
-    combinations = INFINITY;
-  }
-  for (const json& range : ListIn(ranges, "CategoricalParameterRanges")) {
-    v1::ParameterSpec& parameter = *spec.add_parameters();
-    parameter.set_name(range["Name"].get<std::string>());
-    for (const json& value : range["Values"])
-      parameter.mutable_categorical()->add_values(value.get<std::string>());
-    combinations *= static_cast<double>(range["Values"].size());
-  }
-  std::set<std::string> names;
-  for (const v1::ParameterSpec& parameter : spec.parameters()) {
-    if (!names.insert(parameter.name()).second)
-      return Invalid(fmt::format("The hyperparameter {} has two ranges.", parameter.name()));
-    if (spec.static_hyperparameters().contains(parameter.name()))
-      return Invalid(fmt::format("Hyperparameter {} is both static and tunable.", parameter.name()));
-  }
-  if (names.empty()) return Invalid("At least one hyperparameter range is needed, or Autotune.");
-  return absl::OkStatus();
-}
-
-// ---- the search
-
-absl::StatusOr<int64_t> MostResource(const json& config, const v1::TuningJobSpec& spec) {
-  const json& hyperband = ObjectIn(ObjectIn(config, "StrategyConfig"), "HyperbandStrategyConfig");
-  int64_t most = IntegerIn(hyperband, "MaxResource", 0);
-  for (const char* name : {"epochs", "numepochs", "n-epochs", "n_epochs", "num_epochs"}) {
-    const auto given = spec.static_hyperparameters().find(name);
-    if (most == 0 && given != spec.static_hyperparameters().end() && !absl::SimpleAtoi(given->second, &most))
-      most = 0;
-  }
-  if (most <= 0) {
-    return Invalid(
-        "MaxResource parameter is not provided and could not be inferred from provided static "
-        "hyperparameters "
-        "of TrainingJobDefinition.");
-  }
-  if (most > kMostHyperbandResource)
-    return Invalid(fmt::format("MaxResource is {}; expected at most {}.", most, kMostHyperbandResource));
-  if (IntegerIn(hyperband, "MinResource", 1) > most)
-    return Invalid("MinResource must be less than or equal to MaxResource.");
-  return most;
-}
-
-absl::Status AddSearch(const json& config, double combinations, v1::TuningJobSpec& spec) {
-  const std::string strategy = config["Strategy"];
-  const std::string early = TextIn(config, "TrainingJobEarlyStoppingType", "Off");
-  v1::LimitsSpec& limits = *spec.mutable_limits();
-  const json& given = config["ResourceLimits"];
-  int64_t trials = IntegerIn(given, "MaxNumberOfTrainingJobs", 0);
-  if (strategy != "Hyperband" && config.contains("StrategyConfig") && !config["StrategyConfig"].empty())
-    return Invalid("StrategyConfig is given; expected it only with the strategy Hyperband.");
-  if (strategy == "Hyperband") {
-    if (early != "Off")
-      return Invalid(
-          "TrainingJobEarlyStoppingType must be Off with the strategy Hyperband, which stops training jobs "
-          "early itself.");
-    const absl::StatusOr<int64_t> most = MostResource(config, spec);
-    if (!most.ok()) return most.status();
-    const json& hyperband = ObjectIn(ObjectIn(config, "StrategyConfig"), "HyperbandStrategyConfig");
-    spec.set_strategy(v1::HYPERBAND);
-    spec.mutable_hyperband()->set_min_resource(IntegerIn(hyperband, "MinResource", 1));
-    spec.mutable_hyperband()->set_max_resource(*most);
-  } else if (strategy == "Grid") {
-    for (const v1::ParameterSpec& parameter : spec.parameters()) {
-      if (!parameter.has_categorical())
-        return Invalid("The strategy Grid takes categorical hyperparameter ranges only.");
-    }
-    if (trials != 0 && static_cast<double>(trials) != combinations)
-      return Invalid(fmt::format(
-          "MaxNumberOfTrainingJobs is {}; expected it to be absent or the number of combinations, {}.",
-          trials, combinations));
-    spec.set_strategy(v1::GRID);
-    trials = static_cast<int64_t>(combinations);
-  } else {
-    spec.set_strategy(strategy == "Random" ? v1::RANDOM : v1::BAYESIAN);
-  }
-  if (static_cast<double>(trials) > combinations) {
-    return Invalid(
-        fmt::format("You don't have enough combinations of hyperparameter ranges. The ranges have {} "
-                    "combinations, which is less than MaxNumberOfTrainingJobs, {}.",
-                    combinations, trials));
-  }
-  if (early == "Auto") spec.mutable_pruner()->set_kind(v1::PrunerSpec::MEDIAN);
-  if (trials > 0) limits.set_max_trials(trials);
-  limits.set_max_parallel_trials(IntegerIn(given, "MaxParallelTrainingJobs", 1));
-  if (const int64_t seconds = IntegerIn(given, "MaxRuntimeInSeconds", 0); seconds > 0)
-    limits.mutable_max_wall_time()->set_seconds(seconds);
-  if (config.contains("RandomSeed")) spec.set_seed(config["RandomSeed"].get<uint64_t>());
-  const json& criteria = ObjectIn(config, "TuningJobCompletionCriteria");
-  if (criteria.contains("TargetObjectiveMetricValue"))
-    spec.mutable_completion()->set_target_objective(criteria["TargetObjectiveMetricValue"].get<double>());
-  if (const int64_t same = IntegerIn(ObjectIn(criteria, "BestObjectiveNotImproving"),
-                                     "MaxNumberOfTrainingJobsNotImproving", 0);
-      same > 0) {
-    spec.mutable_completion()->set_no_improvement_trials(same);
-  }
-  if (TextIn(ObjectIn(criteria, "ConvergenceDetected"), "CompleteOnConvergence") == "Enabled")
-    spec.mutable_completion()->set_convergence_tolerance(kConvergenceTolerance);
-  return absl::OkStatus();
-}
+// ---- one run
 
 bool LargerIsBetter(const std::string& metric) {
   for (const char* name : {"auc", "aucpr", "map", "ndcg", "pre"}) {
@@ -429,6 +249,13 @@ absl::Status AddOneRun(v1::TuningJobSpec& spec) {
   return absl::OkStatus();
 }
 
+// The name of the job of one of several definitions: at most 63 characters, as a job's is.
+std::string JobNameOf(const std::string& tuning_job, const std::string& definition) {
+  std::string name = (tuning_job + "-" + definition).substr(0, 63);
+  while (name.ends_with('-')) name.pop_back();
+  return name;
+}
+
 bool DefinesMetric(const json& definition, const std::string& name) {
   for (const json& metric : ListIn(ObjectIn(definition, "AlgorithmSpecification"), "MetricDefinitions")) {
     if (metric["Name"] == name) return true;
@@ -443,6 +270,17 @@ std::string TextIn(const json& object, const char* member, const std::string& ot
   return found != object.end() && found->is_string() ? found->get<std::string>() : otherwise;
 }
 
+int64_t IntegerIn(const json& object, const char* member, int64_t otherwise) {
+  const auto found = object.find(member);
+  return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : otherwise;
+}
+
+const json& ListIn(const json& object, const char* member) {
+  static const json* const empty = new json(json::array());
+  const auto found = object.find(member);
+  return found == object.end() || !found->is_array() ? *empty : *found;
+}
+
 const json& ObjectIn(const json& object, const char* member) {
   static const json* const empty = new json(json::object());
   if (!object.is_object()) return *empty;
@@ -450,10 +288,20 @@ const json& ObjectIn(const json& object, const char* member) {
   return found == object.end() || !found->is_object() ? *empty : *found;
 }
 
-const json& DefinitionOf(const json& tuning_request) {
-  const json& single = ObjectIn(tuning_request, "TrainingJobDefinition");
-  if (!single.empty() || !tuning_request.contains("TrainingJobDefinitions")) return single;
-  return tuning_request["TrainingJobDefinitions"][0];
+size_t DefinitionCount(const json& tuning_request) {
+  return std::max<size_t>(1, ListIn(tuning_request, "TrainingJobDefinitions").size());
+}
+
+const json& DefinitionOf(const json& tuning_request, size_t index) {
+  const json& several = ListIn(tuning_request, "TrainingJobDefinitions");
+  return index < several.size() ? several[index] : ObjectIn(tuning_request, "TrainingJobDefinition");
+}
+
+const json& ObjectiveOf(const json& tuning_request, size_t index) {
+  const json& own = ObjectIn(DefinitionOf(tuning_request, index), "TuningObjective");
+  return own.empty() ? ObjectIn(ObjectIn(tuning_request, "HyperParameterTuningJobConfig"),
+                                "HyperParameterTuningJobObjective")
+                     : own;
 }
 
 bool SplitS3Uri(const std::string& uri, std::string& bucket, std::string& key) {
@@ -479,7 +327,7 @@ absl::StatusOr<JobPlan> PlanTrainingJob(const json& request, const SpecContext& 
     spec.mutable_objective()->set_goal(v1::MINIMIZE);
     AddOnlyValue("sagemaker_instance_count", shape->nodes, spec);
     absl::StatusOr<std::optional<ScriptCode>> code = AddScript(
-        {spec.name(), false, request, ObjectIn(request, "HyperParameters"), shape->image, shape->nodes},
+        {spec.name(), false, request, ObjectIn(request, "HyperParameters"), shape->image, shape->nodes, 0, 1},
         context, spec);
     if (!code.ok()) return code.status();
     plan.code = *std::move(code);
@@ -492,25 +340,44 @@ absl::StatusOr<JobPlan> PlanTrainingJob(const json& request, const SpecContext& 
   return plan;
 }
 
-absl::StatusOr<JobPlan> PlanTuningJob(const json& request, const SpecContext& context) {
-  const json& config = request["HyperParameterTuningJobConfig"];
-  const bool several = request.contains("TrainingJobDefinitions");
-  if (several == request.contains("TrainingJobDefinition"))
+namespace {
+
+// Two definitions of a tuning job are told apart by their names, and their objective values are compared.
+absl::Status CheckDefinitions(const json& request) {
+  if (request.contains("TrainingJobDefinitions") == request.contains("TrainingJobDefinition"))
     return Invalid("Exactly one of TrainingJobDefinition and TrainingJobDefinitions is needed.");
-  if (several && request["TrainingJobDefinitions"].size() > 1)
-    return Invalid(
-        "Several TrainingJobDefinitions in one tuning job are not offered here; create a tuning job for "
-        "each.");
-  const json& definition = DefinitionOf(request);
+  const size_t count = DefinitionCount(request);
+  std::set<std::string> names;
+  for (size_t i = 0; i < count; ++i) {
+    if (ObjectiveOf(request, i).empty()) return Invalid(kMetricRequired);
+    if (count == 1) break;
+    const std::string name = TextIn(DefinitionOf(request, i), "DefinitionName");
+    if (name.empty()) return Invalid("Each of several TrainingJobDefinitions needs a DefinitionName.");
+    if (!names.insert(name).second)
+      return Invalid(fmt::format("The DefinitionName {} is given to two TrainingJobDefinitions.", name));
+    if (ObjectiveOf(request, i)["Type"] != ObjectiveOf(request, 0)["Type"])
+      return Invalid(
+          fmt::format("TuningObjective.Type of the definition {} is {}; expected the same Type in all "
+                      "TrainingJobDefinitions, so that their training jobs can be compared.",
+                      name, ObjectiveOf(request, i)["Type"].get<std::string>()));
+  }
+  return absl::OkStatus();
+}
+
+// The job of one definition, without its limits.
+absl::StatusOr<JobPlan> PlanDefinition(const json& request, size_t index, const SpecContext& context,
+                                       double& combinations) {
+  const json& config = request["HyperParameterTuningJobConfig"];
+  const json& definition = DefinitionOf(request, index);
+  const size_t count = DefinitionCount(request);
+  const std::string job = request["HyperParameterTuningJobName"];
   JobPlan plan;
   v1::TuningJobSpec& spec = plan.spec;
-  spec.set_name(request["HyperParameterTuningJobName"].get<std::string>());
+  spec.set_name(count == 1 ? job : JobNameOf(job, TextIn(definition, "DefinitionName")));
   const absl::StatusOr<Shape> shape =
       AddDefinition(definition, ObjectIn(definition, "StaticHyperParameters"), context, spec);
   if (!shape.ok()) return shape.status();
-  const json& own = ObjectIn(definition, "TuningObjective");
-  const json& objective = own.empty() ? ObjectIn(config, "HyperParameterTuningJobObjective") : own;
-  if (objective.empty()) return Invalid(kMetricRequired);
+  const json& objective = ObjectiveOf(request, index);
   const std::string metric = objective["MetricName"];
   if (shape->image.builtin) {
     if (!absl::StartsWith(metric, "validation:") && !absl::StartsWith(metric, "train:"))
@@ -530,25 +397,53 @@ absl::StatusOr<JobPlan> PlanTuningJob(const json& request, const SpecContext& co
     return Invalid("AutoParameters are given; expected them only with Autotune.");
   absl::Status status;
   if (request.contains("Autotune")) status = AddAutomaticRanges(ranges, spec);
-  double combinations = 1;
   if (status.ok()) status = AddRanges(ranges, spec, combinations);
-  if (status.ok()) status = AddSearch(config, combinations, spec);
+  if (status.ok()) status = AddSearch(config, spec);
   if (!status.ok()) return status;
   if (!shape->image.builtin) {
     absl::StatusOr<std::optional<ScriptCode>> code =
-        AddScript({spec.name(), true, definition, ObjectIn(definition, "StaticHyperParameters"), shape->image,
-                   shape->nodes},
+        AddScript({job, true, definition, ObjectIn(definition, "StaticHyperParameters"), shape->image,
+                   shape->nodes, static_cast<int64_t>(index), static_cast<int64_t>(count)},
                   context, spec);
     if (!code.ok()) return code.status();
     plan.code = *std::move(code);
   }
   const int64_t seconds = IntegerIn(ObjectIn(definition, "StoppingCondition"), "MaxRuntimeInSeconds", 86'400);
   spec.mutable_limits()->mutable_max_attempt_time()->set_seconds(seconds);
-  for (const json& parent : ListIn(ObjectIn(request, "WarmStartConfig"), "ParentHyperParameterTuningJobs")) {
-    const auto id = context.parents.find(TextIn(parent, "HyperParameterTuningJobName"));
-    if (id != context.parents.end()) spec.mutable_warm_start()->add_jobs(id->second);
+  for (const auto& [name, parent] : context.parents) {
+    const absl::StatusOr<std::string> id = parent.JobOf(name, TextIn(definition, "DefinitionName"));
+    if (!id.ok()) return id.status();
+    spec.mutable_warm_start()->add_jobs(*id);
   }
   return plan;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> WarmStartParent::JobOf(const std::string& name,
+                                                   const std::string& definition) const {
+  if (jobs.size() == 1) return jobs[0];
+  for (size_t i = 0; i < jobs.size() && i < definitions.size(); ++i) {
+    if (definitions[i] == definition) return jobs[i];
+  }
+  return Invalid(
+      fmt::format("The parent tuning job {} has several training job definitions, and none named \"{}\".",
+                  name, definition));
+}
+
+absl::StatusOr<std::vector<JobPlan>> PlanTuningJob(const json& request, const SpecContext& context) {
+  if (absl::Status status = CheckDefinitions(request); !status.ok()) return status;
+  const json& config = request["HyperParameterTuningJobConfig"];
+  std::vector<JobPlan> plans;
+  std::vector<double> combinations;
+  for (size_t i = 0; i < DefinitionCount(request); ++i) {
+    absl::StatusOr<JobPlan> plan = PlanDefinition(request, i, context, combinations.emplace_back());
+    if (!plan.ok()) return plan.status();
+    plans.push_back(*std::move(plan));
+  }
+  if (absl::Status status = AddLimits(config, combinations, context.elapsed_seconds, plans); !status.ok())
+    return status;
+  return plans;
 }
 
 }  // namespace winnow

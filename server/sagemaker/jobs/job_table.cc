@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "absl/strings/str_split.h"
+
 namespace winnow {
 namespace {
 
@@ -15,6 +17,7 @@ DROP INDEX IF EXISTS jobs_by_time;
 DROP INDEX IF EXISTS jobs_by_parent;
 CREATE INDEX IF NOT EXISTS jobs_listed ON jobs (account, kind, created_us, name, parent, status, modified_us, objective);
 CREATE INDEX IF NOT EXISTS jobs_named ON jobs (account, kind, name, parent, status, created_us, modified_us, objective);
+CREATE INDEX IF NOT EXISTS jobs_by_status ON jobs (account, kind, status, name, parent, created_us, modified_us, objective);
 CREATE INDEX IF NOT EXISTS jobs_of_parent ON jobs (account, parent, status, objective, name, created_us, modified_us, kind) WHERE parent != '';
 CREATE INDEX IF NOT EXISTS jobs_unfinished ON jobs (status) WHERE status IN ('InProgress', 'Stopping');
 CREATE TABLE IF NOT EXISTS tags (account TEXT, arn TEXT, key TEXT, value TEXT, PRIMARY KEY (account, arn, key)) WITHOUT ROWID;
@@ -60,18 +63,39 @@ absl::Status InsertRow(Database& database, const SagemakerJob& row, std::string_
       .Run();
 }
 
-const char* OrderOf(JobQuery::Sort sort) {
-  switch (sort) {
+// An index that has everything by which jobs are selected, and in which they are in order.
+const char* IndexOf(const JobQuery& query) {
+  if (query.parent) return "jobs_of_parent";
+  switch (query.sort) {
+    case JobQuery::kName:
+      return "jobs_named";
     case JobQuery::kStatus:
-      return "status";
-    case JobQuery::kObjective:
-      return "objective";
+      return "jobs_by_status";
     default:
-      return "created_us";
+      return "jobs_listed";
+  }
+}
+
+std::string OrderOf(const JobQuery& query) {
+  const char* direction = query.descending ? "DESC" : "ASC";
+  const std::string name = fmt::format("name {}", direction);
+  switch (query.sort) {
+    case JobQuery::kName:
+      return name;
+    case JobQuery::kStatus:
+      return fmt::format("status {}, {}", direction, name);
+    case JobQuery::kObjective:
+      return fmt::format("objective {}, {}", direction, name);
+    default:
+      return fmt::format("created_us {}, {}", direction, name);
   }
 }
 
 }  // namespace
+
+std::vector<std::string> SagemakerJob::winnow_jobs() const {
+  return absl::StrSplit(winnow_job, ' ', absl::SkipEmpty());
+}
 
 absl::StatusOr<std::unique_ptr<SagemakerJobs>> SagemakerJobs::Open(const std::filesystem::path& file) {
   absl::StatusOr<std::unique_ptr<Database>> database = Database::Open(file, OpenMode::kReadWrite);
@@ -168,22 +192,15 @@ absl::StatusOr<std::vector<SagemakerJob>> SagemakerJobs::Unfinished() {
 absl::StatusOr<std::vector<SagemakerJob>> SagemakerJobs::List(const JobQuery& query) {
   MutexLock lock(mutex_);
   std::vector<SagemakerJob> rows;
-  const char* direction = query.descending ? "DESC" : "ASC";
-  std::string order = fmt::format("name {}", direction);
-  if (query.sort != JobQuery::kName) order = fmt::format("{} {}, {}", OrderOf(query.sort), direction, order);
   Statement all(
       *database_,
       fmt::format(
           "SELECT {0} FROM jobs JOIN (SELECT rowid AS id FROM jobs INDEXED BY {1} WHERE account = ?1 AND "
-          "kind = ?2 "
-          "AND {2} AND (?4 = '' OR instr(lower(name), lower(?4)) > 0) AND (?5 = '' OR status = ?5) AND "
-          "created_us >= ?6 AND created_us <= ?7 AND modified_us >= ?8 AND modified_us <= ?9 {3} ORDER BY "
-          "{4} {5}, "
-          "name {5} LIMIT ?10 OFFSET ?11) ON jobs.rowid = id ORDER BY {4} {5}, name {5}",
-          kColumns, query.parent ? "jobs_of_parent" : "jobs_listed",
-          query.parent ? "parent = ?3 AND parent != ''" : "?3 IS NULL",
-          query.sort == JobQuery::kObjective ? "AND objective IS NOT NULL" : "", OrderOf(query.sort),
-          direction));
+          "kind = ?2 AND {2} AND (?4 = '' OR instr(lower(name), lower(?4)) > 0) AND (?5 = '' OR status = ?5) "
+          "AND created_us >= ?6 AND created_us <= ?7 AND modified_us >= ?8 AND modified_us <= ?9 {3} "
+          "ORDER BY {4} LIMIT ?10 OFFSET ?11) ON jobs.rowid = id ORDER BY {4}",
+          kColumns, IndexOf(query), query.parent ? "parent = ?3 AND parent != ''" : "?3 IS NULL",
+          query.sort == JobQuery::kObjective ? "AND objective IS NOT NULL" : "", OrderOf(query)));
   const absl::Status status =
       all.Bind(query.account, static_cast<int64_t>(query.kind), query.parent, query.name_contains,
                query.status, query.created_after_us, query.created_before_us, query.modified_after_us,

@@ -25,15 +25,18 @@ struct SagemakerJob {
   std::string parent;  // of a tuning job's training job: the tuning job's name; else ""
   int64_t trial = 0;   // of such a job; else 0
   std::string region;
-  std::string key_id;      // that created it
-  std::string request;     // the JSON of its Create; "" with a parent
-  std::string winnow_job;  // its id; "" until Winnow has accepted the job
-  std::string status;      // "InProgress", "Completed" …
-  std::string secondary;   // of a training job: "Training" …
+  std::string key_id;   // that created it
+  std::string request;  // the JSON of its Create; "" with a parent
+  // Its id; of a tuning job with several definitions of training jobs those of the jobs that have begun, in
+  // the order of the definitions, with blanks between. "": until Winnow has accepted the job.
+  std::string winnow_job;
+  std::string status;                                                     // "InProgress", "Completed" …
+  std::string secondary;                                                  // of a training job: "Training" …
   int64_t created_us = 0, started_us = 0, ended_us = 0, modified_us = 0;  // 0: not yet
   std::optional<double> objective;                                        // the final one of a training job
   std::string result;  // JSON: see JobResult in follower.h; "" until there is something to say
 
+  std::vector<std::string> winnow_jobs() const;
   bool ended() const { return status != "InProgress" && status != "Stopping"; }
 };
 

@@ -99,9 +99,14 @@ absl::StatusOr<std::optional<ScriptCode>> AddScript(const ScriptRequest& request
       {"metrics", algorithm.contains("MetricDefinitions") ? algorithm["MetricDefinitions"] : json::array()},
       {"objective", objective}};
   if (!request.tuning) plan["own"] = kOwnMetric;
+  if (request.count > 1) plan["numbers"] = {request.index, request.count};
   if (!request.image.container.empty()) plan["container"] = true;
-  if (checkpoints)
-    plan["checkpoints"] = TextIn(request.definition["CheckpointConfig"], "LocalPath", kCheckpoints);
+  plan["output"] = TextIn(ObjectIn(request.definition, "OutputDataConfig"), "S3OutputPath");
+  if (checkpoints) {
+    const json& config = request.definition["CheckpointConfig"];
+    plan["checkpoints"] = TextIn(config, "LocalPath", kCheckpoints);
+    plan["checkpoint_uri"] = TextIn(config, "S3Uri");
+  }
   std::optional<ScriptCode> code;
   v1::TrainerSpec& trainer = *spec.mutable_trainer();
   const std::string program = Decoded(request.hyperparameters, "sagemaker_program");

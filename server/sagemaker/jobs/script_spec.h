@@ -25,6 +25,7 @@ struct ScriptRequest {
   const nlohmann::json& hyperparameters;  // static ones
   TrainingImage image;
   int64_t nodes = 1;
+  int64_t index = 0, count = 1;  // of the definition among those of the tuning job, and their number
 };
 
 // Adds the trainer: worker/winnow_sagemaker.py with its plan, and the metrics. Returns the code that

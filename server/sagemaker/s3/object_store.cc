@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -126,6 +127,10 @@ fs::path ObjectStore::PathOf(const std::string& file) const {
 fs::path ObjectStore::DraftPath() const { return folder_ / "drafts" / RandomHex(12); }
 
 void ObjectStore::RemoveFiles(const std::vector<ObjectPiece>& pieces) const {
+  if (pieces.empty()) return;
+  // A backup holds the folder while it links the files that an index names.
+  const absl::StatusOr<OpenFile> files = OpenFile::Open(folder_ / "files", O_RDONLY | O_DIRECTORY);
+  if (files.ok()) flock(files->descriptor(), LOCK_SH);
   std::error_code ignored;
   for (const ObjectPiece& piece : pieces) fs::remove(PathOf(piece.file), ignored);
 }

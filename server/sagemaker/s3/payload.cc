@@ -57,11 +57,11 @@ absl::Status CheckChecksum(const std::string& name, const std::string& value, Pa
   std::string digest;
   if (kind == "algorithm" || kind == "type" || kind == "mode") return absl::OkStatus();
   if (kind == "crc32") {
-    digest = Crc32Bytes(payload.bytes);
+    digest = Crc32Bytes(payload.bytes());
   } else if (kind == "sha256") {
-    digest = Sha256Bytes(payload.bytes);
+    digest = Sha256Bytes(payload.bytes());
   } else if (kind == "sha1") {
-    digest = Sha1Bytes(payload.bytes);
+    digest = Sha1Bytes(payload.bytes());
   } else {
     return AwsError("NotImplemented",
                     "The checksum " + std::string(kind) + " is not offered here; use CRC32, SHA1 or SHA256.");
@@ -77,6 +77,7 @@ absl::Status CheckChecksum(const std::string& name, const std::string& value, Pa
 
 absl::StatusOr<Payload> TakePayload(const HttpRequest& request) {
   Payload payload;
+  payload.request = &request;
   Trailers checksums;
   const std::string_view signed_as = request.header("x-amz-content-sha256");
   if (signed_as.starts_with("STREAMING-AWS4-")) {
@@ -87,11 +88,9 @@ absl::StatusOr<Payload> TakePayload(const HttpRequest& request) {
   if (signed_as.starts_with("STREAMING-") || request.header("content-encoding").starts_with("aws-chunked")) {
     absl::StatusOr<std::string> bytes = Unchunked(request.body, checksums);
     if (!bytes.ok()) return bytes.status();
-    payload.bytes = *std::move(bytes);
+    payload.decoded = *std::move(bytes);
     const std::string_view decoded = request.header("x-amz-decoded-content-length");
-    if (!decoded.empty() && decoded != std::to_string(payload.bytes.size())) return IncompleteChunks();
-  } else {
-    payload.bytes = request.body;
+    if (!decoded.empty() && decoded != std::to_string(payload.decoded->size())) return IncompleteChunks();
   }
   for (const auto& [name, value] : request.headers) {
     if (name.starts_with(kChecksumHeader)) checksums.emplace(name, value);
@@ -100,7 +99,7 @@ absl::StatusOr<Payload> TakePayload(const HttpRequest& request) {
     if (!name.starts_with(kChecksumHeader)) continue;
     if (absl::Status status = CheckChecksum(name, value, payload); !status.ok()) return status;
   }
-  const std::string md5 = Md5Bytes(payload.bytes);
+  const std::string md5 = Md5Bytes(payload.bytes());
   const std::string_view declared = request.header("content-md5");
   if (!declared.empty() && absl::Base64Escape(md5) != declared)
     return AwsError("BadDigest", "The Content-MD5 you specified did not match what we received.");

@@ -181,7 +181,7 @@ Answered PutObject(ObjectStore& store, const Asked& asked) {
   head.etag = payload->md5;
   head.headers = KeptHeaders(asked.request);
   head.checksum = payload->checksum;
-  absl::StatusOr<ObjectStore::Draft> draft = store.Write(payload->bytes);
+  absl::StatusOr<ObjectStore::Draft> draft = store.Write(payload->bytes());
   if (!draft.ok()) return draft.status();
   if (absl::Status status = store.Put(asked.account, asked.bucket, std::move(head), *std::move(draft));
       !status.ok())
@@ -213,7 +213,7 @@ Answered CopyObject(ObjectStore& store, const Asked& asked) {
 Answered DeleteObjects(ObjectStore& store, const Asked& asked) {
   const absl::StatusOr<Payload> payload = TakePayload(asked.request);
   if (!payload.ok()) return payload.status();
-  const absl::StatusOr<XmlElement> wanted = ParseXml(payload->bytes);
+  const absl::StatusOr<XmlElement> wanted = ParseXml(std::string(payload->bytes()));
   if (!wanted.ok()) return wanted.status();
   if (absl::Status status = store.FindBucket(asked.account, asked.bucket); !status.ok()) return status;
   XmlWriter xml("DeleteResult", kNameSpace);
@@ -356,7 +356,7 @@ Answered UploadPart(ObjectStore& store, const Asked& asked) {
   const std::string upload = asked.target.value("uploadId");
   if (const auto parts = store.ListParts(asked.account, asked.bucket, asked.key, upload); !parts.ok())
     return parts.status();
-  absl::StatusOr<ObjectStore::Draft> draft = store.Write(payload->bytes);
+  absl::StatusOr<ObjectStore::Draft> draft = store.Write(payload->bytes());
   if (!draft.ok()) return draft.status();
   UploadedPart part{number, payload->md5, draft->piece(), 0};
   const absl::Status status = store.PutPart(asked.account, upload, std::move(part), *std::move(draft));

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -114,40 +115,46 @@ std::string XmlErrorOf(const std::string& service, const std::string& code, cons
 
 // ---- CBOR
 
-// Whether items are nested at most kMostCborDepth deep, which json::from_cbor, a recursive function, does not
-// look at. True for what is no CBOR: json::from_cbor finds that.
-bool IsShallowCbor(std::string_view bytes) {
+// The same items without their tags: json::from_cbor does not know that of times. Absent: they are nested
+// deeper than kMostCborDepth; json::from_cbor is recursive and has no limit. What is no CBOR stays as it is,
+// so that json::from_cbor finds that.
+std::optional<std::string> WithoutTags(std::string_view bytes) {
   std::vector<uint64_t> left;  // items that are missing in each open list, map and tag
+  std::string kept;
   size_t at = 0;
   while (at < bytes.size()) {
+    const size_t begin = at;
     const auto head = static_cast<unsigned char>(bytes[at++]);
     const int major = head >> 5;
     const int info = head & 31;
     uint64_t length = static_cast<uint64_t>(info);
     if (info >= 24 && info <= 27) {
       const size_t size = size_t{1} << (info - 24);
-      if (bytes.size() - at < size) return true;
+      if (bytes.size() - at < size) return std::string(bytes);
       length = 0;
       for (size_t i = 0; i < size; ++i) length = length << 8 | static_cast<unsigned char>(bytes[at++]);
     }
     const bool endless = info == 31;
+    bool opens = false;
     if (head == 0xff) {  // the end of what has no length
-      if (left.empty()) return true;
+      if (left.empty()) return std::string(bytes);
       left.pop_back();
     } else if ((major == 2 || major == 3) && !endless) {
-      if (length > bytes.size() - at) return true;
+      if (length > bytes.size() - at) return std::string(bytes);
       at += length;
     } else if (major >= 2 && major <= 6) {
       const uint64_t items = endless ? UINT64_MAX : major == 5 ? 2 * length : major == 6 ? 1 : length;
       if (items > 0) {
-        if (left.size() == kMostCborDepth) return false;
+        if (left.size() == kMostCborDepth) return std::nullopt;
         left.push_back(items);
-        continue;
+        opens = true;
       }
     }
+    if (major != 6 || endless) kept.append(bytes.substr(begin, at - begin));
+    if (opens) continue;
     while (!left.empty() && left.back() != UINT64_MAX && --left.back() == 0) left.pop_back();
   }
-  return true;
+  return kept;
 }
 
 // The first bytes of an item: its major type, and a length below 2^32.
@@ -188,6 +195,14 @@ const char* MessageMember(const std::string& code) {
   return modelled ? "Message" : "message";
 }
 
+// The name of an error's shape in the services' models: CloudWatch's differ from the codes in forms, which
+// clients of the other protocols find in a header.
+std::string ShapeOf(const std::string& code, const std::string& service) {
+  if (service != "monitoring") return code;
+  if (code == "InvalidParameterValue" || code == "InvalidParameterCombination") return code + "Exception";
+  return code == "MissingParameter" ? "MissingRequiredParameterException" : code;
+}
+
 HttpAnswer ErrorOf(AwsProtocol protocol, const std::string& service, const absl::Status& status,
                    const std::string& request_id) {
   const std::string code = AwsCodeOf(status);
@@ -195,7 +210,7 @@ HttpAnswer ErrorOf(AwsProtocol protocol, const std::string& service, const absl:
   HttpAnswer answer;
   answer.status = HttpStatusOfAwsCode(code);
   answer.headers = {{"x-amzn-RequestId", request_id}};
-  const json body = {{"__type", code}, {MessageMember(code), message}};
+  const json body = {{"__type", ShapeOf(code, service)}, {MessageMember(code), message}};
   switch (protocol) {
     case AwsProtocol::kJson:
       answer.headers.emplace_back("Content-Type", "application/x-amz-json-1.1");
@@ -243,8 +258,8 @@ absl::StatusOr<AwsCall> ReadAwsCall(const HttpRequest& request, const std::strin
     case AwsProtocol::kCbor:
       if (request.body.empty()) {
         call.body = json::object();
-      } else if (IsShallowCbor(request.body)) {
-        call.body = json::from_cbor(request.body, true, false, json::cbor_tag_handler_t::ignore);
+      } else if (const std::optional<std::string> items = WithoutTags(request.body)) {
+        call.body = json::from_cbor(*items, true, false);
       }
       break;
   }
@@ -256,7 +271,8 @@ absl::StatusOr<AwsCall> ReadAwsCall(const HttpRequest& request, const std::strin
 }
 
 HttpAnswer WriteAwsAnswer(const HttpRequest& request, const std::string& service,
-                          const absl::StatusOr<json>& answer, const std::string& request_id) {
+                          const std::string& operation, const absl::StatusOr<json>& answer,
+                          const std::string& request_id) {
   const AwsProtocol protocol = ProtocolOf(request, service);
   if (!answer.ok()) return ErrorOf(protocol, service, answer.status(), request_id);
   HttpAnswer written;
@@ -269,8 +285,7 @@ HttpAnswer WriteAwsAnswer(const HttpRequest& request, const std::string& service
       break;
     case AwsProtocol::kQuery:
       written.headers.emplace_back("Content-Type", "text/xml");
-      written.body =
-          XmlOf(service, OperationOf(request, protocol, FromForm(request.body)), *answer, request_id);
+      written.body = XmlOf(service, operation, *answer, request_id);
       break;
     case AwsProtocol::kCbor:
       written.headers.emplace_back("Content-Type", "application/cbor");

@@ -27,9 +27,11 @@ struct AwsCall {
 absl::StatusOr<AwsCall> ReadAwsCall(const HttpRequest& request, const std::string& service);
 
 // The answer or the error in the protocol of the request, which need not be one that ReadAwsCall accepts.
-// Null is an empty body. Members named Timestamp, Timestamps and CreateDate are times in seconds.
+// `operation`: of the call; "" for an error. Null is an empty body. Members named Timestamp, Timestamps and
+// CreateDate are times in seconds.
 HttpAnswer WriteAwsAnswer(const HttpRequest& request, const std::string& service,
-                          const absl::StatusOr<nlohmann::json>& answer, const std::string& request_id);
+                          const std::string& operation, const absl::StatusOr<nlohmann::json>& answer,
+                          const std::string& request_id);
 
 // A member as a number, also if it is the text of one, or of a time as ISO 8601 has it (then in seconds).
 double NumberIn(const nlohmann::json& object, const char* member, double otherwise);

@@ -13,6 +13,8 @@ for folder, _, names in os.walk(base, followlinks=True):
             seen["files"][os.path.relpath(path, base)] = file.read()
 if os.environ.get("WANTED_PACKAGE"):
     seen["package"] = __import__(os.environ["WANTED_PACKAGE"]).VALUE
+with open(os.path.join(os.environ["SM_OUTPUT_DATA_DIR"], "notes.txt"), "w", encoding="ascii") as file:
+    file.write("noted")
 print("score: 0.25", file=sys.stderr)
 print("loss=3.5\tscore: 0.75")
 if "--fail" in sys.argv:

@@ -114,18 +114,29 @@ class Containers(unittest.TestCase):
             self.assertIn(f"algo-{n} of ['algo-1', 'algo-2'] ['127.0.0.1', '127.0.0.1'] has {n} rows", self.log("own", n))
         self.assertEqual(self.s3.list_objects_v2(Bucket="bucket", Prefix="output/own/output/model.tar.gz")["KeyCount"], 1)
 
-    def test_an_own_image_is_tuned_on_one_instance(self):
-        definition = self.definition({}, 1)
+    def test_an_own_image_is_tuned_on_two_instances_and_interrupted(self):
+        definition = {**self.definition({"pause": "/opt/ml/checkpoints/epoch"}, 2), "CheckpointConfig": {"S3Uri": "s3://bucket/tuned"}}
         definition["StaticHyperParameters"] = definition.pop("HyperParameters")
         self.sagemaker.create_hyper_parameter_tuning_job(
             HyperParameterTuningJobName="tuned", TrainingJobDefinition=definition, HyperParameterTuningJobConfig={
                 "Strategy": "Random", "HyperParameterTuningJobObjective": {"Type": "Maximize", "MetricName": "score"},
-                "ResourceLimits": {"MaxNumberOfTrainingJobs": 3, "MaxParallelTrainingJobs": 3},
+                "ResourceLimits": {"MaxNumberOfTrainingJobs": 2, "MaxParallelTrainingJobs": 2},
                 "ParameterRanges": {"ContinuousParameterRanges": [{"Name": "x", "MinValue": "0", "MaxValue": "1"}]}})
+
+        def names():
+            jobs = self.sagemaker.list_training_jobs_for_hyper_parameter_tuning_job(HyperParameterTuningJobName="tuned")
+            return [each["TrainingJobName"] for each in jobs["TrainingJobSummaries"]]
+
+        processes.wait_until(lambda: [name for name in names() if "epoch 2" in self.log(name)][1:], "both have trained two epochs")
+        self.cluster.workers[0].kill()
+        self.cluster.workers[0].start()
         described = processes.wait_until(lambda: (lambda said: said if said["HyperParameterTuningJobStatus"] != "InProgress" else None)(
             self.sagemaker.describe_hyper_parameter_tuning_job(HyperParameterTuningJobName="tuned")), "the tuning job ends")
         self.assertEqual(described["HyperParameterTuningJobStatus"], "Completed", described.get("FailureReason"))
-        self.assertEqual(described["ObjectiveStatusCounters"], {"Succeeded": 3, "Pending": 0, "Failed": 0})
+        self.assertEqual(described["ObjectiveStatusCounters"], {"Succeeded": 2, "Pending": 0, "Failed": 0})
+        for name in names():
+            self.assertIn("resumed after epoch 2", self.log(name))
+            self.assertEqual(self.s3.get_object(Bucket="bucket", Key=f"tuned/{name}/epoch")["Body"].read(), b"3")
         best = described["BestTrainingJob"]
         self.assertAlmostEqual(best["FinalHyperParameterTuningJobObjectiveMetric"]["Value"], 3 + float(best["TunedHyperParameters"]["x"]), places=3)
 

@@ -22,34 +22,10 @@ import botocore.session  # noqa: E402
 from botocore.exceptions import ClientError  # noqa: E402
 
 import processes  # noqa: E402
+from shapes import differences  # noqa: E402
 
 KEYS = [{"access_key_id": f"WNWTESTKEY{number:06}", "secret_access_key": f"secret-of-test-key-{number}",
          "account": f"{number:012}", "name": f"user{number}"} for number in range(1, 4)]
-
-
-def differences(shape, value, path="$"):
-    """Where a value is not what botocore's model says: unknown and missing members, wrong types and values."""
-    kind = shape.type_name
-    if kind == "structure":
-        if not isinstance(value, dict):
-            return [f"{path}: no structure"]
-        found = [f"{path}.{name}: unknown" for name in value if name not in shape.members]
-        found += [f"{path}.{name}: missing" for name in shape.required_members if name not in value]
-        for name, member in value.items():
-            if name in shape.members:
-                found += differences(shape.members[name], member, f"{path}.{name}")
-        return found
-    if kind == "list":
-        return [each for n, member in enumerate(value) for each in differences(shape.member, member, f"{path}[{n}]")]
-    if kind == "map":
-        return [each for key, member in value.items() for each in differences(shape.value, member, f"{path}.{key}")]
-    types = {"string": str, "boolean": bool, "integer": int, "long": int, "float": (int, float), "double": (int, float),
-             "timestamp": (int, float)}
-    if not isinstance(value, types[kind]) or (kind != "boolean" and isinstance(value, bool)):
-        return [f"{path}: {value!r} is no {kind}"]
-    if getattr(shape, "enum", None) and value not in shape.enum:
-        return [f"{path}: {value!r} is none of {shape.enum}"]
-    return []
 
 
 @unittest.skipUnless(sagemaker_clients.has_current_model(), "the boto3 of this machine is older than the endpoint")

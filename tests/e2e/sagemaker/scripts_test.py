@@ -4,9 +4,12 @@ import sagemaker_clients
 
 sagemaker_clients.with_newest_boto3()
 
+import contextlib  # noqa: E402
 import io  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
+import shutil  # noqa: E402
+import signal  # noqa: E402
 import subprocess  # noqa: E402
 import tarfile  # noqa: E402
 import unittest  # noqa: E402
@@ -69,6 +72,12 @@ class Scripts(unittest.TestCase):
         with tarfile.open(fileobj=io.BytesIO(self.s3.get_object(Bucket=bucket, Key=key)["Body"].read())) as tar:
             return tar.extractfile(name).read()
 
+    def output(self, name, archive="output.tar.gz"):
+        """What the script left in output/data."""
+        content = self.s3.get_object(Bucket="bucket", Key=f"output/{name}/output/{archive}")["Body"].read()
+        with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+            return {each.name: tar.extractfile(each).read().decode() for each in tar.getmembers()}
+
     def log(self, name, instance=1):
         events = self.cluster.boto3("logs").get_log_events(logGroupName="/aws/sagemaker/TrainingJobs", startFromHead=True,
                                                            logStreamName=f"{name}/algo-{instance}")["events"]
@@ -106,6 +115,8 @@ class Scripts(unittest.TestCase):
                           "RecordWrapperType": "None"})
         self.assertEqual(json.loads(files["input/config/resourceconfig.json"])["hosts"], ["algo-1"])
         self.assertEqual(json.loads(files["input/config/checkpointconfig.json"]), {"LocalPath": "/opt/ml/checkpoints"})
+        self.assertEqual(self.output("look"), {"notes.txt": "noted"})
+        self.assertNotIn("SAGEMAKER_ACCESS", environment)
         for name in ("input/data/train/part-1.csv", "input/data/train/part-2.csv", "code/look.py"):
             self.assertIn(name, files)
 
@@ -128,6 +139,47 @@ class Scripts(unittest.TestCase):
         described = self.ended("fails")
         self.assertEqual(described["TrainingJobStatus"], "Failed")
         self.assertIn("the data are no good", described["FailureReason"])
+        self.assertEqual(self.output("fails"), {"notes.txt": "noted"})
+
+    def test_checkpoints_are_in_the_bucket_and_come_from_there(self):
+        pause = os.path.join(self.cluster.folder, "pause-of-keep")
+        with open(pause, "w", encoding="ascii"):
+            pass
+        config = {"CheckpointConfig": {"S3Uri": "s3://bucket/kept/"}, "metrics": [{"Name": "score", "Regex": "score=([0-9]+)"}]}
+        self.sagemaker.create_training_job(**self.request("keeps", {**self.code("keep.py"), "pause-file": json.dumps(pause), "large-mib": "20"}, instances=2, **config))
+
+        def kept():
+            listed = self.s3.list_objects_v2(Bucket="bucket", Prefix="kept/").get("Contents", [])
+            return {each["Key"]: each["Size"] if each["Size"] > 9 else self.s3.get_object(Bucket="bucket", Key=each["Key"])["Body"].read()
+                    for each in listed}
+
+        large = {"kept/large": 20 << 20}  # which is put in parts, and brought in ranges
+
+        processes.wait_until(lambda: kept() == {**large, "kept/state/epoch": b"2"}, "the checkpoint is in the bucket while the script runs")
+        # The host is lost, with the checkpoints that it had.
+        worker = self.cluster.workers[0]
+        groups = worker.trainers()
+        worker.kill()
+        for group in groups:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
+        folder = os.path.join(worker.shared, "jobs")
+        processes.wait_until(lambda: shutil.rmtree(folder, ignore_errors=True) or not os.path.exists(folder), "nothing is left of the host")
+        worker.start()
+        processes.wait_until(lambda: "the large file is whole" in self.log("keeps"), "the script has resumed")
+        self.assertIn("resumed after epoch 2\nthe large file is whole: True", self.log("keeps"))
+        os.remove(pause)
+        described = self.ended("keeps")
+        self.assertEqual(described["TrainingJobStatus"], "Completed", described.get("FailureReason"))
+        self.assertEqual(kept(), {**large, "kept/state/epoch": b"3"})
+        self.assertEqual((self.output("keeps"), self.output("keeps", "output-algo-2.tar.gz")), ({"rank": "0"}, {"rank": "1"}))
+        # Another training job goes on from there.
+        self.sagemaker.create_training_job(**self.request("goes-on", {**self.code("keep.py"), "epochs": "4", "large-mib": "20"}, **config))
+        described = self.ended("goes-on")
+        self.assertEqual(described["TrainingJobStatus"], "Completed", described.get("FailureReason"))
+        self.assertEqual([line for line in self.log("goes-on").splitlines() if "epoch" in line or "large" in line],
+                         ["resumed after epoch 3", "the large file is whole: True", "epoch 4; score=4"])
+        self.assertEqual(kept(), {**large, "kept/state/epoch": b"4"})
 
     @unittest.skipUnless(has("torch"), "python3-torch is not installed")
     def test_a_pytorch_script_on_two_instances_goes_on_after_an_interruption(self):
@@ -160,8 +212,13 @@ class Scripts(unittest.TestCase):
             return ""
 
     @unittest.skipUnless(has("torch"), "python3-torch is not installed")
-    def test_a_pytorch_script_is_tuned_by_hyperband(self):
-        definition = self.request("", {**self.code("train.py"), "epochs": "4"})
+    def test_a_pytorch_script_is_tuned_by_hyperband_on_two_instances_and_interrupted(self):
+        pause = os.path.join(self.cluster.folder, "pause-of-tuning")
+        with open(pause, "w", encoding="ascii"):
+            pass
+        definition = self.request(
+            "", {**self.code("train.py"), "epochs": "4", "pause-file": json.dumps(pause)}, instances=2, EnableManagedSpotTraining=True,
+            StoppingCondition={"MaxRuntimeInSeconds": 3600, "MaxWaitTimeInSeconds": 3600}, CheckpointConfig={"S3Uri": "s3://bucket/tuned"})
         del definition["TrainingJobName"]
         definition["StaticHyperParameters"] = definition.pop("HyperParameters")
         self.sagemaker.create_hyper_parameter_tuning_job(
@@ -171,6 +228,16 @@ class Scripts(unittest.TestCase):
                 "ResourceLimits": {"MaxNumberOfTrainingJobs": 4, "MaxParallelTrainingJobs": 2},
                 "ParameterRanges": {"ContinuousParameterRanges": [{"Name": "lr", "MinValue": "0.001", "MaxValue": "1"}],
                                     "CategoricalParameterRanges": [{"Name": "optimizer", "Values": ['"sgd"', '"adam"']}]}})
+
+        def in_second_epoch():
+            jobs = self.sagemaker.list_training_jobs_for_hyper_parameter_tuning_job(HyperParameterTuningJobName="torch")["TrainingJobSummaries"]
+            return [each["TrainingJobName"] for each in jobs if "epoch 2;" in self.log_or_nothing(each["TrainingJobName"])]
+
+        interrupted = processes.wait_until(in_second_epoch, "a training job is in its second epoch")[0]
+        self.cluster.workers[0].kill()
+        self.cluster.workers[0].start()
+        processes.wait_until(lambda: "resumed after epoch 2" in self.log(interrupted), "it has resumed")
+        os.remove(pause)
         described = processes.wait_until(lambda: (lambda said: said if said["HyperParameterTuningJobStatus"] != "InProgress" else None)(
             self.sagemaker.describe_hyper_parameter_tuning_job(HyperParameterTuningJobName="torch")), "the tuning job ends")
         self.assertEqual(described["HyperParameterTuningJobStatus"], "Completed", described.get("FailureReason"))
