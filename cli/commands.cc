@@ -62,10 +62,6 @@ constexpr int kMostCompared = 100;    // jobs
 constexpr double kLongestAsk = 60;    // seconds that a server holds SuggestTrials
 constexpr double kLongestUnit = 1e7;  // seconds
 
-constexpr int64_t kMostDays = 36'500;
-constexpr size_t kLongestName = 128;
-constexpr size_t kLongestId = 64;
-
 }  // namespace
 
 Commands::Commands(CLI::App& app, Flags& flags) : app_(app), flags_(flags) {
@@ -75,6 +71,8 @@ Commands::Commands(CLI::App& app, Flags& flags) : app_(app), flags_(flags) {
   DefineAsks();
   DefineBackup();
   DefineTokens();
+  DefineAudit();
+  DefineWebhooks();
   DefineContexts();
   DefineImport();
   DefineSagemaker();
@@ -321,11 +319,19 @@ void Commands::DefineJobs() {
 
   CLI::App* watch = Add("watch", "Follow a job until it ends, then print a summary; exit code 1 if it failed",
                         Formats::kTextJson, [&f](Session& session) {
-                          return Watch(session, f.job, {absl::Seconds(f.patience), f.verbose});
+                          return Watch(session, f.job, {absl::Seconds(f.patience), f.verbose, f.exec});
                         });
   Job(watch, &f.job);
   watch->add_flag("--verbose", f.verbose,
                   "outside a terminal: every event with its reason, instead of one line per trial");
+  watch
+      ->add_option(
+          "--exec", f.exec,
+          "run this shell command when the best improves, the first trials fail or the job ends; the "
+          "event is on its standard input as JSON, and in WINNOW_EVENT, WINNOW_JOB, WINNOW_STATE, "
+          "WINNOW_TRIAL and WINNOW_VALUE")
+      ->check(NotEmpty(4096))
+      ->option_text("COMMAND");
   watch
       ->add_option("--patience", f.patience,
                    "give up when the server has not answered for this long (default 600)")
@@ -610,53 +616,6 @@ void Commands::DefineAsks() {
   complete->add_option("--reason", f.tell.reason, "why it failed")
       ->check(NotEmpty(4096))
       ->option_text("TEXT");
-}
-
-void Commands::DefineBackup() {
-  CLI::App* backup =
-      Add("backup", "Save a copy of the server's database while the server runs", Formats::kTextJson,
-          [this](Session& session) { return Backup(session, flags_.backup); });
-  backup->add_option("FILE", flags_.backup.file, "where to save it; written whole or not at all")
-      ->required()
-      ->check(NotEmpty(4096))
-      ->option_text(" ");
-  backup->add_flag("--force", flags_.backup.force, "replace FILE if it exists");
-}
-
-void Commands::DefineTokens() {
-  Flags& f = flags_;
-  CLI::App* token = Add("token", "Create, list and revoke access tokens", Formats::kTextJson,
-                        [&f](Session& session) { return f.token_run(session); });
-  token->require_subcommand(1);
-
-  CLI::App* create = token->add_subcommand("create", "Create a token; it is printed once and never again");
-  create->fallthrough();
-  create->add_option("--role", f.create_token.role, "viewer, submitter, worker or admin")
-      ->required()
-      ->check(WordOf({"viewer", "submitter", "worker", "admin"}))
-      ->option_text("ROLE REQUIRED");
-  create
-      ->add_option("--name", f.create_token.name,
-                   "who or what uses it, shown in lists and as the owner of jobs")
-      ->check(NotEmpty(kLongestName))
-      ->option_text("NAME");
-  create->add_option("--days", f.create_token.days, "days until it expires (default: never)")
-      ->check(Whole(1, kMostDays))
-      ->option_text("N");
-  create->callback(
-      [&f] { f.token_run = [&f](Session& session) { return CreateToken(session, f.create_token); }; });
-
-  CLI::App* list = token->add_subcommand("list", "List tokens, without their secrets");
-  list->fallthrough();
-  list->callback([&f] { f.token_run = [](Session& session) { return ListTokens(session); }; });
-
-  CLI::App* revoke = token->add_subcommand("revoke", "Revoke a token: it is refused from now on");
-  revoke->fallthrough();
-  revoke->add_option("TOKEN", f.token, "its id, as listed")
-      ->required()
-      ->check(NotEmpty(kLongestId))
-      ->option_text(" ");
-  revoke->callback([&f] { f.token_run = [&f](Session& session) { return RevokeToken(session, f.token); }; });
 }
 
 }  // namespace winnow::cli

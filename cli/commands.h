@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "cli/commands/actions.h"
+#include "cli/commands/audit.h"
 #include "cli/commands/contexts.h"
 #include "cli/commands/import.h"
 #include "cli/commands/pools.h"
 #include "cli/commands/run.h"
 #include "cli/commands/sagemaker.h"
+#include "cli/commands/webhooks.h"
 #include "cli/completion.h"
 #include "cli/session/session.h"
 #include "rpc/endpoint.h"
@@ -32,6 +34,7 @@ struct Flags {
   std::vector<std::string> states;
   int64_t schedule_trial = 0;
   double patience = 600;
+  std::string exec;
   bool front = false, schedule = false;
   bool verbose = false;
   ListOptions list{50, {}, {}, ""};
@@ -58,6 +61,10 @@ struct Flags {
   LogsOptions logs;
   int64_t trial = 0;  // 0: not given
   WorkerSchedulingOptions worker_scheduling;
+  AuditOptions audit;
+  DeliveriesOptions deliveries;
+  std::string webhook;
+  Run webhooks_run;  // the action of the word after `webhooks`, or none
   CreateTokenOptions create_token;
   std::string token;
   Run token_run;  // the action of the word after `token`
@@ -105,6 +112,8 @@ class Commands {
   void DefineAsks();
   void DefineBackup();
   void DefineTokens();
+  void DefineAudit();
+  void DefineWebhooks();
   void DefineCompletion();
   void DefineRun();
   void DefineContexts();

@@ -39,6 +39,8 @@
 #include "server/reads/reads.h"
 #include "server/sagemaker/sagemaker_app.h"
 #include "server/server_flags.h"
+#include "server/webhooks/sender.h"
+#include "server/webhooks/webhooks_file.h"
 #include "store/leadership.h"
 #include "store/wal_check.h"
 
@@ -109,6 +111,11 @@ absl::StatusOr<std::vector<DeclaredPool>> ReadPools(const ServerFlags& flags, co
                        PoolKinds());
 }
 
+absl::StatusOr<std::vector<DeclaredWebhook>> ReadWebhooks(const ServerFlags& flags) {
+  if (flags.webhooks_file.empty()) return std::vector<DeclaredWebhook>();
+  return ReadWebhooksFile(flags.webhooks_file);
+}
+
 // Null without pools. `server` is set before the result starts.
 std::unique_ptr<PoolKeeper> MakePools(const ServerFlags& flags, std::vector<DeclaredPool> pools,
                                       const std::string& identity, Coordinator& coordinator,
@@ -143,6 +150,8 @@ std::string Check(const ServerFlags& flags) {
     return "--declare-workers: " + MessageOf(declared.status());
   if (const auto pools = ReadPools(flags, std::string(8, '0')); !pools.ok())
     return "--pools: " + MessageOf(pools.status());
+  if (const auto webhooks = ReadWebhooks(flags); !webhooks.ok())
+    return "--webhooks: " + MessageOf(webhooks.status());
   if (!flags.http.empty() && flags.http != kOff) {
     const bool guarded = flags.tls.used() && TokensRequired(flags);
     const absl::Status status = CheckListenAddress("--http", flags.http, guarded);
@@ -399,12 +408,19 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   EngineOptions options;
   options.metrics = &metrics;
   options.lease_us = static_cast<int64_t>(flags.lease_seconds * 1e6);
+  options.audit_keep_us = int64_t{flags.audit_days} * 86'400'000'000;
   options.declared = *Declared(flags);  // Check has validated it
   absl::StatusOr<std::vector<DeclaredPool>> declared_pools = ReadPools(flags, *identity);
   if (!declared_pools.ok()) return declared_pools.status();
   const std::vector<WorkerRoom> of_pools = DeclaredRooms(*declared_pools);
   options.declared.insert(options.declared.end(), of_pools.begin(), of_pools.end());
   options.blobs = artifacts->get();
+  absl::StatusOr<std::vector<DeclaredWebhook>> webhooks = ReadWebhooks(flags);
+  if (!webhooks.ok()) return webhooks.status();
+  const auto outbox = std::make_shared<WebhookOutbox>(*std::move(webhooks));
+  if (!outbox->webhooks().empty()) {
+    options.tell = [outbox](Context& context, const v1::Event& event) { outbox->Tell(context, event); };
+  }
   absl::StatusOr<std::unique_ptr<Coordinator>> coordinator =
       Coordinator::Start(*std::move(store), hub, std::move(options));
   if (!coordinator.ok()) return coordinator.status();
@@ -422,7 +438,12 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   metrics.AddFamilies([standings] { return standings->Metrics(); });
   const std::unique_ptr<PoolKeeper> pools =
       MakePools(flags, *std::move(declared_pools), *identity, **coordinator, running, standings);
+  WebhookSender sender(**coordinator, hub, outbox);
   GrpcServerOptions listen = ServerOptions(flags);
+  listen.webhooks.list = [outbox](Engine& engine) { return outbox->List(engine.context()); };
+  listen.webhooks.test = [outbox](Engine& engine, const std::string& webhook) {
+    return outbox->Test(engine.context(), webhook);
+  };
   if (pools != nullptr) {
     listen.pools.list = [raw = pools.get()](auto done) { raw->List(std::move(done)); };
     listen.pools.render = [raw = pools.get()](const std::string& pool, int32_t nodes) {
@@ -477,6 +498,7 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
 
   signals.WaitForFirst();
   if (pools != nullptr) pools->Stop();
+  sender.Stop();
   spdlog::info("stopping: local workers hand back their trials");
   (*server)->AnnounceStop();
   if (*http != nullptr) (*http)->AnnounceStop();

@@ -57,6 +57,11 @@ void Declare(CLI::App& app, ServerFlags& flags) {
       ->type_name("CALLS")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
+  app.add_option("--audit-days", flags.audit_days,
+                 "Remove entries of the audit log (winnow audit) that are older than this; 0: never")
+      ->type_name("DAYS")
+      ->check(CLI::Range(0, 36'500))
+      ->capture_default_str();
   app.add_option("--local-workers", flags.local_workers, "Workers to start on this machine; 0: none")
       ->check(CLI::Range(0, 256))
       ->capture_default_str();
@@ -91,6 +96,11 @@ void Declare(CLI::App& app, ServerFlags& flags) {
   app.add_option("--pools", flags.pools_file,
                  "JSON file of pools: engines, such as Slurm, that are asked for workers as trials need them "
                  "(docs/pools.md; default: none)")
+      ->option_text("FILE");
+  app.add_option(
+         "--webhooks", flags.webhooks_file,
+         "JSON file of webhooks: URLs that are told when jobs improve, end or fail, and when workers or "
+         "pools do (docs/webhooks.md; default: none)")
       ->option_text("FILE");
   app.add_option("--lease", flags.lease_seconds, "A worker that is silent for this long is presumed dead")
       ->type_name("SECONDS")

@@ -28,6 +28,7 @@ struct ServerFlags {
   int warm_trainers = -1;
   std::vector<std::string> declared;
   std::string pools_file;
+  std::string webhooks_file;
   double lease_seconds = 15;
   std::string state_dir;
   std::string port_file;
@@ -48,6 +49,7 @@ struct ServerFlags {
   TlsFiles tls;
   bool require_tokens = false;
   double rate_limit = AuthOptions().calls_per_second;
+  int audit_days = 400;
   std::string log_level = "info";
 };
 

@@ -339,6 +339,48 @@ ALTER TABLE workers ADD COLUMN cost_per_hour REAL NOT NULL DEFAULT 0;  -- of the
 ALTER TABLE workers ADD COLUMN ends_us INTEGER NOT NULL DEFAULT 0;     -- when it leaves by itself; 0: not known
 )sql";
 
+constexpr char kAudit[] = R"sql(
+-- Calls that changed, or were refused to change, something: winnow.v1.AuditEntry.
+CREATE TABLE audit (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  time_us INTEGER NOT NULL,
+  person TEXT NOT NULL,
+  token TEXT NOT NULL,
+  address TEXT NOT NULL,
+  method TEXT NOT NULL,
+  job TEXT NOT NULL,                        -- its id; stays when the job is deleted
+  trial INTEGER NOT NULL,
+  subject TEXT NOT NULL,
+  detail TEXT NOT NULL,
+  outcome TEXT NOT NULL
+);
+CREATE INDEX audit_by_time ON audit (time_us);
+CREATE INDEX audit_by_person ON audit (person, sequence);
+CREATE INDEX audit_by_job ON audit (job, sequence);
+CREATE TRIGGER audit_is_final BEFORE UPDATE ON audit BEGIN
+  SELECT RAISE(ABORT, 'an entry of the audit log cannot be changed');
+END;
+)sql";
+
+constexpr char kDeliveries[] = R"sql(
+-- Events for webhooks: winnow.v1.Delivery. A row is committed together with what it tells of.
+CREATE TABLE deliveries (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  webhook TEXT NOT NULL,                    -- its name in the server's configuration
+  job TEXT NOT NULL,                        -- its id; '': of no job
+  event TEXT NOT NULL,                      -- winnow.v1.Event, proto3 JSON
+  replaceable INTEGER NOT NULL,             -- a newer one of the job may take its place before it was first tried
+  state TEXT NOT NULL,                      -- 'waiting', 'delivered', 'given_up'
+  attempts INTEGER NOT NULL,
+  create_us INTEGER NOT NULL,
+  next_us INTEGER NOT NULL,                 -- when it is tried next
+  end_us INTEGER NOT NULL,                  -- 0: it waits
+  answer TEXT NOT NULL                      -- to the newest attempt
+);
+CREATE INDEX waiting_deliveries ON deliveries (webhook, number) WHERE state = 'waiting';
+CREATE INDEX deliveries_by_end ON deliveries (end_us);
+)sql";
+
 absl::Status Apply(Database& database, const Migration& migration) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -373,7 +415,8 @@ const std::vector<Migration>& Migrations() {
       {8, kFirstRelease},  {9, kPrunedOrCancelled},  {10, kOwners},
       {11, kDrainedRanks}, {12, kSeveralObjectives}, {13, kGpus},
       {14, kSources},      {15, kAnnotations},       {16, kPartStarts},
-      {17, kAllocations},  {18, kWorkerEnds},
+      {17, kAllocations},  {18, kWorkerEnds},        {19, kAudit},
+      {20, kDeliveries},
   };
   return kMigrations;
 }

@@ -111,11 +111,10 @@ absl::StatusOr<int64_t> MoveTable(Database& from, Database& to, const MovedTable
 }
 
 // The tables whose rows are numbered for good: a number is not used again, also after its row was deleted.
-constexpr MovedTable kNumbered[] = {{"jobs", "job"},
-                                    {"assignments", "assignment"},
-                                    {"artifacts", "artifact"},
-                                    {"usage_workers", "worker"},
-                                    {"allocations", "number"}};
+constexpr MovedTable kNumbered[] = {{"jobs", "job"},           {"assignments", "assignment"},
+                                    {"artifacts", "artifact"}, {"usage_workers", "worker"},
+                                    {"allocations", "number"}, {"audit", "sequence"},
+                                    {"deliveries", "number"}};
 
 absl::StatusOr<int64_t> MoveAll(Database& from, Database& to) {
   absl::Status status = to.Execute("DELETE FROM identity");
@@ -161,6 +160,8 @@ const std::vector<MovedTable>& MovedTables() {
       {"annotations", "job, trial"},
       {"job_words", "job"},
       {"allocations", "number"},
+      {"audit", "sequence"},
+      {"deliveries", "number"},
   };
   return kTables;
 }

@@ -183,6 +183,14 @@ END $$;
 CREATE TRIGGER jobs_take_reports AFTER DELETE ON jobs FOR EACH ROW EXECUTE FUNCTION winnow_delete_reports();
 )sql";
 
+constexpr char kFinalEntriesOfPostgres[] = R"sql(
+CREATE FUNCTION winnow_refuse_change() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'an entry of the audit log cannot be changed';
+END $$;
+CREATE TRIGGER audit_is_final BEFORE UPDATE ON audit FOR EACH ROW EXECUTE FUNCTION winnow_refuse_change();
+)sql";
+
 constexpr char kPrelude[] = R"sql(
 -- One row: the version of the tables.
 CREATE TABLE winnow_schema (version BIGINT NOT NULL);
@@ -261,6 +269,7 @@ std::string PostgresMigration(int64_t version, std::string_view sql) {
   constexpr int64_t kPrunedOrCancelledVersion = 9;
   constexpr int64_t kDrainedRanksVersion = 11;
   constexpr int64_t kAnnotationsVersion = 15;
+  constexpr int64_t kAuditVersion = 19;
   switch (version) {
     case kFirstReleaseVersion: {
       std::string text = PostgresSchema(sql);
@@ -274,6 +283,8 @@ std::string PostgresMigration(int64_t version, std::string_view sql) {
       return "";
     case kAnnotationsVersion:
       return kAnnotationsOfPostgres;
+    case kAuditVersion:
+      return PostgresSchema(sql.substr(0, sql.find("CREATE TRIGGER"))) + kFinalEntriesOfPostgres;
     default:
       return PostgresSchema(sql);
   }

@@ -17,7 +17,8 @@ Store::Store(std::unique_ptr<Database> database)
       artifacts(*database_),
       summaries(*database_),
       usage(*database_),
-      annotations(*database_) {}
+      annotations(*database_),
+      audit(*database_) {}
 
 namespace {
 

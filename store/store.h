@@ -8,6 +8,7 @@
 #include "store/annotations.h"
 #include "store/artifacts.h"
 #include "store/assignments.h"
+#include "store/audit.h"
 #include "store/database.h"
 #include "store/facts.h"
 #include "store/jobs.h"
@@ -58,6 +59,7 @@ class Store {
   SummaryTable summaries;
   UsageTable usage;
   AnnotationTable annotations;
+  AuditTable audit;
 };
 
 }  // namespace winnow

@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "base/status_text.h"
 #include "cli/commands/actions.h"
+#include "cli/commands/event_command.h"
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/progress.h"
@@ -285,6 +286,8 @@ absl::Status GaveUp(const Session& session, const std::string& job, absl::Durati
 
 Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, const WatchOptions& options) {
   const bool live = session.output == Output::kText && session.out.interactive();
+  EventCommand command(session, options.exec, job);
+  command.Look(job);
   if (HasEnded(job)) return Finish(session, job, false);
   const Interrupt interrupt;
   View view(session, job, options.verbose);
@@ -297,6 +300,7 @@ Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, cons
       switch (item.kind) {
         case Feed::Item::kEvent:
           view.Show(item.event);
+          command.Look(view.job(), &item.event);
           break;
         case Feed::Item::kLost:
           lost = absl::Now();
@@ -305,6 +309,7 @@ Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, cons
         case Feed::Item::kBack:
           lost.reset();
           view.ServerBack(item.event.job());
+          command.Look(view.job());
           break;
         case Feed::Item::kEnd:
           if (lost && IsLoss(item.status)) return GaveUp(session, job.id(), absl::Now() - *lost, item.status);
@@ -314,6 +319,7 @@ Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, cons
     }
     if (live) view.Draw();
     if (interrupt.raised()) {
+      command.Abandon();
       session.err.Print(fmt::format("\nThe job goes on. Watch it again with: {}\nStop it with: {}\n",
                                     session.Hint("watch " + job.id()), session.Hint("stop " + job.id())));
       return kInterrupted;

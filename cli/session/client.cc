@@ -12,9 +12,11 @@
 #include "cli/output/text.h"
 #include "rpc/channel.h"
 #include "winnow/v1/admin.grpc.pb.h"
+#include "winnow/v1/audit.grpc.pb.h"
 #include "winnow/v1/insight.grpc.pb.h"
 #include "winnow/v1/pools.grpc.pb.h"
 #include "winnow/v1/tuning.grpc.pb.h"
+#include "winnow/v1/webhooks.grpc.pb.h"
 
 namespace winnow::cli {
 namespace {
@@ -25,6 +27,7 @@ constexpr absl::Duration kBackupWait = absl::Hours(6);  // for a large database 
 constexpr int32_t kJobPage = 1000;
 constexpr int32_t kTrialPage = 10000;
 constexpr int32_t kPointPage = 100000;
+constexpr int32_t kAuditPage = 1000;
 
 std::string Violations(const v1::BadRequest& request) {
   std::string text;
@@ -53,6 +56,8 @@ struct Client::Connection {
   std::unique_ptr<v1::InsightService::Stub> insight;
   std::unique_ptr<v1::AdminService::Stub> admin;
   std::unique_ptr<v1::PoolService::Stub> pools;
+  std::unique_ptr<v1::AuditService::Stub> audit;
+  std::unique_ptr<v1::WebhookService::Stub> webhooks;
   Mutex mutex;
   grpc::ClientContext* watching ABSL_GUARDED_BY(mutex) = nullptr;
   bool cancelled ABSL_GUARDED_BY(mutex) = false;
@@ -66,6 +71,8 @@ struct Client::Connection {
   v1::InsightService::Stub* StubOf(v1::InsightService::Stub*) const { return insight.get(); }
   v1::AdminService::Stub* StubOf(v1::AdminService::Stub*) const { return admin.get(); }
   v1::PoolService::Stub* StubOf(v1::PoolService::Stub*) const { return pools.get(); }
+  v1::AuditService::Stub* StubOf(v1::AuditService::Stub*) const { return audit.get(); }
+  v1::WebhookService::Stub* StubOf(v1::WebhookService::Stub*) const { return webhooks.get(); }
 
   template <class Stub, class Request, class Response>
   absl::Status Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -125,6 +132,8 @@ Client::Client(const Endpoint& endpoint, absl::Duration timeout)
   connection_->insight = v1::InsightService::NewStub(*connection_->channel);
   connection_->admin = v1::AdminService::NewStub(*connection_->channel);
   connection_->pools = v1::PoolService::NewStub(*connection_->channel);
+  connection_->audit = v1::AuditService::NewStub(*connection_->channel);
+  connection_->webhooks = v1::WebhookService::NewStub(*connection_->channel);
 }
 
 Client::~Client() = default;
@@ -355,6 +364,44 @@ absl::StatusOr<v1::ListTokensResponse> Client::Tokens() {
 
 absl::StatusOr<v1::Worker> Client::SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request) {
   return Call<v1::Worker>(&v1::AdminService::Stub::SetWorkerScheduling, request);
+}
+
+absl::StatusOr<v1::ListAuditEntriesResponse> Client::Audit(v1::ListAuditEntriesRequest request,
+                                                           int64_t limit) {
+  v1::ListAuditEntriesResponse all;
+  do {
+    request.set_page_size(PageSize(limit, all.entries_size(), kAuditPage));
+    auto page = Call<v1::ListAuditEntriesResponse>(&v1::AuditService::Stub::ListAuditEntries, request);
+    if (!page.ok()) return page.status();
+    request.set_page_token(page->next_page_token());
+    all.MergeFrom(*page);
+  } while (!request.page_token().empty() && (limit == 0 || all.entries_size() < limit));
+  all.set_next_page_token(request.page_token());
+  return all;
+}
+
+absl::StatusOr<v1::ListWebhooksResponse> Client::Webhooks() {
+  return Call<v1::ListWebhooksResponse>(&v1::WebhookService::Stub::ListWebhooks, v1::ListWebhooksRequest());
+}
+
+absl::StatusOr<v1::ListDeliveriesResponse> Client::Deliveries(v1::ListDeliveriesRequest request,
+                                                              int64_t limit) {
+  v1::ListDeliveriesResponse all;
+  do {
+    request.set_page_size(PageSize(limit, all.deliveries_size(), kAuditPage));
+    auto page = Call<v1::ListDeliveriesResponse>(&v1::WebhookService::Stub::ListDeliveries, request);
+    if (!page.ok()) return page.status();
+    request.set_page_token(page->next_page_token());
+    all.MergeFrom(*page);
+  } while (!request.page_token().empty() && (limit == 0 || all.deliveries_size() < limit));
+  all.set_next_page_token(request.page_token());
+  return all;
+}
+
+absl::StatusOr<v1::Delivery> Client::TestWebhook(const std::string& webhook) {
+  v1::TestWebhookRequest request;
+  request.set_name(webhook);
+  return Call<v1::Delivery>(&v1::WebhookService::Stub::TestWebhook, request);
 }
 
 absl::StatusOr<v1::Token> Client::RevokeToken(const std::string& id) {

@@ -11,9 +11,11 @@
 #include "absl/time/time.h"
 #include "rpc/endpoint.h"
 #include "winnow/v1/admin.pb.h"
+#include "winnow/v1/audit.pb.h"
 #include "winnow/v1/insight.pb.h"
 #include "winnow/v1/pools.pb.h"
 #include "winnow/v1/tuning.pb.h"
+#include "winnow/v1/webhooks.pb.h"
 
 namespace grpc {
 class Channel;
@@ -66,6 +68,12 @@ class Client {
   absl::StatusOr<v1::CreateTokenResponse> CreateToken(const v1::CreateTokenRequest& request);
   absl::StatusOr<v1::ListTokensResponse> Tokens();
   absl::StatusOr<v1::Token> RevokeToken(const std::string& id);
+  // The newest entries, at most `limit`; fills in the request's paging.
+  absl::StatusOr<v1::ListAuditEntriesResponse> Audit(v1::ListAuditEntriesRequest request, int64_t limit);
+  absl::StatusOr<v1::ListWebhooksResponse> Webhooks();
+  // The newest deliveries, at most `limit`; fills in the request's paging.
+  absl::StatusOr<v1::ListDeliveriesResponse> Deliveries(v1::ListDeliveriesRequest request, int64_t limit);
+  absl::StatusOr<v1::Delivery> TestWebhook(const std::string& webhook);
   absl::StatusOr<v1::Worker> SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request);
 
   // Calls `on_part` for each part of a copy of the database, in order; stops at the first error it returns.

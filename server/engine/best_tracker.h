@@ -17,12 +17,16 @@ class BestTracker {
     if (!best) return std::nullopt;
     const double objective = state.trial(*best).value;
     if (last_ == objective) return std::nullopt;
+    improved_ = !last_ || (state.spec().goal == Goal::kMaximize ? objective > *last_ : objective < *last_);
     last_ = objective;
     return BestStep{state.last_sequence(), time_us, *best, objective, state.totals().resource};
   }
+  // Whether the newest step was to a better value.
+  bool improved() const { return improved_; }
 
  private:
   std::optional<double> last_;
+  bool improved_ = false;
 };
 
 }  // namespace winnow

@@ -16,8 +16,12 @@
 
 namespace winnow {
 
+namespace v1 {
+class Event;
+}
 class BlobIndex;
 class Metrics;
+struct Context;
 
 // Where time comes from; tests advance it themselves.
 struct Clock {
@@ -38,6 +42,7 @@ class Deadlines {
     kClientLease,  // of an attempt that a client trains
     kSuggestCall,  // a held SuggestTrials, by ticket
     kQuarantine,   // of a worker's name
+    kAuditAge,     // when old entries of the audit log are looked for
   };
   using Key = std::pair<Kind, std::string>;
 
@@ -65,8 +70,11 @@ struct EngineOptions {
   std::function<uint64_t()> random_bits;  // for fencing tokens; default: the system's random device
   std::vector<WorkerRoom> declared;       // machines that may come: jobs that fit them are accepted
   ModelFactory make_model;                // default: the job's own (scheduler/suggest.h)
+  int64_t audit_keep_us = 0;              // entries of the audit log are removed when older; 0: never
   BlobIndex* blobs = nullptr;             // the artifact store's; null: there is none
   Metrics* metrics = nullptr;             // outlives the engine; null: nothing is measured
+  // Is called in a batch for what webhooks are told of; null: there are none.
+  std::function<void(Context&, const v1::Event&)> tell;
 };
 
 // What all parts of the engine share. Owner: the coordinator thread.
@@ -91,6 +99,10 @@ struct Context {
   const absl::Status& failure() const { return failure_; }
   void ForgetFailure() { failure_ = absl::OkStatus(); }
 
+  // `event` lacks its time.
+  void Tell(const v1::Event& event) {
+    if (options.tell) options.tell(*this, event);
+  }
   // The topic (see Hub) is published once the batch is committed.
   void Publish(const std::string& topic) { topics_.insert(topic); }
   std::set<std::string> TakeTopics() { return std::exchange(topics_, {}); }

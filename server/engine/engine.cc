@@ -75,6 +75,8 @@ absl::Status Engine::Load() {
   if (status = workers_.Load(); !status.ok()) return status;
   if (status = artifacts_.Load(); !status.ok()) return status;
   if (status = AskOpenChoices(); !status.ok()) return status;
+  if (context_.options.audit_keep_us > 0)
+    context_.deadlines.Set(Deadlines::Kind::kAuditAge, "", context_.steady_us());
   return attempts_.Load();
 }
 
@@ -311,6 +313,14 @@ void Engine::CostOver(OpenJob& job) {
   }
 }
 
+void Engine::RemoveOldAudit() {
+  constexpr int64_t kMostAtOnce = 1'000, kAgainUs = 1'000'000, kEveryUs = 600'000'000;
+  const int64_t before_us = context_.wall_us() - context_.options.audit_keep_us;
+  const int64_t removed = context_.Note(context_.store.audit.RemoveBefore(before_us, kMostAtOnce));
+  context_.deadlines.Set(Deadlines::Kind::kAuditAge, "",
+                         context_.steady_us() + (removed == kMostAtOnce ? kAgainUs : kEveryUs));
+}
+
 void Engine::Fire(Deadlines::Kind kind, const std::string& subject) {
   switch (kind) {
     case Deadlines::Kind::kHold:
@@ -343,6 +353,9 @@ void Engine::Fire(Deadlines::Kind kind, const std::string& subject) {
       break;
     case Deadlines::Kind::kQuarantine:
       workers_.marks().EndQuarantine(subject);
+      break;
+    case Deadlines::Kind::kAuditAge:
+      RemoveOldAudit();
       break;
     case Deadlines::Kind::kSuggestCall:
       suggest_calls_.WaitOver(std::stoll(subject));

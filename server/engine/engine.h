@@ -118,6 +118,7 @@ class Engine {
   void Fire(Deadlines::Kind kind, const std::string& subject);
   void NodeTimeOver(OpenJob& job);
   void CostOver(OpenJob& job);
+  void RemoveOldAudit();
   absl::Status AskOpenChoices();
   void AnswerNow(const std::set<std::string>& workers);
 

@@ -18,6 +18,7 @@
 #include "server/engine/messages.h"
 #include "spec/cluster.h"
 #include "spec/search_spec.h"
+#include "winnow/v1/webhooks.pb.h"
 
 namespace winnow {
 namespace {
@@ -25,6 +26,22 @@ namespace {
 constexpr int64_t kPartsInMean = 8;
 // Facts of a job that are kept for its search model, which reads others from the tables.
 constexpr size_t kMostUnasked = 256;
+
+// What webhooks are told of a job as it is.
+v1::Event EventOf(v1::Event::Kind kind, const OpenJob& job, const std::string& text) {
+  v1::Event event;
+  event.set_kind(kind);
+  event.set_job_id(job.row.id);
+  event.set_owner(job.row.owner);
+  event.set_state(job.row.state);
+  event.set_metric(job.state.spec().objective_metric);
+  if (const std::optional<TrialNumber> best = job.state.best_trial()) {
+    event.set_trial(*best);
+    event.set_value(job.state.trial(*best).value);
+  }
+  event.set_text(text);
+  return event;
+}
 
 }  // namespace
 
@@ -277,6 +294,7 @@ void Jobs::NoteFact(OpenJob& job, const Fact& fact) {
 
 std::vector<TrialNumber> Jobs::Record(OpenJob& job, FactBody body, int64_t time_us) {
   std::vector<TrialNumber> ended;
+  std::vector<v1::Event> told;
   for (const Fact& fact : Advance(job.state, time_us, std::move(body))) {
     // A report has its row already.
     if (!std::holds_alternative<Reported>(fact.body)) {
@@ -284,8 +302,21 @@ std::vector<TrialNumber> Jobs::Record(OpenJob& job, FactBody body, int64_t time_
     }
     NoteFact(job, fact);
     if (const auto* end = std::get_if<TrialEnded>(&fact.body)) ended.push_back(end->trial);
+    const auto* met = std::get_if<CompletionMet>(&fact.body);
+    if (met != nullptr && !met->nothing_left && job.state.first_failures().awaited() > 0)
+      told.push_back(EventOf(v1::Event::JOB_FAILING_EARLY, job, met->reason));
+    if (const auto* end = std::get_if<JobEnded>(&fact.body))
+      told.push_back(EventOf(v1::Event::JOB_ENDED, job, end->reason));
   }
-  if (const std::optional<BestStep> step = job.best.Note(job.state, time_us)) job.steps.push_back(*step);
+  if (const std::optional<BestStep> step = job.best.Note(job.state, time_us)) {
+    job.steps.push_back(*step);
+    if (job.best.improved()) {
+      context_.Tell(EventOf(v1::Event::BEST_IMPROVED, job,
+                            fmt::format("Trial {} has {} {}.", step->trial, job.state.spec().objective_metric,
+                                        step->objective)));
+    }
+  }
+  for (const v1::Event& event : told) context_.Tell(event);
   const IdenticalCurves& curves = job.state.identical_curves();
   if (curves.seen() && !job.state.noticed(NoticeKind::kIdenticalCurves)) {
     const Noticed notice{

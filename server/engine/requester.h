@@ -13,6 +13,7 @@ struct Requester {
   std::string token_id;  // "": none
   bool any = true;       // an admin, or no tokens are required: counts as the owner of every job
   bool worker = false;   // a token of role worker
+  std::string address = {};  // the host that it comes from, "unix" over the server's socket; "": not known
 
   bool Owns(const std::string& owner) const { return any || (!owner.empty() && owner == name); }
   // Whether it may read the source of a job of that owner: workers run it.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "winnow/v1/webhooks.pb.h"
+
 namespace winnow {
 namespace {
 
@@ -63,6 +65,11 @@ void WorkerMarks::NoteTrouble(const std::string& name, Trouble trouble, const st
   mark.reason = fmt::format("{} {} in {} s, last: {}", troubles.size(), TroubleName(troubles),
                             options.quarantine_window * options.lease_us / 1'000'000, what);
   mark.until_us = context_.wall_us() + time_us;
+  v1::Event event;
+  event.set_kind(v1::Event::WORKER_QUARANTINED);
+  event.set_worker(name);
+  event.set_text(mark.reason);
+  context_.Tell(event);
   Put(std::move(mark));
   context_.deadlines.Set(Deadlines::Kind::kQuarantine, name, now + time_us);
 }

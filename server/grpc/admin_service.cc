@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "server/grpc/audit.h"
 #include "server/grpc/errors.h"
 #include "server/grpc/tokens.h"
 
@@ -11,9 +12,10 @@ using Unary = grpc::ServerUnaryReactor;
 
 Unary* AdminService::CreateToken(Context* context, const v1::CreateTokenRequest* request,
                                  v1::CreateTokenResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  winnow::CreateToken(coordinator_, *request, [this, reactor, response](absl::StatusOr<MadeToken> made) {
+  winnow::CreateToken(coordinator_, *request, by, [this, reactor, response](absl::StatusOr<MadeToken> made) {
     if (made.ok()) {
       guard_.authority().Put(made->row);
       *response->mutable_token() = ToMessage(made->row);
@@ -38,9 +40,10 @@ Unary* AdminService::ListTokens(Context* context, const v1::ListTokensRequest*,
 }
 
 Unary* AdminService::RevokeToken(Context* context, const v1::RevokeTokenRequest* request, v1::Token* token) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  winnow::RevokeToken(coordinator_, request->id(), [this, reactor, token](absl::StatusOr<TokenRow> row) {
+  winnow::RevokeToken(coordinator_, request->id(), by, [this, reactor, token](absl::StatusOr<TokenRow> row) {
     if (row.ok()) {
       guard_.authority().Put(*row);
       hub_.Publish(TokenTopic(row->id));
@@ -53,12 +56,20 @@ Unary* AdminService::RevokeToken(Context* context, const v1::RevokeTokenRequest*
 
 Unary* AdminService::SetWorkerScheduling(Context* context, const v1::SetWorkerSchedulingRequest* request,
                                          v1::Worker* worker) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  coordinator_.SetWorkerScheduling(*request, [reactor, worker](absl::StatusOr<v1::Worker> answer) {
-    if (answer.ok()) *worker = *std::move(answer);
-    reactor->Finish(ToGrpc(answer.status()));
-  });
+  AuditNote note{"SetWorkerScheduling"};
+  note.subject = request->name();
+  note.detail = v1::Worker::Scheduling_Name(request->scheduling());
+  if (!request->reason().empty()) note.detail += ": " + request->reason();
+  CallAudited<absl::StatusOr<v1::Worker>>(
+      coordinator_, by, std::move(note),
+      [request](Engine& engine, AuditNote&) { return engine.SetWorkerScheduling(*request); },
+      [reactor, worker](absl::StatusOr<v1::Worker> answer) {
+        if (answer.ok()) *worker = *std::move(answer);
+        reactor->Finish(ToGrpc(answer.status()));
+      });
   return reactor;
 }
 
@@ -78,7 +89,9 @@ Unary* AdminService::GetCaller(Context* context, const v1::GetCallerRequest*, v1
 
 grpc::ServerWriteReactor<v1::BackupPart>* AdminService::Backup(Context* context, const v1::BackupRequest*) {
   using Parts = grpc::ServerWriteReactor<v1::BackupPart>;
-  if (Parts* refused = guard_.Refuse<Parts>(context, __func__)) return refused;
+  Requester by;
+  if (Parts* refused = guard_.Refuse<Parts>(context, __func__, &by)) return refused;
+  RecordAudited(coordinator_, by, {"Backup"}, absl::OkStatus(), nullptr);
   return backups_.Serve();
 }
 

@@ -159,6 +159,11 @@ absl::StatusOr<std::string> Authority::Admit(std::string_view service, std::stri
   }
   if (!identity.ok()) return identity.status();
   if (MayCall(identity->role, service, method)) return identity->token_id;
+  if (options_.on_refuse && IsAudited(service, method)) {
+    Requester by = RequesterOf(identity->token_id);
+    by.address = AddressOfPeer(origin.peer);
+    options_.on_refuse(by, method);
+  }
   return absl::PermissionDeniedError(WhyNot(identity->role, service, method));
 }
 
@@ -181,6 +186,20 @@ absl::Status Authority::CheckStill(const std::string& token_id) {
   MutexLock lock(mutex_);
   const auto known = tokens_.find(token_id);
   return known == tokens_.end() ? NoToken() : CheckHolds(known->second);
+}
+
+std::string AddressOfPeer(std::string_view peer) {
+  if (peer.starts_with(kUnixPeer)) return "unix";
+  if (!peer.starts_with("ipv4:") && !peer.starts_with("ipv6:")) return std::string(peer);
+  std::string_view host = peer.substr(5, peer.rfind(':') - 5);
+  // gRPC escapes the brackets of an IPv6 address.
+  for (const std::string_view open : {"%5B", "["}) {
+    if (host.starts_with(open)) host.remove_prefix(open.size());
+  }
+  for (const std::string_view close : {"%5D", "]"}) {
+    if (host.ends_with(close)) host.remove_suffix(close.size());
+  }
+  return std::string(host);
 }
 
 std::string TokenTopic(const std::string& token_id) { return "token/" + token_id; }

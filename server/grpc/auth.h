@@ -68,6 +68,8 @@ struct AuthOptions {
   Clock clock = Clock::System();
   // called for each call that the peer itself made and that was admitted
   std::function<void(std::string_view peer)> on_admit = {};
+  // called for each call of an audited method that is refused because of the caller's role
+  std::function<void(const Requester& by, std::string_view method)> on_refuse = {};
 };
 
 // What a call says about its caller.
@@ -75,6 +77,9 @@ struct CallOrigin {
   std::string peer;           // gRPC's form: "ipv4:127.0.0.1:5000", "unix:"
   std::string authorization;  // the metadata of that name; "": none
 };
+
+// The host of a peer in gRPC's form: "192.0.2.7", "::1", "unix"; the peer as it is if it has another form.
+std::string AddressOfPeer(std::string_view peer);
 
 // Metadata with which the server's own HTTP side names its client on the in-process channel: the Authority's
 // relay key, which nobody else knows, and the peer.

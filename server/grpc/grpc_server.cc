@@ -181,8 +181,9 @@ absl::Status CloseFolder(const std::string& socket) {
 }
 
 // Reports admitted callers to the gate.
-AuthOptions Watched(AuthOptions options, Gate& gate) {
+AuthOptions Watched(AuthOptions options, Gate& gate, RefusedCalls& refused) {
   options.on_admit = [&gate](std::string_view peer) { gate.Admit(peer); };
+  options.on_refuse = [&refused](const Requester& by, std::string_view method) { refused.Note(by, method); };
   return options;
 }
 
@@ -222,7 +223,8 @@ GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> g
     : coordinator_(coordinator),
       hub_(hub),
       gate_(std::move(gate)),
-      authority_(Watched(options.auth, *gate_)),
+      refused_(coordinator, options.auth.clock),
+      authority_(Watched(options.auth, *gate_, refused_)),
       insights_(std::move(insights)),
       tuning_(coordinator, reader, std::move(slow), hub, authority_, options.training, options.files,
               options.metrics == nullptr ? nullptr : &options.metrics->preparations),
@@ -231,7 +233,9 @@ GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> g
       artifact_(coordinator, reader, authority_, options.artifacts),
       insight_(*insights_, hub, authority_),
       usage_(reader, authority_),
-      pools_(options.pools, authority_) {}
+      pools_(options.pools, authority_),
+      audit_(reader, authority_),
+      webhooks_(options.webhooks, coordinator, reader, authority_) {}
 
 absl::Status GrpcServer::LoadTokens() {
   std::promise<absl::StatusOr<std::vector<TokenRow>>> promise;
@@ -281,6 +285,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   builder.RegisterService(&server->insight_);
   builder.RegisterService(&server->usage_);
   builder.RegisterService(&server->pools_);
+  builder.RegisterService(&server->audit_);
+  builder.RegisterService(&server->webhooks_);
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || socket == 0) return CannotListen(options.socket);
   if (!options.socket.empty() && chmod(options.socket.c_str(), kOwnSocket) != 0) {

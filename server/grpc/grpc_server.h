@@ -10,6 +10,8 @@
 #include "absl/status/statusor.h"
 #include "server/grpc/admin_service.h"
 #include "server/grpc/artifact_service.h"
+#include "server/grpc/audit.h"
+#include "server/grpc/audit_service.h"
 #include "server/grpc/auth.h"
 #include "server/grpc/gate.h"
 #include "server/grpc/health_watch.h"
@@ -17,6 +19,7 @@
 #include "server/grpc/pool_service.h"
 #include "server/grpc/tls.h"
 #include "server/grpc/tuning_service.h"
+#include "server/grpc/webhook_service.h"
 #include "server/grpc/worker_service.h"
 #include "server/reads/readable_folders.h"
 
@@ -34,6 +37,7 @@ struct GrpcServerOptions {
   ArtifactStore* artifacts = nullptr;                     // null: none
   Metrics* metrics = nullptr;                             // outlives the server; null: calls are not measured
   PoolCalls pools = {};
+  WebhookCalls webhooks = {};
   HealthWatchOptions health = {};
   GateLimits gate = {};
   std::filesystem::path endpoint =
@@ -77,6 +81,7 @@ class GrpcServer {
   Coordinator& coordinator_;
   Hub& hub_;
   std::unique_ptr<Gate> gate_;
+  RefusedCalls refused_;
   Authority authority_;
   std::unique_ptr<InsightThreads> insights_;
   TuningService tuning_;
@@ -86,6 +91,8 @@ class GrpcServer {
   InsightService insight_;
   UsageService usage_;
   PoolService pools_;
+  AuditService audit_;
+  WebhookService webhooks_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<HealthWatch> health_;  // calls the server: destroyed first
 };

@@ -43,7 +43,10 @@ grpc::Status Guard::Admit(const grpc::CallbackServerContext& context, std::strin
   absl::StatusOr<std::string> admitted = authority_.Admit(service_, method, origin);
   if (!admitted.ok()) return ToGrpc(admitted.status());
   authority_.Admitted(context.peer());
-  if (by != nullptr) *by = authority_.RequesterOf(*admitted);
+  if (by != nullptr) {
+    *by = authority_.RequesterOf(*admitted);
+    by->address = AddressOfPeer(origin.peer);
+  }
   return grpc::Status::OK;
 }
 

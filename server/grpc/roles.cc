@@ -15,6 +15,8 @@ constexpr unsigned kWorkers = Bit(v1::WORKER) | kAdmins;
 constexpr unsigned kSubmittersAndWorkers = kSubmitters | kWorkers;
 constexpr unsigned kReadersAndWorkers = kReaders | kWorkers;
 
+constexpr bool kAudited = true;
+
 constexpr std::string_view kTuning = "winnow.v1.TuningService";
 constexpr std::string_view kWorker = "winnow.v1.WorkerService";
 constexpr std::string_view kArtifact = "winnow.v1.ArtifactService";
@@ -22,18 +24,20 @@ constexpr std::string_view kUsage = "winnow.v1.UsageService";
 constexpr std::string_view kInsight = "winnow.v1.InsightService";
 constexpr std::string_view kAdmin = "winnow.v1.AdminService";
 constexpr std::string_view kPool = "winnow.v1.PoolService";
+constexpr std::string_view kWebhook = "winnow.v1.WebhookService";
+constexpr std::string_view kAudit = "winnow.v1.AuditService";
 
 }  // namespace
 
 const std::vector<MethodRule>& MethodRules() {
   static const std::vector<MethodRule> kRules = {
-      {kTuning, "CreateTuningJob", kSubmitters, "submit jobs"},
+      {kTuning, "CreateTuningJob", kSubmitters, "submit jobs", kAudited},
       {kTuning, "DescribeTuningJob", kReaders, "see jobs"},
       {kTuning, "ListTuningJobs", kReaders, "see jobs"},
-      {kTuning, "StopTuningJob", kSubmitters, "stop jobs"},
-      {kTuning, "ChangeTuningJob", kSubmitters, "change jobs"},
-      {kTuning, "DeleteTuningJob", kSubmitters, "delete jobs"},
-      {kTuning, "Annotate", kSubmitters, "annotate jobs"},
+      {kTuning, "StopTuningJob", kSubmitters, "stop jobs", kAudited},
+      {kTuning, "ChangeTuningJob", kSubmitters, "change jobs", kAudited},
+      {kTuning, "DeleteTuningJob", kSubmitters, "delete jobs", kAudited},
+      {kTuning, "Annotate", kSubmitters, "annotate jobs", kAudited},
       {kTuning, "GetParetoFront", kReaders, "see trials"},
       {kTuning, "GetSchedule", kReaders, "see trials"},
       {kTuning, "ListTrials", kReaders, "see trials"},
@@ -78,12 +82,18 @@ const std::vector<MethodRule>& MethodRules() {
       {kPool, "ListPools", kReaders, "see pools"},
       {kPool, "RenderPool", kReaders, "see pools"},
 
-      {kAdmin, "CreateToken", kAdmins, "create tokens"},
+      {kAdmin, "CreateToken", kAdmins, "create tokens", kAudited},
       {kAdmin, "ListTokens", kAdmins, "list tokens"},
-      {kAdmin, "RevokeToken", kAdmins, "revoke tokens"},
-      {kAdmin, "SetWorkerScheduling", kAdmins, "cordon or drain workers"},
-      {kAdmin, "Backup", kAdmins, "back up the database"},
+      {kAdmin, "RevokeToken", kAdmins, "revoke tokens", kAudited},
+      {kAdmin, "SetWorkerScheduling", kAdmins, "cordon or drain workers", kAudited},
+      {kAdmin, "Backup", kAdmins, "back up the database", kAudited},
       {kAdmin, "GetCaller", kReadersAndWorkers, "see who it is"},
+
+      {kWebhook, "ListWebhooks", kAdmins, "see webhooks"},
+      {kWebhook, "ListDeliveries", kAdmins, "see deliveries"},
+      {kWebhook, "TestWebhook", kAdmins, "test webhooks", kAudited},
+
+      {kAudit, "ListAuditEntries", kAdmins, "read the audit log"},
   };
   return kRules;
 }
@@ -105,6 +115,11 @@ const MethodRule* RuleOf(std::string_view service, std::string_view method) {
 bool MayCall(v1::Role role, std::string_view service, std::string_view method) {
   const MethodRule* rule = RuleOf(service, method);
   return rule != nullptr && role != v1::ROLE_UNSPECIFIED && (rule->roles & Bit(role)) != 0;
+}
+
+bool IsAudited(std::string_view service, std::string_view method) {
+  const MethodRule* rule = RuleOf(service, method);
+  return rule != nullptr && rule->audited;
 }
 
 std::string WhyNot(v1::Role role, std::string_view service, std::string_view method) {

@@ -14,12 +14,16 @@ struct MethodRule {
   std::string_view method;
   unsigned roles;         // bits 1 << v1::Role
   std::string_view what;  // the action, after "may not"
+  bool audited = false;   // the audit log has an entry of each call
 };
 
 const std::vector<MethodRule>& MethodRules();
 
 // False for a method without a row, for every role.
 bool MayCall(v1::Role role, std::string_view service, std::string_view method);
+
+// Whether the audit log has an entry of each call of the method.
+bool IsAudited(std::string_view service, std::string_view method);
 
 // Explains a refusal: "role viewer may not stop jobs; expected a token of role submitter or admin".
 std::string WhyNot(v1::Role role, std::string_view service, std::string_view method);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "server/grpc/audit.h"
 #include "server/grpc/auth.h"
 #include "server/grpc/roles.h"
 
@@ -41,9 +42,17 @@ absl::Status Check(const v1::CreateTokenRequest& request) {
 
 }  // namespace
 
-void CreateToken(Coordinator& coordinator, const v1::CreateTokenRequest& request,
+void CreateToken(Coordinator& coordinator, const v1::CreateTokenRequest& request, const Requester& by,
                  Coordinator::Done<MadeToken> done) {
-  if (absl::Status status = Check(request); !status.ok()) return done(status);
+  AuditNote note{"CreateToken"};
+  note.detail =
+      fmt::format("role {}, name \"{}\", {}", RoleName(request.role()), request.name(),
+                  request.valid_seconds() == 0 ? std::string("does not expire")
+                                               : fmt::format("expires after {} s", request.valid_seconds()));
+  if (const absl::Status status = Check(request); !status.ok()) {
+    return RecordAudited(coordinator, by, std::move(note), status,
+                         [status, done = std::move(done)] { done(status); });
+  }
   absl::StatusOr<TokenSecret> secret = MakeTokenSecret();
   if (!secret.ok()) return done(secret.status());
   MadeToken made;
@@ -53,8 +62,10 @@ void CreateToken(Coordinator& coordinator, const v1::CreateTokenRequest& request
   made.row.hash = HashSecret(secret->secret);
   made.secret = std::move(secret->secret);
   const int64_t valid_us = request.valid_seconds() * 1'000'000;
-  coordinator.Call<absl::StatusOr<MadeToken>>(
-      [made, valid_us](Engine& engine) mutable -> absl::StatusOr<MadeToken> {
+  note.subject = made.row.id;
+  CallAudited<absl::StatusOr<MadeToken>>(
+      coordinator, by, std::move(note),
+      [made, valid_us](Engine& engine, AuditNote&) mutable -> absl::StatusOr<MadeToken> {
         Context& context = engine.context();
         made.row.create_us = context.wall_us();
         if (valid_us > 0) made.row.expire_us = made.row.create_us + valid_us;
@@ -71,9 +82,13 @@ void ListTokens(Coordinator& coordinator, Coordinator::Done<std::vector<TokenRow
       [](Engine& engine) { return engine.context().store.tokens.List(); }, std::move(done));
 }
 
-void RevokeToken(Coordinator& coordinator, const std::string& id, Coordinator::Done<TokenRow> done) {
-  coordinator.Call<absl::StatusOr<TokenRow>>(
-      [id](Engine& engine) {
+void RevokeToken(Coordinator& coordinator, const std::string& id, const Requester& by,
+                 Coordinator::Done<TokenRow> done) {
+  AuditNote note{"RevokeToken"};
+  note.subject = id;
+  CallAudited<absl::StatusOr<TokenRow>>(
+      coordinator, by, std::move(note),
+      [id](Engine& engine, AuditNote&) {
         Context& context = engine.context();
         absl::StatusOr<TokenRow> row = context.store.tokens.Revoke(id, context.wall_us());
         if (!row.ok() && !absl::IsNotFound(row.status())) context.Note(row.status());

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/engine/coordinator.h"
+#include "server/engine/requester.h"
 #include "store/tokens.h"
 #include "winnow/v1/admin.pb.h"
 
@@ -17,12 +18,14 @@ struct MadeToken {
   TokenRow row;
   std::string secret;  // not stored anywhere
 };
-// INVALID_ARGUMENT names the field. The token's times are of the coordinator's clock.
-void CreateToken(Coordinator& coordinator, const v1::CreateTokenRequest& request,
+// INVALID_ARGUMENT names the field. The token's times are of the coordinator's clock. The audit log has an
+// entry, here and below.
+void CreateToken(Coordinator& coordinator, const v1::CreateTokenRequest& request, const Requester& by,
                  Coordinator::Done<MadeToken> done);
 void ListTokens(Coordinator& coordinator, Coordinator::Done<std::vector<TokenRow>> done);
 // NOT_FOUND names the id.
-void RevokeToken(Coordinator& coordinator, const std::string& id, Coordinator::Done<TokenRow> done);
+void RevokeToken(Coordinator& coordinator, const std::string& id, const Requester& by,
+                 Coordinator::Done<TokenRow> done);
 
 // A worker's token that is bound to an allocation, by its name: the token's holder can register that
 // allocation's workers alone. The token is not stored yet, and create_us is not set.

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "server/engine/violations.h"
+#include "server/grpc/audit.h"
 #include "server/grpc/errors.h"
 #include "server/grpc/pending_call.h"
 #include "server/grpc/watch.h"
@@ -128,32 +129,43 @@ Unary* TuningService::CreateTuningJob(CallContext* context, const v1::CreateTuni
   Requester by;
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
   const auto call = PendingCall<v1::TuningJob>::Start(hub_, job, kLongestCreate);
+  AuditNote note{"CreateTuningJob"};
+  note.subject = request->spec().name();
+  // A request that is refused before the coordinator hears of it.
+  const auto refuse = [call, &coordinator = coordinator_, by, note](const absl::Status& status) {
+    RecordAudited(coordinator, by, note, status, [call, status] { call->Answer(status); });
+  };
   if (const std::vector<Violation> large = CheckSize(request->spec()); !large.empty()) {
-    call->Answer(ViolationsError(large));
+    refuse(ViolationsError(large));
     return call.get();
   }
   const auto kept = std::make_shared<const v1::CreateTuningJobRequest>(*request);
   const auto answer = [call](absl::StatusOr<v1::TuningJob> described) { call->Answer(std::move(described)); };
-  const auto create = [call, kept, answer, &coordinator = coordinator_, &reader = reader_,
+  const auto create = [call, kept, answer, refuse, note, &coordinator = coordinator_, &reader = reader_,
                        training = training_, &files = files_, by](Reads& reads) {
     if (!call->GoOn().ok()) return;
     // A repeated request gets the same answer, even if the files have changed since.
     const absl::StatusOr<std::string> known = reads.FindRequest(kept->request_id());
     if (!known.ok() || !known->empty()) return Describe(reader, known, by, answer);
     const absl::Status status = CheckCreate(*kept, training, files);
-    if (!status.ok()) return call->Answer(status);
+    if (!status.ok()) return refuse(status);
     absl::StatusOr<WarmStart> start =
         ReadWarmStart(kept->spec(), reads, files, WhileWaits(call, kReadingPatience));
-    if (!start.ok()) return call->Answer(start.status());
+    if (!start.ok()) return refuse(start.status());
     if (!call->GoOn().ok()) return;
-    coordinator.CreateJob(
-        NewJobSpec(kept->spec()), kept->request_id(),
+    CallAudited<absl::StatusOr<std::string>>(
+        coordinator, by, note,
+        [kept, spec = NewJobSpec(kept->spec()), start = *std::move(start), by](Engine& engine,
+                                                                               AuditNote& entry) {
+          absl::StatusOr<std::string> id = engine.CreateJob(spec, kept->request_id(), start, by.name,
+                                                            kept->has_source() ? &kept->source() : nullptr);
+          if (id.ok()) entry.job = *id;
+          return id;
+        },
         [answer, &reader, by](const absl::StatusOr<std::string>& id) {
           if (id.ok()) spdlog::info("{} created job {}", by.ForLog(), *id);
           Describe(reader, id, by, answer);
-        },
-        *std::move(start), by.name,
-        kept->has_source() ? std::shared_ptr<const v1::Source>(kept, &kept->source()) : nullptr);
+        });
   };
   if (!slow_.creates->PostWithin(kMostWaiting, create)) call->Answer(TooManyWait(__func__));
   return call.get();
@@ -195,11 +207,15 @@ Unary* TuningService::StopTuningJob(CallContext* context, const v1::StopTuningJo
   Requester by;
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  coordinator_.StopJob(request->id(), by, [this, reactor, request, by, job](const absl::Status& status) {
-    if (status.ok()) spdlog::info("{} stopped job {}", by.ForLog(), request->id());
-    const absl::StatusOr<std::string> id = status.ok() ? absl::StatusOr<std::string>(request->id()) : status;
-    Describe(reader_, id, by, FinishBy(reactor, job));
-  });
+  CallAudited<absl::Status>(
+      coordinator_, by, {"StopTuningJob", request->id()},
+      [request, by](Engine& engine, AuditNote&) { return engine.StopJob(request->id(), by); },
+      [this, reactor, request, by, job](const absl::Status& status) {
+        if (status.ok()) spdlog::info("{} stopped job {}", by.ForLog(), request->id());
+        const absl::StatusOr<std::string> id =
+            status.ok() ? absl::StatusOr<std::string>(request->id()) : status;
+        Describe(reader_, id, by, FinishBy(reactor, job));
+      });
   return reactor;
 }
 
@@ -208,14 +224,18 @@ Unary* TuningService::ChangeTuningJob(CallContext* context, const v1::ChangeTuni
   Requester by;
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  coordinator_.Call<absl::Status>([request, by](Engine& engine) { return engine.ChangeJob(*request, by); },
-                                  [this, reactor, request, by, job](const absl::Status& status) {
-                                    if (status.ok())
-                                      spdlog::info("{} changed job {}", by.ForLog(), request->id());
-                                    const absl::StatusOr<std::string> id =
-                                        status.ok() ? absl::StatusOr<std::string>(request->id()) : status;
-                                    Describe(reader_, id, by, FinishBy(reactor, job));
-                                  });
+  AuditNote note{"ChangeTuningJob", request->id(), request->stop_trial()};
+  const auto* change = v1::ChangeTuningJobRequest::descriptor()->FindFieldByNumber(request->change_case());
+  if (change != nullptr) note.detail = change->name();
+  CallAudited<absl::Status>(
+      coordinator_, by, std::move(note),
+      [request, by](Engine& engine, AuditNote&) { return engine.ChangeJob(*request, by); },
+      [this, reactor, request, by, job](const absl::Status& status) {
+        if (status.ok()) spdlog::info("{} changed job {}", by.ForLog(), request->id());
+        const absl::StatusOr<std::string> id =
+            status.ok() ? absl::StatusOr<std::string>(request->id()) : status;
+        Describe(reader_, id, by, FinishBy(reactor, job));
+      });
   return reactor;
 }
 
@@ -224,10 +244,13 @@ Unary* TuningService::DeleteTuningJob(CallContext* context, const v1::DeleteTuni
   Requester by;
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  coordinator_.DeleteJob(request->id(), by, [reactor, request, by](absl::Status status) {
-    if (status.ok()) spdlog::info("{} deleted job {}", by.ForLog(), request->id());
-    reactor->Finish(ToGrpc(status));
-  });
+  CallAudited<absl::Status>(
+      coordinator_, by, {"DeleteTuningJob", request->id()},
+      [request, by](Engine& engine, AuditNote&) { return engine.DeleteJob(request->id(), by); },
+      [reactor, request, by](const absl::Status& status) {
+        if (status.ok()) spdlog::info("{} deleted job {}", by.ForLog(), request->id());
+        reactor->Finish(ToGrpc(status));
+      });
   return reactor;
 }
 
@@ -236,8 +259,9 @@ Unary* TuningService::Annotate(CallContext* context, const v1::AnnotateRequest* 
   Requester by;
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  coordinator_.Call<absl::StatusOr<v1::Annotation>>(
-      [request, by](Engine& engine) { return engine.Annotate(*request, by); },
+  CallAudited<absl::StatusOr<v1::Annotation>>(
+      coordinator_, by, {"Annotate", request->job_id(), request->trial()},
+      [request, by](Engine& engine, AuditNote&) { return engine.Annotate(*request, by); },
       [reactor, response](absl::StatusOr<v1::Annotation> written) {
         if (written.ok()) *response->mutable_annotation() = *std::move(written);
         reactor->Finish(ToGrpc(written.status()));

@@ -46,8 +46,10 @@ std::string TypeName(const pb::FieldDescriptor& field) {
       return "one of " + names;
     }
     default:
-      return field.message_type()->full_name() == "google.protobuf.Duration" ? "a duration such as 1.5s"
-                                                                             : field.message_type()->name();
+      if (field.message_type()->full_name() == "google.protobuf.Duration") return "a duration such as 1.5s";
+      if (field.message_type()->full_name() == "google.protobuf.Timestamp")
+        return "a time such as 2026-11-22T08:00:00Z";
+      return field.message_type()->name();
   }
 }
 

@@ -6,11 +6,13 @@
 #include "base/check.h"
 #include "winnow/v1/admin.pb.h"
 #include "winnow/v1/artifact.pb.h"
+#include "winnow/v1/audit.pb.h"
 #include "winnow/v1/http.pb.h"
 #include "winnow/v1/insight.pb.h"
 #include "winnow/v1/pools.pb.h"
 #include "winnow/v1/tuning.pb.h"
 #include "winnow/v1/usage.pb.h"
+#include "winnow/v1/webhooks.pb.h"
 #include "winnow/v1/worker.pb.h"
 
 namespace winnow {
@@ -80,9 +82,10 @@ const std::vector<std::string>& ContractFiles() {
     std::vector<std::string> files;
     // Naming a message of each file links the file in.
     for (const pb::Descriptor* message :
-         {v1::Caller::descriptor(), v1::Artifact::descriptor(), v1::HttpRule::descriptor(),
-          v1::Sieve::descriptor(), v1::ListPoolsResponse::descriptor(), v1::TuningJob::descriptor(),
-          v1::UsageSample::descriptor(), v1::SyncRequest::descriptor()}) {
+         {v1::Caller::descriptor(), v1::Artifact::descriptor(), v1::AuditEntry::descriptor(),
+          v1::HttpRule::descriptor(), v1::Sieve::descriptor(), v1::ListPoolsResponse::descriptor(),
+          v1::TuningJob::descriptor(), v1::UsageSample::descriptor(), v1::Webhook::descriptor(),
+          v1::SyncRequest::descriptor()}) {
       files.push_back(message->file()->name());
     }
     return files;

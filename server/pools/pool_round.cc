@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/status_text.h"
 #include "server/pools/pool_demand.h"
+#include "winnow/v1/webhooks.pb.h"
 
 namespace winnow {
 namespace {
@@ -188,9 +190,26 @@ void PoolBook::Begin(Engine& engine, AllocationRow& row) const {
   if (row.start_us == 0) row.start_us = engine.context().wall_us();
 }
 
+// That its engine is busy (RESOURCE_EXHAUSTED), or has it already, does not break a pool.
+void PoolBook::TellBroken(Engine& engine, const PoolNews& news) {
+  Standing& standing = standings_[news.pool];
+  if (absl::IsResourceExhausted(news.status) || absl::IsAlreadyExists(news.status)) return;
+  bool& broken = news.submitted.empty() ? standing.told_silent : standing.told_refuses;
+  const bool was_broken = std::exchange(broken, !news.status.ok());
+  if (was_broken || news.status.ok()) return;
+  v1::Event event;
+  event.set_kind(v1::Event::POOL_BROKEN);
+  event.set_pool(news.pool);
+  event.set_text(
+      Sentence((news.submitted.empty() ? "Its engine could not be asked: " : "Its engine refused: ") +
+               MessageOf(news.status)));
+  engine.context().Tell(event);
+}
+
 absl::Status PoolBook::TakeNews(Engine& engine, const PoolNews& news, PoolOrders& orders) {
   Standing& standing = standings_[news.pool];
   standing.engine_error = absl::IsUnavailable(news.status) ? MessageOf(news.status) : "";
+  TellBroken(engine, news);
   if (!news.submitted.empty()) return TakeSubmitted(engine, news, orders);
   return news.listed && news.status.ok() ? TakeListed(engine, news, orders) : absl::OkStatus();
 }

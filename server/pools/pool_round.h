@@ -77,6 +77,8 @@ class PoolBook {
     int64_t not_before_us = 0;  // PoolLimits::not_before_us, in Clock::steady_us
     int64_t pause_us = 0;       // the newest such pause
     std::string refusal;        // what the engine said then
+    // Webhooks were told that the engine does not answer, or refuses, and since then it has not done better.
+    bool told_silent = false, told_refuses = false;
   };
   // What is known of an open allocation since the server's start. Times are of Clock::steady_us.
   struct Watch {
@@ -95,6 +97,7 @@ class PoolBook {
     int64_t cancelled_us = 0;  // when the engine was last told to end it
   };
 
+  void TellBroken(winnow::Engine& engine, const PoolNews& news);
   AllocationTable& TableOf(winnow::Engine& engine);
   // Reads what is known of allocations from the tables.
   absl::Status Load(winnow::Engine& engine);

@@ -11,8 +11,10 @@
 #include "server/engine/requester.h"
 #include "server/reads/reading_thread.h"
 #include "winnow/v1/artifact.pb.h"
+#include "winnow/v1/audit.pb.h"
 #include "winnow/v1/tuning.pb.h"
 #include "winnow/v1/usage.pb.h"
+#include "winnow/v1/webhooks.pb.h"
 
 namespace winnow {
 
@@ -74,6 +76,9 @@ class Reads {
   // INVALID_ARGUMENT names the field.
   absl::StatusOr<v1::GetWorkerUsageResponse> GetWorkerUsage(const v1::GetWorkerUsageRequest& request);
   absl::StatusOr<v1::GetTrialUsageResponse> GetTrialUsage(const v1::GetTrialUsageRequest& request);
+  // INVALID_ARGUMENT names the field.
+  absl::StatusOr<v1::ListAuditEntriesResponse> ListAuditEntries(const v1::ListAuditEntriesRequest& request);
+  absl::StatusOr<v1::ListDeliveriesResponse> ListDeliveries(const v1::ListDeliveriesRequest& request);
   // OK: rows can be read.
   absl::Status Probe();
   // Returns the id of the job that a create request made; "": none.

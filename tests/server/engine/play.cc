@@ -43,6 +43,8 @@ void Play::Start() {
   options.clock = time.clock();
   options.make_model = make_model;
   options.metrics = metrics;
+  options.audit_keep_us = audit_keep_us;
+  options.tell = tell;
   auto coordinator = Coordinator::Start(*std::move(store), hub, std::move(options));
   INFO(coordinator.status().ToString());
   REQUIRE(coordinator.ok());

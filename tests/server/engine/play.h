@@ -67,6 +67,8 @@ class Play {
   // Used by the coordinators started from now on.
   ModelFactory make_model;
   Metrics* metrics = nullptr;  // outlives it
+  int64_t audit_keep_us = 0;   // see EngineOptions, as the next
+  std::function<void(Context&, const v1::Event&)> tell;
 
   ManualClock time;
   TempFolder folder;

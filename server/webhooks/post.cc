@@ -1,0 +1,74 @@
+#include "server/webhooks/post.h"
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <memory>
+
+#include "server/host/pools/curl_headers.h"
+
+namespace winnow {
+namespace {
+
+struct PostEnd {
+  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
+};
+
+// What a webhook answers beside the status is not read.
+size_t DropBytes(char*, size_t size, size_t count, void*) { return size * count; }
+
+int StopsPost(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return *static_cast<const std::atomic<bool>*>(stop) ? 1 : 0;
+}
+
+}  // namespace
+
+std::string SignatureOf(const std::string& secret, int64_t time_s, const std::string& body) {
+  const std::string signed_text = fmt::format("{}.{}", time_s, body);
+  unsigned char mac[EVP_MAX_MD_SIZE];
+  unsigned int length = 0;
+  HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
+       reinterpret_cast<const unsigned char*>(signed_text.data()), signed_text.size(), mac, &length);
+  std::string text = "sha256=";
+  for (unsigned int i = 0; i < length; ++i) text += fmt::format("{:02x}", mac[i]);
+  return text;
+}
+
+WebhookAnswer SendPost(const DeclaredWebhook& webhook, const WebhookPost& post,
+                       const std::atomic<bool>& stop) {
+  const std::unique_ptr<CURL, PostEnd> handle(curl_easy_init());
+  CURL* const easy = handle.get();
+  if (easy == nullptr) return {false, "libcurl could not be started"};
+  CurlHeaders headers;
+  headers.Add("Content-Type: application/json");
+  headers.Add("Expect:");
+  headers.Add("Winnow-Event: " + post.event);
+  headers.Add(fmt::format("Winnow-Delivery: {}", post.delivery));
+  headers.Add(fmt::format("Winnow-Timestamp: {}", post.time_s));
+  headers.Add("Winnow-Signature: " + SignatureOf(webhook.secret, post.time_s, post.body));
+  curl_easy_setopt(easy, CURLOPT_URL, webhook.url.c_str());
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy, CURLOPT_USERAGENT, "winnow-server/" WINNOW_VERSION);
+  curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(webhook.timeout.count()));
+  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  if (!webhook.tls_ca.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, webhook.tls_ca.c_str());
+  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers.get());
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDS, post.body.data());
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(post.body.size()));
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, DropBytes);
+  curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, StopsPost);
+  curl_easy_setopt(easy, CURLOPT_XFERINFODATA, const_cast<std::atomic<bool>*>(&stop));
+  char error[CURL_ERROR_SIZE] = "";
+  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error);
+  const CURLcode code = curl_easy_perform(easy);
+  long status = 0;
+  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+  if (code != CURLE_OK) return {false, error[0] != '\0' ? error : curl_easy_strerror(code)};
+  return {status >= 200 && status < 300, fmt::format("status {}", status)};
+}
+
+}  // namespace winnow

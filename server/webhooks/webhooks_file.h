@@ -1,0 +1,32 @@
+#pragma once
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "winnow/v1/webhooks.pb.h"
+
+namespace winnow {
+
+// A webhook as the server's configuration declares it.
+struct DeclaredWebhook {
+  std::string name;
+  std::string url;     // http or https
+  std::string secret;  // the key of the signature
+  std::set<v1::Event::Kind> events;
+  std::string jobs;                             // pattern of the ids of jobs, as of a shell; "": all
+  std::string tls_ca;                           // file of certificate authorities (PEM); "": the system's
+  std::chrono::milliseconds timeout{10'000};    // of an attempt
+  std::chrono::milliseconds first_wait{1'000};  // after the first attempt that failed; doubles with each one
+  std::chrono::seconds give_up_after{72 * 3600};
+};
+
+// Scheme, host and port of a URL: what others may see of it.
+std::string AddressOfUrl(const std::string& url);
+
+// Reads the file of --webhooks and the secrets that it names. INVALID_ARGUMENT names every error in it.
+absl::StatusOr<std::vector<DeclaredWebhook>> ReadWebhooksFile(const std::string& file);
+
+}  // namespace winnow

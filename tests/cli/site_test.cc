@@ -1,0 +1,160 @@
+// The commands of those who run a server for others: audit, webhooks.
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/status_text.h"
+#include "cli/commands/audit.h"
+#include "tests/catch.h"
+#include "tests/cli/process.h"
+#include "winnow/v1/audit.grpc.pb.h"
+#include "winnow/v1/webhooks.grpc.pb.h"
+
+namespace winnow {
+namespace {
+
+using nlohmann::json;
+
+// Answers with what a test puts into it, entry by entry.
+class FakeSite : private v1::AuditService::Service, private v1::WebhookService::Service {
+ public:
+  FakeSite() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(static_cast<v1::AuditService::Service*>(this));
+    builder.RegisterService(static_cast<v1::WebhookService::Service*>(this));
+    server_ = builder.BuildAndStart();
+  }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+  void AddEntry(int64_t seconds, const std::string& person, const std::string& method,
+                const std::string& outcome) {
+    v1::AuditEntry entry;
+    entry.mutable_time()->set_seconds(seconds);
+    entry.set_person(person);
+    entry.set_token_id("3f2a91c4");
+    entry.set_address("192.0.2.7");
+    entry.set_method(method);
+    entry.set_job_id("mnist-2");
+    entry.set_outcome(outcome);
+    entries.push_back(entry);
+  }
+
+  std::vector<v1::AuditEntry> entries;  // the newest first
+  v1::ListAuditEntriesRequest asked;    // the first of the newest command
+  v1::ListWebhooksResponse webhooks;
+  v1::ListDeliveriesResponse deliveries;
+  v1::ListDeliveriesRequest deliveries_asked;
+  std::string tested;
+
+ private:
+  // A page has at most two entries.
+  grpc::Status ListAuditEntries(grpc::ServerContext*, const v1::ListAuditEntriesRequest* request,
+                                v1::ListAuditEntriesResponse* response) override {
+    if (request->page_token().empty()) asked = *request;
+    size_t at = request->page_token().empty() ? 0 : std::stoul(request->page_token());
+    while (at < entries.size() && response->entries_size() < std::min(2, request->page_size()))
+      *response->add_entries() = entries[at++];
+    if (at < entries.size()) response->set_next_page_token(std::to_string(at));
+    return grpc::Status::OK;
+  }
+  grpc::Status ListWebhooks(grpc::ServerContext*, const v1::ListWebhooksRequest*,
+                            v1::ListWebhooksResponse* response) override {
+    *response = webhooks;
+    return grpc::Status::OK;
+  }
+  grpc::Status ListDeliveries(grpc::ServerContext*, const v1::ListDeliveriesRequest* request,
+                              v1::ListDeliveriesResponse* response) override {
+    deliveries_asked = *request;
+    *response = deliveries;
+    return grpc::Status::OK;
+  }
+  grpc::Status TestWebhook(grpc::ServerContext*, const v1::TestWebhookRequest* request,
+                           v1::Delivery* delivery) override {
+    tested = request->name();
+    delivery->set_number(17);
+    return grpc::Status::OK;
+  }
+
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+TEST_CASE("audit: entries are lines of a table, from as many pages as there are", "[cli]") {
+  FakeSite site;
+  site.AddEntry(1'700'000'003, "ana", "StopTuningJob", "OK");
+  site.AddEntry(1'700'000'002, "ben", "DeleteTuningJob", "PERMISSION_DENIED");
+  site.AddEntry(1'700'000'001, "ana", "CreateTuningJob", "OK");
+  const Result all = RunWinnow({"audit"}, site.address());
+  CHECK(all.code == 0);
+  CHECK_THAT(all.out, Catch::Contains("2023-11-14 22:13:23") && Catch::Contains("StopTuningJob") &&
+                          Catch::Contains("mnist-2") && Catch::Contains("192.0.2.7") &&
+                          Catch::Contains("PERMISSION_DENIED") && Catch::Contains("CreateTuningJob"));
+  const Result newest = RunWinnow({"audit", "--limit", "1"}, site.address());
+  CHECK_THAT(newest.out, !Catch::Contains("ben"));
+  CHECK_THAT(newest.err, Catch::Contains("older entries"));
+  const Result lines = RunWinnow({"audit", "--output", "jsonl"}, site.address());
+  CHECK(std::count(lines.out.begin(), lines.out.end(), '\n') == 3);
+}
+
+TEST_CASE("audit: the filters are asked of the server", "[cli]") {
+  FakeSite site;
+  const Result result = RunWinnow(
+      {"audit", "--person", "ana", "--job", "mnist-2", "--method", "StopTuningJob", "--since", "2026-11-22"},
+      site.address());
+  CHECK(result.out == "The audit log has no such entry.\n");
+  CHECK(site.asked.person() == "ana");
+  CHECK(site.asked.job_id() == "mnist-2");
+  CHECK(site.asked.method() == "StopTuningJob");
+  CHECK(site.asked.since().seconds() == 1'795'305'600);
+  const Result wrong = RunWinnow({"audit", "--since", "yesterday"}, site.address());
+  CHECK(wrong.code == 1);
+  CHECK_THAT(wrong.err, Catch::Contains("--since: \"yesterday\" is no time"));
+}
+
+TEST_CASE("audit: --since takes days, times and ages", "[cli]") {
+  const absl::Time now = absl::FromUnixSeconds(1'800'000'000);
+  CHECK(absl::ToUnixSeconds(*cli::SinceTime("7d", now)) == 1'800'000'000 - 7 * 86'400);
+  CHECK(absl::ToUnixSeconds(*cli::SinceTime("90m", now)) == 1'800'000'000 - 5'400);
+  CHECK(absl::ToUnixSeconds(*cli::SinceTime("1970-01-02", now)) == 86'400);
+  CHECK(absl::ToUnixSeconds(*cli::SinceTime("1970-01-02T00:00:01Z", now)) == 86'401);
+  for (const char* wrong : {"", "d", "-1d", "-5m", "1e9d", "99999999d", "soon"})
+    CHECK(absl::IsInvalidArgument(cli::SinceTime(wrong, now).status()));
+}
+
+TEST_CASE("webhooks: they, and what was delivered, are lines of tables", "[cli]") {
+  FakeSite site;
+  CHECK_THAT(RunWinnow({"webhooks"}, site.address()).out, Catch::Contains("has no webhooks"));
+  v1::Webhook& webhook = *site.webhooks.add_webhooks();
+  webhook.set_name("chat");
+  webhook.set_address("https://chat.example");
+  webhook.add_events(v1::Event::JOB_ENDED);
+  webhook.set_waiting(3);
+  CHECK_THAT(RunWinnow({"webhooks"}, site.address()).out,
+             Catch::Contains("chat") && Catch::Contains("https://chat.example") &&
+                 Catch::Contains("JOB_ENDED") && Catch::Contains("3"));
+  v1::Delivery& delivery = *site.deliveries.add_deliveries();
+  delivery.set_number(42);
+  delivery.set_webhook("chat");
+  delivery.mutable_event()->set_kind(v1::Event::WORKER_QUARANTINED);
+  delivery.mutable_event()->set_worker("gpu-1");
+  delivery.set_state(v1::Delivery::GIVEN_UP);
+  delivery.set_answer("status 500");
+  const Result log =
+      RunWinnow({"webhooks", "deliveries", "--webhook", "chat", "--state", "given_up"}, site.address());
+  CHECK_THAT(log.out, Catch::Contains("42") && Catch::Contains("worker gpu-1") &&
+                          Catch::Contains("GIVEN_UP") && Catch::Contains("status 500"));
+  CHECK(site.deliveries_asked.webhook() == "chat");
+  CHECK(site.deliveries_asked.state() == v1::Delivery::GIVEN_UP);
+  const Result tested = RunWinnow({"webhooks", "test", "chat", "-o", "json"}, site.address());
+  CHECK(json::parse(tested.out)["number"] == 17);
+  CHECK(site.tested == "chat");
+}
+
+}  // namespace
+}  // namespace winnow
