@@ -38,8 +38,8 @@ class HypervolumeImprovement {
     int32_t low[kMostObjectives] = {};
     int32_t high[kMostObjectives] = {};
   };
-  // Of a function of the part of a value above an edge: over the boxes, the sum of the products over
-  // objectives of what lies between the box's edges. It may underflow.
+  // Sums a function of the part of a value above an edge over the boxes: the products over
+  // objectives of what lies between the edges of a box. It may underflow.
   template <typename Above>
   double SumOverBoxes(const std::vector<Prediction>& values, const Above& above) const;
   // LogExpected as a sum of logarithms, which does not.
