@@ -94,7 +94,7 @@ TEST_CASE("Backup: a caller that still waits when the server stops learns that i
   std::promise<absl::Status> first, second;
   std::promise<void> go;
   {
-    Backups backups(play.file());
+    Backups backups(play.file(), play.folder.file("endpoint"));
     // The first is in progress until the destructor stops it; the second is queued.
     auto started = go.get_future();
     auto busy = std::make_shared<bool>(false);
