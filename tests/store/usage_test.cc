@@ -91,8 +91,11 @@ TEST_CASE("Usage: a worker takes a bounded part of the file, however long it wor
   const int64_t rows = Get(store->database().QueryInt("SELECT COUNT(*) FROM worker_usage"));
   CHECK(rows <= kWorkers * (kRows + 10));
   CHECK(rows >= kWorkers * kRows);
-  const int64_t pages = Get(store->database().QueryInt("PRAGMA page_count")) -
-                        Get(store->database().QueryInt("PRAGMA freelist_count"));
+  const auto used_pages = [](Store& file) {
+    return Get(file.database().QueryInt("PRAGMA page_count")) -
+           Get(file.database().QueryInt("PRAGMA freelist_count"));
+  };
+  const int64_t pages = used_pages(*store) - used_pages(*Get(Store::Open(places.Name("empty.db"))));
   const int64_t bytes = pages * Get(store->database().QueryInt("PRAGMA page_size")) / kWorkers;
   INFO(bytes << " bytes of a worker");
   CHECK(bytes < 250'000);

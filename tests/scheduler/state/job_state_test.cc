@@ -184,6 +184,10 @@ TEST_CASE("Job state: what each kind of fact does", "[scheduler]") {
        }},
       {"the end is kept", TwoCreated(), JobEnded{JobEnd::kStopped, "asked to"},
        [](const JobState& s) { return s.ended()->end == JobEnd::kStopped; }},
+      {"a job that is continued is open again",
+       {Created(1), Created(2), StopRequested{"enough"}, JobEnded{JobEnd::kStopped, "enough"}},
+       JobContinued{"ana", "ten trials more"},
+       [](const JobState& s) { return !s.ended() && !s.closing() && s.changes().size() == 1; }},
   };
   std::vector<bool> covered(std::variant_size_v<FactBody>);
   for (const Effect& effect : effects) {

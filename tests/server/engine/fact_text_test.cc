@@ -35,6 +35,7 @@ TEST_CASE("Fact text: each fact is one sentence", "[store]") {
             "max_wall_seconds = 60, max_cost = 12.5: changed by ana: more budget.",
             "Trial 3 is asked to stop by ana: too slow.",
             "A configuration is enqueued by ana: it won last year.",
+            "The job is continued by ana: ten trials more.",
         });
 }
 

@@ -107,7 +107,8 @@ TEST_CASE("OpenApi: parameters are those of the method, with the words of the co
     for (int i = 0; i < route.method->input_type()->field_count(); ++i) {
       const auto* type = route.method->input_type()->field(i)->message_type();
       INFO(route.method->full_name());
-      CHECK((type == nullptr || type->full_name() == "google.protobuf.Duration"));
+      CHECK((type == nullptr || type->full_name() == "google.protobuf.Duration" ||
+             type->full_name() == "google.protobuf.Timestamp"));
     }
   }
 }

@@ -42,13 +42,13 @@ TEST_CASE("Webhooks file: every error is named with the field, the value and wha
   HooksFile file;
   const auto told = [&](const std::string& webhook) { return MessageOf(file.Read(webhook).status()); };
   CHECK_THAT(told(R"({"name": "A b", "url": "ftp://x", "events": ["DONE"], "colour": 1})"),
-             Catch::Contains("webhooks[0].name is \"A b\"") &&
-                 Catch::Contains("webhooks[0].url is \"ftp://x\"") &&
+             Catch::Contains("webhooks[0].name: is \"A b\"") &&
+                 Catch::Contains("webhooks[0].url: is \"ftp://x\"") &&
                  Catch::Contains("has \"DONE\"; expected BEST_IMPROVED") && Catch::Contains("secret_file") &&
                  Catch::Contains("colour"));
   const std::string good = R"({"name": "a", "url": "http://a", )" + file.secret() + "}";
   CHECK_THAT(told(good + "," + good),
-             Catch::Contains("webhooks[1].name is \"a\", which another webhook has"));
+             Catch::Contains("webhooks[1].name: is \"a\", which another webhook has"));
   std::ofstream(file.folder.file("key")) << "short\n";
   CHECK_THAT(told(good), Catch::Contains("has 5 bytes; expected at least 16"));
 }
