@@ -194,9 +194,14 @@ TEST_CASE("Priors: their values are tried first, every choice that they moved sa
   };
   CHECK(trial(1)["configuration"] == json({{"x", 0.65}, {"kind", "b"}}));
   CHECK(trial(1)["choice_reason"] == "The values of the job's priors, and the middle of other ranges.");
-  const std::string later = trial(6)["choice_reason"];
-  INFO(later);
-  CHECK(later.find("the job's priors at ") != std::string::npos);
+  // How many results a choice knows depends on how soon those before it were reported.
+  std::string by_model;
+  for (int number = 5; number <= 9 && by_model.empty(); ++number) {
+    const std::string why = trial(number)["choice_reason"];
+    if (why.find("Gaussian process") == 0) by_model = why;
+  }
+  INFO(by_model);
+  CHECK(by_model.find("the job's priors at ") != std::string::npos);
   CHECK(run({"replay", "believed", "--verify"}).code == 0);
 }
 
