@@ -86,6 +86,10 @@ class PoolServer:
     def open(self):
         return [each for each in self.allocations() if each["state"] != "ENDED"]
 
+    def placed(self):
+        """The open allocations with a worker, of which the engine has told the hosts."""
+        return [each for each in self.open() if each.get("workers", 0) and each["hosts"]]
+
     def joined(self):
         """The workers of the allocations that have not ended."""
         return sum(each.get("workers", 0) for each in self.open())

@@ -66,8 +66,7 @@ class SlurmLosses(unittest.TestCase):
     def test_a_killed_slurmd_with_all_that_it_had_started(self):
         with Site(slurm_site.Slurm(nodes=2), max_nodes=2) as site:
             name = site.submit("node", 3, levels=10, pause=0.3)
-            wait_until(lambda: any(each.get("workers", 0) for each in site.open()), "a worker has joined")
-            node = next(each for each in site.open() if each.get("workers", 0))["hosts"][0]
+            node = wait_until(site.placed, "a worker has joined, and its host is told")[0]["hosts"][0]
             os.kill(site.slurm.node_pid(node), signal.SIGKILL)
             for pid in site.slurm.own_processes():
                 try:

@@ -46,7 +46,8 @@ class SlurmNodes(unittest.TestCase):
     def test_a_node_that_is_set_down_and_one_that_is_drained(self):
         with site(slurm_site.Slurm(nodes=3)) as at:
             name = self.begin(at)
-            down, drained = (each["hosts"][0] for each in at.open())
+            placed = wait_until(lambda: len(at.placed()) == 2 and at.placed(), "two hosts are told")
+            down, drained = (each["hosts"][0] for each in placed)
             at.slurm.command("scontrol", "update", f"NodeName={drained}", "State=DRAIN", "Reason=test")
             at.slurm.command("scontrol", "update", f"NodeName={down}", "State=DOWN", "Reason=test")
             wait_until(lambda: any("NODE_FAIL" in each.get("reason", "") for each in at.allocations()),
