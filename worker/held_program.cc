@@ -2,6 +2,7 @@
 
 #include "base/status_text.h"
 #include "spdlog/spdlog.h"
+#include "worker/host/process_tree.h"
 #include "worker/secrets.h"
 
 namespace winnow {
@@ -31,7 +32,8 @@ std::unique_ptr<HeldProgram> HeldProgram::Fork(EventLoop* loop, const TrainerPla
 std::unique_ptr<TrainerProcess> HeldProgram::Begin(const v1::Assignment& assignment, const TrainerSeat& seat,
                                                    const std::map<std::string, std::string>& secrets,
                                                    TrainerProcess::Listener* listener, Written* written) {
-  if (ended_ || process_->IsStopped() || !process_->HasSecrets(secrets) || !process_->Begin(assignment, seat))
+  if (ended_ || IsStopped(process_->process().pid()) || !process_->HasSecrets(secrets) ||
+      !process_->Begin(assignment, seat))
     return nullptr;
   process_->Listen(listener);
   *written = std::move(written_);

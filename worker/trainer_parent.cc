@@ -16,7 +16,6 @@
 #include "worker/failure_cause.h"
 #include "worker/host/fork_request.h"
 #include "worker/host/leftover_processes.h"
-#include "worker/host/process_tree.h"
 #include "worker/trainer_environment.h"
 #include "worker/trial_directories.h"
 #include "worker/waiting_trainers.h"
@@ -143,11 +142,6 @@ absl::StatusOr<std::unique_ptr<TrainerParent>> TrainerParent::Start(
 TrainerParent::~TrainerParent() {
   CloseSocket();
   process_ = nullptr;
-}
-
-bool TrainerParent::IsStopped() const {
-  const std::optional<ProcessLine> line = ReadProcess(pid());
-  return line.has_value() && (line->state == 'T' || line->state == 't');
 }
 
 void TrainerParent::ReadSocket() {

@@ -52,8 +52,6 @@ class TrainerParent {
   bool was_ready() const { return was_ready_; }
   // Whether its children can be held before their first level.
   bool can_hold() const { return can_hold_; }
-  // Whether it is stopped, by a signal or by a debugger.
-  bool IsStopped() const;
   pid_t pid() const { return process_->pid(); }
   // Memory that it shares with no file, in bytes, when it became ready.
   int64_t bytes() const { return bytes_; }

@@ -7,6 +7,7 @@
 #include "base/status_text.h"
 #include "fmt/format.h"
 #include "spdlog/spdlog.h"
+#include "worker/host/process_tree.h"
 
 namespace winnow {
 namespace {
@@ -124,7 +125,7 @@ int64_t TrainerParents::bytes() const {
 void TrainerParents::GiveUpStopped() {
   std::set<const TrainerParent*> stopped;
   std::erase_if(parents_, [&](const auto& parent) {
-    if (parent->was_ready() || !parent->IsStopped()) return false;
+    if (parent->was_ready() || !IsStopped(parent->pid())) return false;
     if (!stopped_.contains(parent.get())) {
       stopped.insert(parent.get());
       return false;

@@ -18,7 +18,6 @@
 #include "base/status_text.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
-#include "worker/host/process_tree.h"
 #include "worker/redactor.h"
 #include "worker/trainer_parents.h"
 #include "worker/trial_directories.h"
@@ -297,11 +296,6 @@ bool TrainerProcess::Begin(const v1::Assignment& assignment, const TrainerSeat& 
 bool TrainerProcess::Continue(const v1::Assignment& assignment, const TrainerSeat& seat) {
   return Say(fmt::format("continue {} {}\n", assignment.resource_to(),
                          fmt::join(PartEnvironment(assignment, seat), " ")));
-}
-
-bool TrainerProcess::IsStopped() const {
-  const std::optional<ProcessLine> line = ReadProcess(process_->pid());
-  return line.has_value() && (line->state == 'T' || line->state == 't');
 }
 
 void TrainerProcess::End(EventLoop::Clock::duration grace) {

@@ -70,8 +70,6 @@ class TrainerProcess {
   bool HasSecrets(const std::map<std::string, std::string>& secrets) const { return secrets == secrets_; }
   // Tells the program that was started with kAwaited to train. False: it cannot be told any more.
   bool Begin(const v1::Assignment& assignment, const TrainerSeat& seat);
-  // Whether a signal or a debugger has stopped it.
-  bool IsStopped() const;
   // Tells the waiting program to train on to assignment.resource_to. False: it cannot be told any more.
   bool Continue(const v1::Assignment& assignment, const TrainerSeat& seat);
   // Its process is suspended at the end of a part; `read` belongs to the next part.

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <set>
+#include <sstream>
 #include <system_error>
 
 #include "fmt/format.h"
@@ -42,6 +42,11 @@ std::optional<ProcessLine> ReadProcess(pid_t pid) {
   if (read != 8) return std::nullopt;
   line.cpu_ticks = static_cast<int64_t>(user + system) + children_user + children_system;
   return line;
+}
+
+bool IsStopped(pid_t pid) {
+  const std::optional<ProcessLine> line = ReadProcess(pid);
+  return line.has_value() && (line->state == 'T' || line->state == 't');
 }
 
 std::map<pid_t, ProcessLine> AllProcesses() {

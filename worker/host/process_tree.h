@@ -24,6 +24,8 @@ struct ProcessLine {
 
 // Empty: the process is gone.
 std::optional<ProcessLine> ReadProcess(pid_t pid);
+// Whether a signal or a debugger has stopped the process.
+bool IsStopped(pid_t pid);
 std::map<pid_t, ProcessLine> AllProcesses();
 // 0: the process is gone.
 int64_t ResidentBytes(pid_t pid);
