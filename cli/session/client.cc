@@ -27,7 +27,7 @@ constexpr absl::Duration kBackupWait = absl::Hours(6);  // for a large database 
 constexpr int32_t kJobPage = 1000;
 constexpr int32_t kTrialPage = 10000;
 constexpr int32_t kPointPage = 100000;
-constexpr int32_t kAuditPage = 1000;
+constexpr int32_t kAuditPage = 1000;  // of deliveries too
 
 std::string Violations(const v1::BadRequest& request) {
   std::string text;
@@ -178,6 +178,21 @@ absl::StatusOr<Response> Client::Call(Method method, const Request& request, con
   return response;
 }
 
+template <class Method, class Request, class Response>
+absl::StatusOr<Response> Client::CallPages(Method method, Request request, int (Response::*size)() const,
+                                           int64_t limit, int32_t most, const std::string& job) {
+  Response all;
+  do {
+    request.set_page_size(PageSize(limit, (all.*size)(), most));
+    auto page = Call<Response>(method, request, job);
+    if (!page.ok()) return page.status();
+    request.set_page_token(page->next_page_token());
+    all.MergeFrom(*page);
+  } while (!request.page_token().empty() && (limit == 0 || (all.*size)() < limit));
+  all.set_next_page_token(request.page_token());
+  return all;
+}
+
 absl::StatusOr<v1::TuningJob> Client::Create(const v1::CreateTuningJobRequest& request) {
   return Call<v1::TuningJob>(&v1::TuningService::Stub::CreateTuningJob, request);
 }
@@ -213,32 +228,16 @@ absl::StatusOr<v1::AnnotateResponse> Client::Annotate(const v1::AnnotateRequest&
 }
 
 absl::StatusOr<v1::ListTuningJobsResponse> Client::List(int64_t limit, v1::ListTuningJobsRequest request) {
-  v1::ListTuningJobsResponse all;
-  do {
-    request.set_page_size(PageSize(limit, all.jobs_size(), kJobPage));
-    auto page = Call<v1::ListTuningJobsResponse>(&v1::TuningService::Stub::ListTuningJobs, request);
-    if (!page.ok()) return page.status();
-    request.set_page_token(page->next_page_token());
-    all.MergeFrom(*page);
-  } while (!request.page_token().empty() && (limit == 0 || all.jobs_size() < limit));
-  all.set_next_page_token(request.page_token());
-  return all;
+  return CallPages(&v1::TuningService::Stub::ListTuningJobs, std::move(request),
+                   &v1::ListTuningJobsResponse::jobs_size, limit, kJobPage);
 }
 
 absl::StatusOr<v1::ListTrialsResponse> Client::Trials(v1::ListTrialsRequest request, int64_t limit) {
   const auto id = JobId(request.job_id());
   if (!id.ok()) return id.status();
   request.set_job_id(*id);
-  v1::ListTrialsResponse all;
-  do {
-    request.set_page_size(PageSize(limit, all.trials_size(), kTrialPage));
-    auto page = Call<v1::ListTrialsResponse>(&v1::TuningService::Stub::ListTrials, request, *id);
-    if (!page.ok()) return page.status();
-    request.set_page_token(page->next_page_token());
-    all.MergeFrom(*page);
-  } while (!request.page_token().empty() && (limit == 0 || all.trials_size() < limit));
-  all.set_next_page_token(request.page_token());
-  return all;
+  return CallPages(&v1::TuningService::Stub::ListTrials, std::move(request),
+                   &v1::ListTrialsResponse::trials_size, limit, kTrialPage, *id);
 }
 
 absl::StatusOr<v1::DescribeTrialResponse> Client::DescribeTrial(const std::string& job, int64_t trial) {
@@ -254,16 +253,8 @@ absl::StatusOr<v1::QueryMetricsResponse> Client::Metrics(v1::QueryMetricsRequest
   const auto id = JobId(request.job_id());
   if (!id.ok()) return id.status();
   request.set_job_id(*id);
-  request.set_page_size(kPointPage);
-  v1::QueryMetricsResponse all;
-  do {
-    auto page = Call<v1::QueryMetricsResponse>(&v1::TuningService::Stub::QueryMetrics, request, *id);
-    if (!page.ok()) return page.status();
-    request.set_page_token(page->next_page_token());
-    all.MergeFrom(*page);
-  } while (!request.page_token().empty());
-  all.clear_next_page_token();
-  return all;
+  return CallPages(&v1::TuningService::Stub::QueryMetrics, std::move(request),
+                   &v1::QueryMetricsResponse::points_size, 0, kPointPage, *id);
 }
 
 absl::StatusOr<v1::GetAnalyticsResponse> Client::Analytics(const std::string& job) {
@@ -368,16 +359,8 @@ absl::StatusOr<v1::Worker> Client::SetWorkerScheduling(const v1::SetWorkerSchedu
 
 absl::StatusOr<v1::ListAuditEntriesResponse> Client::Audit(v1::ListAuditEntriesRequest request,
                                                            int64_t limit) {
-  v1::ListAuditEntriesResponse all;
-  do {
-    request.set_page_size(PageSize(limit, all.entries_size(), kAuditPage));
-    auto page = Call<v1::ListAuditEntriesResponse>(&v1::AuditService::Stub::ListAuditEntries, request);
-    if (!page.ok()) return page.status();
-    request.set_page_token(page->next_page_token());
-    all.MergeFrom(*page);
-  } while (!request.page_token().empty() && (limit == 0 || all.entries_size() < limit));
-  all.set_next_page_token(request.page_token());
-  return all;
+  return CallPages(&v1::AuditService::Stub::ListAuditEntries, std::move(request),
+                   &v1::ListAuditEntriesResponse::entries_size, limit, kAuditPage);
 }
 
 absl::StatusOr<v1::ListWebhooksResponse> Client::Webhooks() {
@@ -386,16 +369,8 @@ absl::StatusOr<v1::ListWebhooksResponse> Client::Webhooks() {
 
 absl::StatusOr<v1::ListDeliveriesResponse> Client::Deliveries(v1::ListDeliveriesRequest request,
                                                               int64_t limit) {
-  v1::ListDeliveriesResponse all;
-  do {
-    request.set_page_size(PageSize(limit, all.deliveries_size(), kAuditPage));
-    auto page = Call<v1::ListDeliveriesResponse>(&v1::WebhookService::Stub::ListDeliveries, request);
-    if (!page.ok()) return page.status();
-    request.set_page_token(page->next_page_token());
-    all.MergeFrom(*page);
-  } while (!request.page_token().empty() && (limit == 0 || all.deliveries_size() < limit));
-  all.set_next_page_token(request.page_token());
-  return all;
+  return CallPages(&v1::WebhookService::Stub::ListDeliveries, std::move(request),
+                   &v1::ListDeliveriesResponse::deliveries_size, limit, kAuditPage);
 }
 
 absl::StatusOr<v1::Delivery> Client::TestWebhook(const std::string& webhook) {

@@ -100,6 +100,11 @@ class Client {
   template <class Response, class Request, class Method>
   absl::StatusOr<Response> Call(Method method, const Request& request, const std::string& job = "",
                                 absl::Duration wait = absl::ZeroDuration());
+  // All pages of at most `most` rows, until there are `limit` (0: all). `size`: the rows of a response. The
+  // page token of the result is that of the next row, if there are more.
+  template <class Method, class Request, class Response>
+  absl::StatusOr<Response> CallPages(Method method, Request request, int (Response::*size)() const,
+                                     int64_t limit, int32_t most, const std::string& job = "");
   // Adds similar ids to a NOT_FOUND for `job`; returns any other status unchanged.
   absl::Status ExplainUnknown(absl::Status status, const std::string& job);
 
