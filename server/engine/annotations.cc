@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "server/engine/job_facts.h"
 #include "server/engine/messages.h"
 #include "server/engine/violations.h"
 #include "spec/annotation.h"
@@ -10,17 +11,15 @@ namespace winnow {
 
 absl::StatusOr<v1::Annotation> Annotate(Context& context, const v1::AnnotateRequest& request,
                                         const Requester& by) {
-  const absl::StatusOr<std::optional<JobRow>> job = context.store.jobs.Find(request.job_id());
+  const absl::StatusOr<JobRow> job = FindChangeable(context.store.jobs, request.job_id(), by);
   if (!job.ok()) return job.status();
-  if (!*job) return absl::NotFoundError(fmt::format("there is no job \"{}\"", request.job_id()));
-  if (absl::Status mine = by.MayChange(request.job_id(), (*job)->owner); !mine.ok()) return mine;
   if (const std::vector<Violation> violations = CheckAnnotation(request.tags(), request.note());
       !violations.empty()) {
     return ViolationsError(violations);
   }
   if (request.trial() != 0) {
     const absl::StatusOr<std::optional<TrialRow>> trial =
-        context.store.trials.Find((*job)->key, request.trial());
+        context.store.trials.Find(job->key, request.trial());
     if (!trial.ok()) return trial.status();
     if (!*trial) {
       return absl::NotFoundError(
@@ -28,7 +27,7 @@ absl::StatusOr<v1::Annotation> Annotate(Context& context, const v1::AnnotateRequ
     }
   }
   const AnnotationRow row = {SortedTags(request.tags()), request.note(), by.name, context.wall_us()};
-  if (absl::Status put = context.store.annotations.Put((*job)->key, request.trial(), row); !put.ok()) {
+  if (absl::Status put = context.store.annotations.Put(job->key, request.trial(), row); !put.ok()) {
     context.Note(put);
     return put;
   }

@@ -11,6 +11,7 @@
 
 #include "scheduler/space/random.h"
 #include "scheduler/validate.h"
+#include "server/engine/job_facts.h"
 #include "server/engine/messages.h"
 #include "spec/search_spec.h"
 
@@ -150,12 +151,10 @@ absl::StatusOr<ClientAttempts::Found> ClientAttempts::Find(const std::string& jo
     found.trial = MakeTrialRow(trials[trial - 1]);
     found.live = trials[trial - 1].live && attempt == found.trial.attempts;
   } else {
-    absl::StatusOr<std::optional<JobRow>> row = context_.store.jobs.Find(job_id);
+    const absl::StatusOr<JobRow> row = FindChangeable(context_.store.jobs, job_id, by);
     if (!row.ok()) return row.status();
-    if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", job_id));
-    if (absl::Status mine = by.MayChange(job_id, (*row)->owner); !mine.ok()) return mine;
-    found.key = (*row)->key;
-    absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson((*row)->spec);
+    found.key = row->key;
+    absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row->spec);
     if (!spec.ok()) return spec.status();
     found.spec = *std::move(spec);
     absl::StatusOr<std::optional<TrialRow>> known = context_.store.trials.Find(found.key, trial);
@@ -221,7 +220,7 @@ void ClientAttempts::Record(OpenJob& job, TrialNumber trial, const Points& point
 }
 
 absl::StatusOr<v1::ReportMetricsResponse> ClientAttempts::Report(const v1::ReportMetricsRequest& request,
-                                                                const Requester& by) {
+                                                                 const Requester& by) {
   absl::StatusOr<Found> found = Find(request.job_id(), by, request.trial(), request.attempt());
   if (!found.ok()) return found.status();
   v1::ReportMetricsResponse response;

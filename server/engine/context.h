@@ -73,7 +73,7 @@ struct EngineOptions {
   int64_t audit_keep_us = 0;              // entries of the audit log are removed when older; 0: never
   BlobIndex* blobs = nullptr;             // the artifact store's; null: there is none
   Metrics* metrics = nullptr;             // outlives the engine; null: nothing is measured
-  // Is called in a batch for what webhooks are told of; null: there are none.
+  // Is called in a batch with each event that webhooks get; null: there are none.
   std::function<void(Context&, const v1::Event&)> tell;
 };
 

@@ -176,28 +176,6 @@ void Coordinator::Follow(Engine::Effects effects) {
   for (const std::string& topic : effects.topics) hub_.Publish(topic);
 }
 
-void Coordinator::CreateJob(v1::TuningJobSpec spec, std::string request_id, Done<std::string> done,
-                            WarmStart start, std::string owner, std::shared_ptr<const v1::Source> source) {
-  Call<absl::StatusOr<std::string>>(
-      [spec = std::move(spec), request_id = std::move(request_id), start = std::move(start),
-       owner = std::move(owner), source = std::move(source)](Engine& engine) {
-        return engine.CreateJob(spec, request_id, start, owner, source.get());
-      },
-      std::move(done));
-}
-
-void Coordinator::StopJob(std::string id, Requester by, DoneStatus done) {
-  Call<absl::Status>(
-      [id = std::move(id), by = std::move(by)](Engine& engine) { return engine.StopJob(id, by); },
-      std::move(done));
-}
-
-void Coordinator::DeleteJob(std::string id, Requester by, DoneStatus done) {
-  Call<absl::Status>(
-      [id = std::move(id), by = std::move(by)](Engine& engine) { return engine.DeleteJob(id, by); },
-      std::move(done));
-}
-
 void Coordinator::Sync(v1::SyncRequest request, SyncDone done, std::string caller) {
   const auto begin = std::chrono::steady_clock::now();
   PostHeld<SyncDone>(

@@ -4,9 +4,12 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -27,7 +30,6 @@ class Coordinator {
  public:
   template <typename T>
   using Done = std::function<void(absl::StatusOr<T>)>;
-  using DoneStatus = std::function<void(absl::Status)>;
 
   // Loads the tables and starts the thread. `hub` outlives it.
   static absl::StatusOr<std::unique_ptr<Coordinator>> Start(std::unique_ptr<Store> store, Hub& hub,
@@ -36,12 +38,6 @@ class Coordinator {
   // is posted any more.
   ~Coordinator();
 
-  // REQUIRES the spec and the source are checked. Answers with the job's id. `source`: null: none.
-  void CreateJob(v1::TuningJobSpec spec, std::string request_id, Done<std::string> done, WarmStart start = {},
-                 std::string owner = "", std::shared_ptr<const v1::Source> source = nullptr);
-  // PERMISSION_DENIED, here and below: `by` may not change the job.
-  void StopJob(std::string id, Requester by, DoneStatus done);
-  void DeleteJob(std::string id, Requester by, DoneStatus done);
   // `caller`: as SyncCalls::Take.
   void Sync(v1::SyncRequest request, SyncDone done, std::string caller = "");
   // The call may be held. Returns a ticket for CancelSuggestTrials, after which the call ends with CANCELLED
@@ -79,6 +75,24 @@ class Coordinator {
           [answer, done = std::move(done)](const absl::Status& committed) {
             done(committed.ok() ? std::move(*answer) : Answer(committed));
           }});
+  }
+  // Runs `run` in the next batch and waits for its answer. An error rolls the batch back. REQUIRES another
+  // thread than the coordinator's.
+  template <typename Answer>
+  Answer CallOrRollBack(std::function<Answer(Engine&)> run) {
+    std::promise<Answer> promise;
+    Call<Answer>(
+        [&run](Engine& engine) {
+          Answer answer = run(engine);
+          if constexpr (std::is_same_v<Answer, absl::Status>) {
+            engine.context().Note(answer);
+          } else {
+            engine.context().Note(answer.status());
+          }
+          return answer;
+        },
+        [&promise](Answer answer) { promise.set_value(std::move(answer)); });
+    return promise.get_future().get();
   }
   // Part of the next batch.
   using UseCase = winnow::UseCase;

@@ -6,6 +6,7 @@
 #include "base/status_text.h"
 #include "server/engine/dispatch.h"
 #include "server/engine/feasible.h"
+#include "server/engine/job_facts.h"
 #include "server/engine/job_view.h"
 #include "server/engine/violations.h"
 #include "spec/change.h"
@@ -25,9 +26,9 @@ std::vector<Violation> UsedUp(const OpenJob& job, const LimitsChanged& limits, i
   std::vector<Violation> violations;
   const auto compare = [&violations](const char* field, double limit, double used) {
     if (limit <= 0 || used < limit) return;
-    violations.push_back({fmt::format("continue_with.{}", field),
-                          fmt::format("is {}; expected 0 (none) or more than {:.6g}, which is used already",
-                                      limit, used)});
+    violations.push_back(
+        {fmt::format("continue_with.{}", field),
+         fmt::format("is {}; expected 0 (none) or more than {:.6g}, which is used already", limit, used)});
   };
   compare("max_wall_seconds", InSeconds(limits.max_wall_time_us), InSeconds(now_us - job.row.create_us));
   compare("max_node_seconds", InSeconds(limits.max_node_time_us), InSeconds(job.NodeTimeUs(now_us)));
@@ -96,12 +97,7 @@ absl::StatusOr<std::string> Engine::CreateJob(const v1::TuningJobSpec& spec, con
 
 absl::Status Engine::StopJob(const std::string& id, const Requester& by) {
   OpenJob* job = jobs_.Find(id);
-  if (job == nullptr) {
-    absl::StatusOr<std::optional<JobRow>> row = context_.store.jobs.Find(id);
-    if (!row.ok()) return row.status();
-    return *row ? by.MayChange(id, (*row)->owner)
-                : absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
-  }
+  if (job == nullptr) return FindChangeable(context_.store.jobs, id, by).status();
   if (absl::Status mine = by.MayChange(id, job->row.owner); !mine.ok()) return mine;
   if (!job->state.stop_requested() && !job->state.ended())
     recorder_.Record(*job, StopRequested{by.StopReason()});
@@ -113,18 +109,17 @@ absl::Status Engine::ChangeJob(const v1::ChangeTuningJobRequest& request, const 
   OpenJob* job = jobs_.Find(id);
   std::unique_ptr<OpenJob> ended;
   if (job == nullptr) {
-    absl::StatusOr<std::optional<JobRow>> row = context_.store.jobs.Find(id);
+    absl::StatusOr<JobRow> row = FindChangeable(context_.store.jobs, id, by);
     if (!row.ok()) return row.status();
-    if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
-    if (absl::Status mine = by.MayChange(id, (*row)->owner); !mine.ok()) return mine;
     if (!request.has_continue_with())
-      return absl::FailedPreconditionError(fmt::format("job \"{}\" has ended: it is {}", id, (*row)->state));
-    absl::StatusOr<std::unique_ptr<OpenJob>> read = jobs_.Read(**std::move(row));
+      return absl::FailedPreconditionError(fmt::format("job \"{}\" has ended: it is {}", id, row->state));
+    absl::StatusOr<std::unique_ptr<OpenJob>> read = ReadJob(context_.store, *std::move(row));
     if (!read.ok()) return read.status();
     ended = *std::move(read);
     job = ended.get();
+  } else if (absl::Status mine = by.MayChange(id, job->row.owner); !mine.ok()) {
+    return mine;
   }
-  if (absl::Status mine = by.MayChange(id, job->row.owner); !mine.ok()) return mine;
   auto read = ReadChange(request, job->state, by.name);
   if (const auto* violations = std::get_if<std::vector<Violation>>(&read))
     return ViolationsError(*violations);

@@ -40,6 +40,14 @@ absl::Status ApplyFacts(FactTable& facts, const JobRow& row, JobState& state,
   return absl::OkStatus();
 }
 
+absl::StatusOr<JobRow> FindChangeable(JobTable& jobs, const std::string& id, const Requester& by) {
+  absl::StatusOr<std::optional<JobRow>> row = jobs.Find(id);
+  if (!row.ok()) return row.status();
+  if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+  if (absl::Status mine = by.MayChange(id, (*row)->owner); !mine.ok()) return mine;
+  return **std::move(row);
+}
+
 void NoteInRow(const Fact& fact, JobRow& row) {
   if (std::holds_alternative<StopRequested>(fact.body)) row.state = "stopping";
   if (const auto* paused = std::get_if<JobPaused>(&fact.body))

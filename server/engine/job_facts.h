@@ -1,9 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "scheduler/state/job_state.h"
+#include "server/engine/requester.h"
 #include "store/facts.h"
 #include "store/jobs.h"
 
@@ -14,6 +17,9 @@ namespace winnow {
 // has the facts before it.
 absl::Status ApplyFacts(FactTable& facts, const JobRow& row, JobState& state,
                         const std::function<void(const Fact&)>& applied);
+
+// The row of a job that `by` may change. NOT_FOUND; PERMISSION_DENIED.
+absl::StatusOr<JobRow> FindChangeable(JobTable& jobs, const std::string& id, const Requester& by);
 
 // What a fact changes in its job's row: state, reason and end.
 void NoteInRow(const Fact& fact, JobRow& row);

@@ -27,7 +27,7 @@ constexpr int64_t kPartsInMean = 8;
 // Facts of a job that are kept for its search model, which reads others from the tables.
 constexpr size_t kMostUnasked = 256;
 
-// What webhooks are told of a job as it is.
+// An event for webhooks, with the job as it is.
 v1::Event EventOf(v1::Event::Kind kind, const OpenJob& job, const std::string& text) {
   v1::Event event;
   event.set_kind(kind);
@@ -109,11 +109,11 @@ double OpenJob::Cost(int64_t now_us) const {
   return cost;
 }
 
-absl::StatusOr<std::unique_ptr<OpenJob>> Jobs::Read(JobRow row) const {
+absl::StatusOr<std::unique_ptr<OpenJob>> ReadJob(Store& store, JobRow row) {
   absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row.spec);
   if (!spec.ok()) return spec.status();
   auto job = std::make_unique<OpenJob>(std::move(row), *std::move(spec));
-  absl::Status status = ApplyFacts(context_.store.facts, job->row, job->state, [&](const Fact& fact) {
+  absl::Status status = ApplyFacts(store.facts, job->row, job->state, [&](const Fact& fact) {
     if (std::holds_alternative<AttemptEnded>(fact.body)) job->newest_end = fact.sequence;
     if (const auto* end = std::get_if<BracketEnded>(&fact.body))
       job->bracket_ends[end->bracket] = end->reason;
@@ -132,7 +132,7 @@ absl::Status Jobs::Load() {
   absl::StatusOr<std::vector<JobRow>> rows = context_.store.jobs.Open();
   if (!rows.ok()) return rows.status();
   for (JobRow& row : *rows) {
-    absl::StatusOr<std::unique_ptr<OpenJob>> job = Read(std::move(row));
+    absl::StatusOr<std::unique_ptr<OpenJob>> job = ReadJob(context_.store, std::move(row));
     if (!job.ok()) return job.status();
     WatchWallTime(**job);
     WatchSpending(**job);
@@ -248,14 +248,10 @@ absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const st
 }
 
 absl::StatusOr<JobRow> Jobs::FindDeletable(const std::string& id, const Requester& by) {
-  absl::StatusOr<std::optional<JobRow>> row = context_.store.jobs.Find(id);
-  if (!row.ok()) return row.status();
-  if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
-  if (absl::Status mine = by.MayChange(id, (*row)->owner); !mine.ok()) return mine;
-  if (FindKey((*row)->key) != nullptr) {
-    return absl::FailedPreconditionError(fmt::format("job \"{}\" is {}; stop it first", id, (*row)->state));
-  }
-  return **std::move(row);
+  absl::StatusOr<JobRow> row = FindChangeable(context_.store.jobs, id, by);
+  if (row.ok() && FindKey(row->key) != nullptr)
+    return absl::FailedPreconditionError(fmt::format("job \"{}\" is {}; stop it first", id, row->state));
+  return row;
 }
 
 void Jobs::Delete(const JobRow& row) {
@@ -369,15 +365,10 @@ absl::Status DescribeEnded(Store& store) {
   for (const std::string& id : *ids) {
     absl::StatusOr<std::optional<JobRow>> row = store.jobs.Find(id);
     if (!row.ok()) return row.status();
-    absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson((*row)->spec);
-    if (!spec.ok()) continue;
-    OpenJob job(**std::move(row), *std::move(spec));
-    absl::Status status = ApplyFacts(store.facts, job.row, job.state, [&job](const Fact& fact) {
-      if (const auto* end = std::get_if<BracketEnded>(&fact.body))
-        job.bracket_ends[end->bracket] = end->reason;
-    });
-    if (!status.ok()) continue;
-    status = store.Write([&] { return store.summaries.PutDescription(job.row.key, Description(job)); });
+    const absl::StatusOr<std::unique_ptr<OpenJob>> job = ReadJob(store, **std::move(row));
+    if (!job.ok()) continue;
+    absl::Status status =
+        store.Write([&] { return store.summaries.PutDescription((*job)->row.key, Description(**job)); });
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

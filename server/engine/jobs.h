@@ -32,15 +32,15 @@ struct OpenJob {
   v1::TuningJobSpec spec;
   const SearchSpec submitted;  // of the spec; that of `state` has the limits that were changed
   JobState state;
-  std::set<TrialNumber> touched;                // trials whose rows are to be written at the end of the batch
-  bool changed = false;                         // the job's row is to be written too
-  const std::string source_digest;              // "": the job has no source
-  const RankShape shape;                        // what each rank of its trials takes
-  Reservation reserved;                         // workers that are reserved for its gang; see Dispatch
-  bool awaits_suggestion = false;               // its search model was asked and has not answered yet
-  bool asked = false;                           // its search model was asked since the server started
-  std::vector<Fact> unasked;  // its newest facts, since its search model was asked; see Question
-  int64_t newest_end = 0;                       // sequence of its newest AttemptEnded
+  std::set<TrialNumber> touched;    // trials whose rows are to be written at the end of the batch
+  bool changed = false;             // the job's row is to be written too
+  const std::string source_digest;  // "": the job has no source
+  const RankShape shape;            // what each rank of its trials takes
+  Reservation reserved;             // workers that are reserved for its gang; see Dispatch
+  bool awaits_suggestion = false;   // its search model was asked and has not answered yet
+  bool asked = false;               // its search model was asked since the server started
+  std::vector<Fact> unasked;        // its newest facts, since its search model was asked; see Question
+  int64_t newest_end = 0;           // sequence of its newest AttemptEnded
   std::map<int64_t, std::string> bracket_ends;  // why weak brackets were ended, by index
   BestTracker best;
   std::vector<BestStep> steps;  // of its best value: to be written at the end of the batch
@@ -61,6 +61,9 @@ struct OpenJob {
   double Cost(int64_t now_us) const;
 };
 
+// A job, open or ended, with the state that its facts give.
+absl::StatusOr<std::unique_ptr<OpenJob>> ReadJob(Store& store, JobRow row);
+
 // The open jobs. Recording a fact appends it, applies it, decides, and records each decision the same way.
 // Owner: the coordinator thread; every method runs inside the batch's transaction.
 class Jobs {
@@ -69,9 +72,7 @@ class Jobs {
 
   // Reads all open jobs anew.
   absl::Status Load();
-  // A job with the state that its facts give; it is not among the open ones.
-  absl::StatusOr<std::unique_ptr<OpenJob>> Read(JobRow row) const;
-  OpenJob& Add(std::unique_ptr<OpenJob> job);  // to the open ones
+  OpenJob& Add(std::unique_ptr<OpenJob> job);
 
   // A known request id gives the id of the job it made. `fits`: whether its clusters could ever be placed.
   // `add_source`, if given, is called with the key of a new job, whose row gets `source`.

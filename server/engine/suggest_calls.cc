@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scheduler/suggest.h"
+#include "server/engine/job_facts.h"
 #include "server/engine/messages.h"
 
 namespace winnow {
@@ -47,14 +48,12 @@ absl::Status SuggestCalls::Check(const v1::SuggestTrialsRequest& request, const 
     call.job = job->row.key;
     spec = job->spec;
   } else {
-    absl::StatusOr<std::optional<JobRow>> row = context_.store.jobs.Find(request.job_id());
+    const absl::StatusOr<JobRow> row = FindChangeable(context_.store.jobs, request.job_id(), by);
     if (!row.ok()) return row.status();
-    if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", request.job_id()));
-    if (status = by.MayChange((*row)->id, (*row)->owner); !status.ok()) return status;
-    absl::StatusOr<v1::TuningJobSpec> stored = SpecFromJson((*row)->spec);
+    absl::StatusOr<v1::TuningJobSpec> stored = SpecFromJson(row->spec);
     if (!stored.ok()) return stored.status();
     spec = *std::move(stored);
-    call.response.set_job_state(JobStateOf((*row)->state));
+    call.response.set_job_state(JobStateOf(row->state));
     call.due = true;
   }
   if (!spec.trainer().external()) {
@@ -66,7 +65,7 @@ absl::Status SuggestCalls::Check(const v1::SuggestTrialsRequest& request, const 
 }
 
 void SuggestCalls::Take(int64_t ticket, const v1::SuggestTrialsRequest& request, const Requester& by,
-                   SuggestDone done) {
+                        SuggestDone done) {
   Call& call = calls_[ticket];
   call.client = request.client();
   call.count = std::max(1, request.count());

@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <future>
 #include <set>
 #include <utility>
 
@@ -20,20 +19,6 @@ constexpr int kOfflineSeconds = 600;  // workers leave when the server has been 
 constexpr int kCalmPolls = 6;         // where nothing changes, an engine is asked this many times less often
 constexpr double kStagger =
     0.1;  // the last part of its life in which a worker leaves, so that not all do at once
-
-// Runs `run` in a batch and waits for its answer.
-template <typename T>
-absl::StatusOr<T> InBatch(Coordinator& coordinator, std::function<absl::StatusOr<T>(winnow::Engine&)> run) {
-  std::promise<absl::StatusOr<T>> promise;
-  coordinator.Call<absl::StatusOr<T>>(
-      [&run](winnow::Engine& engine) {
-        absl::StatusOr<T> answer = run(engine);
-        if (!answer.ok()) engine.context().Note(answer.status());
-        return answer;
-      },
-      [&promise](absl::StatusOr<T> answer) { promise.set_value(std::move(answer)); });
-  return promise.get_future().get();
-}
 
 bool Gives(const std::vector<std::string>& arguments, const std::string& flag) {
   return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
@@ -100,8 +85,8 @@ void PoolKeeper::Run() {
 
 void PoolKeeper::Step() {
   Poll(news_);
-  const absl::StatusOr<PoolOrders> orders =
-      InBatch<PoolOrders>(coordinator_, [book = book_, news = news_, anew = failed_](winnow::Engine& engine) {
+  const absl::StatusOr<PoolOrders> orders = coordinator_.CallOrRollBack<absl::StatusOr<PoolOrders>>(
+      [book = book_, news = news_, anew = failed_](winnow::Engine& engine) {
         return book->Round(engine, news, anew);
       });
   failed_ = !orders.ok();

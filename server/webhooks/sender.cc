@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
-#include <future>
 #include <utility>
 
 #include "base/status_text.h"
@@ -17,20 +15,6 @@ namespace {
 
 constexpr int64_t kTidyEveryUs = 3'600'000'000;
 constexpr int64_t kAgainUs = 1'000'000;  // after a batch that could not be recorded
-
-// Runs `run` in a batch and waits for its answer. An error rolls the batch back.
-template <typename T>
-absl::StatusOr<T> InWebhookBatch(Coordinator& coordinator, std::function<absl::StatusOr<T>(Context&)> run) {
-  std::promise<absl::StatusOr<T>> promise;
-  coordinator.Call<absl::StatusOr<T>>(
-      [&run](Engine& engine) {
-        absl::StatusOr<T> answer = run(engine.context());
-        if (!answer.ok()) engine.context().Note(answer.status());
-        return answer;
-      },
-      [&promise](absl::StatusOr<T> answer) { promise.set_value(std::move(answer)); });
-  return promise.get_future().get();
-}
 
 }  // namespace
 
@@ -49,11 +33,8 @@ WebhookSender::WebhookSender(Coordinator& coordinator, Hub& hub, std::shared_ptr
 }
 
 void WebhookSender::Tidy() {
-  (void)InWebhookBatch<bool>(coordinator_, [this](Context& context) -> absl::StatusOr<bool> {
-    const absl::Status status = outbox_->Tidy(context);
-    if (!status.ok()) return status;
-    return true;
-  });
+  (void)coordinator_.CallOrRollBack<absl::Status>(
+      [this](Engine& engine) { return outbox_->Tidy(engine.context()); });
 }
 
 WebhookSender::~WebhookSender() { Stop(); }
@@ -94,8 +75,9 @@ void WebhookSender::Run(const DeclaredWebhook& webhook) {
 
 int64_t WebhookSender::SendDue(const DeclaredWebhook& webhook) {
   while (!stopping_) {
-    absl::StatusOr<WebhookOutbox::Next> next = InWebhookBatch<WebhookOutbox::Next>(
-        coordinator_, [&](Context& context) { return outbox_->Take(context, webhook); });
+    absl::StatusOr<WebhookOutbox::Next> next =
+        coordinator_.CallOrRollBack<absl::StatusOr<WebhookOutbox::Next>>(
+            [&](Engine& engine) { return outbox_->Take(engine.context(), webhook); });
     if (!next.ok()) {
       spdlog::warn("webhook {}: nothing could be recorded: {}", webhook.name, MessageOf(next.status()));
       return kAgainUs;
@@ -121,10 +103,8 @@ int64_t WebhookSender::SendDue(const DeclaredWebhook& webhook) {
       spdlog::warn("webhook {}: attempt {} of delivery {} failed: {}", webhook.name, row.attempts, row.number,
                    answer.text);
     }
-    const auto sent = InWebhookBatch<bool>(coordinator_, [&](Context& context) -> absl::StatusOr<bool> {
-      const absl::Status status = outbox_->Sent(context, webhook, row, answer.delivered, answer.text);
-      if (!status.ok()) return status;
-      return true;
+    const absl::Status sent = coordinator_.CallOrRollBack<absl::Status>([&](Engine& engine) {
+      return outbox_->Sent(engine.context(), webhook, row, answer.delivered, answer.text);
     });
     // It is sent once more: it is told at least once.
     if (!sent.ok()) return kAgainUs;

@@ -19,6 +19,14 @@ T Wait(std::future<T> future) {
   return future.get();
 }
 
+template <typename Answer>
+Answer CallAndWait(Coordinator& coordinator, std::function<Answer(Engine&)> run) {
+  auto promise = std::make_shared<std::promise<Answer>>();
+  coordinator.Call<Answer>(std::move(run),
+                           [promise](Answer answer) { promise->set_value(std::move(answer)); });
+  return Wait(promise->get_future());
+}
+
 double DefaultObjective(TrialNumber trial, int64_t resource) {
   double quality = static_cast<double>(trial * 37 % 101) / 101;
   return quality + 1.0 / static_cast<double>(resource);
@@ -79,10 +87,8 @@ void Play::Tick(int64_t us) {
 
 absl::StatusOr<std::string> Play::TryCreate(const v1::TuningJobSpec& spec, const std::string& request_id,
                                             WarmStart start) {
-  auto promise = std::make_shared<std::promise<absl::StatusOr<std::string>>>();
-  coordinator_->CreateJob(
-      spec, request_id, [promise](auto id) { promise->set_value(std::move(id)); }, std::move(start));
-  return Wait(promise->get_future());
+  return CallAndWait<absl::StatusOr<std::string>>(
+      *coordinator_, [&](Engine& engine) { return engine.CreateJob(spec, request_id, start); });
 }
 
 std::string Play::Create(const v1::TuningJobSpec& spec, const std::string& request_id, WarmStart start) {
@@ -93,15 +99,11 @@ std::string Play::Create(const v1::TuningJobSpec& spec, const std::string& reque
 }
 
 absl::Status Play::Stop(const std::string& id) {
-  auto promise = std::make_shared<std::promise<absl::Status>>();
-  coordinator_->StopJob(id, {}, [promise](auto status) { promise->set_value(status); });
-  return Wait(promise->get_future());
+  return CallAndWait<absl::Status>(*coordinator_, [&](Engine& engine) { return engine.StopJob(id, {}); });
 }
 
 absl::Status Play::Delete(const std::string& id) {
-  auto promise = std::make_shared<std::promise<absl::Status>>();
-  coordinator_->DeleteJob(id, {}, [promise](auto status) { promise->set_value(status); });
-  return Wait(promise->get_future());
+  return CallAndWait<absl::Status>(*coordinator_, [&](Engine& engine) { return engine.DeleteJob(id, {}); });
 }
 
 std::future<absl::StatusOr<v1::SyncResponse>> Play::StartSync(const v1::SyncRequest& request,

@@ -91,12 +91,10 @@ TEST_CASE("Recovery: what could not be committed is not acknowledged, and nothin
   REQUIRE(status.code() == absl::StatusCode::kUnavailable);
   CHECK_THAT(std::string(status.message()), Catch::Contains("disk is full"));
   CHECK(play.Describe(id).spend().resource() == acknowledged);
-  auto promise = std::make_shared<std::promise<absl::Status>>();
   auto spec = RandomJob(1);
   spec.set_name(std::string(60, 'n'));
   (*spec.mutable_static_hyperparameters())["filler"] = std::string(100'000, 'x');
-  play.coordinator().CreateJob(spec, "", [promise](auto created) { promise->set_value(created.status()); });
-  CHECK(promise->get_future().get().code() == absl::StatusCode::kResourceExhausted);
+  CHECK(play.TryCreate(spec).status().code() == absl::StatusCode::kResourceExhausted);
 
   FillDisk(play, false);
   play.CheckStored();

@@ -9,15 +9,6 @@ namespace {
 using AnnotateStub = v1::TuningService::Stub;
 
 struct AnnotatePlay : TokenPlay {
-  std::unique_ptr<AnnotateStub> Client(v1::Role role, const std::string& name) {
-    return v1::TuningService::NewStub(*Connect(OverTcp(MakeToken(role, 0, name).secret())));
-  }
-  template <typename Method, typename Request, typename Response>
-  static grpc::Status Do(AnnotateStub& stub, Method method, const Request& request, Response& response) {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
-    return (stub.*method)(&context, request, &response);
-  }
   static grpc::Status Write(AnnotateStub& stub, const std::string& job, int64_t trial,
                             const std::vector<std::string>& tags, const std::string& note,
                             v1::Annotation* written = nullptr) {

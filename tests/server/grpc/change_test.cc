@@ -15,15 +15,6 @@ struct ChangePlay : TokenPlay {
     Restart();
     StartServer();
   }
-  std::unique_ptr<ChangeStub> Client(v1::Role role, const std::string& name) {
-    return v1::TuningService::NewStub(*Connect(OverTcp(MakeToken(role, 0, name).secret())));
-  }
-  template <typename Method, typename Request, typename Response>
-  static grpc::Status Do(ChangeStub& stub, Method method, const Request& request, Response& response) {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
-    return (stub.*method)(&context, request, &response);
-  }
   // Submits a job whose trials clients train; its id.
   static std::string Submit(ChangeStub& stub, int64_t trials) {
     v1::CreateTuningJobRequest request;

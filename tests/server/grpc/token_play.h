@@ -58,25 +58,28 @@ class TokenPlay : public Play {
   // Calls a method of AdminService, or of TuningService, with a deadline.
   template <typename Method, typename Request, typename Response>
   grpc::Status Admin(const Endpoint& from, Method method, const Request& request, Response& response) const {
-    return Call(*v1::AdminService::NewStub(*Connect(from)), method, request, response);
+    return Do(*v1::AdminService::NewStub(*Connect(from)), method, request, response);
+  }
+  // A client with a token of its own.
+  std::unique_ptr<v1::TuningService::Stub> Client(v1::Role role, const std::string& name) {
+    return v1::TuningService::NewStub(*Connect(OverTcp(MakeToken(role, 0, name).secret())));
+  }
+  // Calls a method with a deadline.
+  template <typename Stub, typename Method, typename Request, typename Response>
+  static grpc::Status Do(Stub& stub, Method method, const Request& request, Response& response) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    return (stub.*method)(&context, request, &response);
   }
   grpc::Status List(const Endpoint& from) const {
     v1::ListTuningJobsResponse response;
-    return Call(*v1::TuningService::NewStub(*Connect(from)), &v1::TuningService::Stub::ListTuningJobs,
-                v1::ListTuningJobsRequest(), response);
+    return Do(*v1::TuningService::NewStub(*Connect(from)), &v1::TuningService::Stub::ListTuningJobs,
+              v1::ListTuningJobsRequest(), response);
   }
 
   GrpcServerOptions options;
   std::unique_ptr<Reader> reader;
   std::unique_ptr<GrpcServer> server;
-
- private:
-  template <typename Stub, typename Method, typename Request, typename Response>
-  static grpc::Status Call(Stub& stub, Method method, const Request& request, Response& response) {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
-    return (stub.*method)(&context, request, &response);
-  }
 };
 
 }  // namespace winnow
