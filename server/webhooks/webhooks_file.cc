@@ -117,34 +117,26 @@ std::string AddressOfUrl(const std::string& url) {
 }
 
 absl::StatusOr<std::vector<DeclaredWebhook>> ReadWebhooksFile(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return absl::InvalidArgumentError(fmt::format("{} cannot be read", file));
-  const std::string text((std::istreambuf_iterator<char>(stream)), {});
-  nlohmann::json root;
-  try {
-    root = nlohmann::json::parse(text, nullptr, true, true);
-  } catch (const nlohmann::json::exception& error) {
-    return absl::InvalidArgumentError(fmt::format("{} is not JSON: {}", file, error.what()));
-  }
+  const absl::StatusOr<nlohmann::json> root = ReadJsonFile(file);
+  if (!root.ok()) return root.status();
   std::vector<std::string> problems;
   std::vector<DeclaredWebhook> webhooks;
-  if (!root.is_object() || !root.contains("webhooks") || !root["webhooks"].is_array()) {
+  if (!root->is_object() || !root->contains("webhooks") || !(*root)["webhooks"].is_array()) {
     problems.emplace_back("webhooks: expected a list of webhooks");
   } else {
-    for (const auto& [name, value] : root.items()) {
+    for (const auto& [name, value] : root->items()) {
       if (name != "webhooks") problems.push_back(fmt::format("{}: it is not known; expected webhooks", name));
     }
     std::set<std::string> names;
-    const nlohmann::json& list = root["webhooks"];
+    const nlohmann::json& list = (*root)["webhooks"];
     if (list.size() > kMostWebhooks)
       problems.push_back(
           fmt::format("webhooks: there are {}; expected at most {}", list.size(), kMostWebhooks));
     for (size_t i = 0; i < list.size(); ++i)
       webhooks.push_back(ReadWebhook(list[i], fmt::format("webhooks[{}]", i), names, problems));
   }
-  if (problems.empty()) return webhooks;
-  return absl::InvalidArgumentError(fmt::format(
-      "{} has {}:\n  {}", file, problems.size() == 1 ? "an error" : "errors", fmt::join(problems, "\n  ")));
+  if (absl::Status status = ProblemsOf(file, problems); !status.ok()) return status;
+  return webhooks;
 }
 
 }  // namespace winnow

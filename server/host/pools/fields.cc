@@ -1,8 +1,11 @@
 #include "server/host/pools/fields.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
+#include <fstream>
+#include <iterator>
 
 namespace winnow {
 namespace {
@@ -16,6 +19,23 @@ std::string Shown(const nlohmann::json& value) {
 }
 
 }  // namespace
+
+absl::StatusOr<nlohmann::json> ReadJsonFile(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return absl::InvalidArgumentError(fmt::format("{} cannot be read", file));
+  const std::string text((std::istreambuf_iterator<char>(stream)), {});
+  try {
+    return nlohmann::json::parse(text, nullptr, true, true);
+  } catch (const nlohmann::json::exception& error) {
+    return absl::InvalidArgumentError(fmt::format("{} is not JSON: {}", file, error.what()));
+  }
+}
+
+absl::Status ProblemsOf(const std::string& file, const std::vector<std::string>& problems) {
+  if (problems.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "{} has {}:\n  {}", file, problems.size() == 1 ? "an error" : "errors", fmt::join(problems, "\n  ")));
+}
 
 Fields::Fields(const nlohmann::json& object, std::string path, std::vector<std::string>& problems)
     : object_(object), path_(std::move(path)), problems_(problems) {

@@ -7,10 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+
 namespace winnow {
 
-// Reads the fields of an object of the pools' file. Each error names the field by its path and says what was
-// expected; a field with an error has its default. Not thread-safe.
+// The JSON in a file, which may have comments. INVALID_ARGUMENT names the file.
+absl::StatusOr<nlohmann::json> ReadJsonFile(const std::string& file);
+
+// INVALID_ARGUMENT: the file has these problems, a line each. OK: there are none.
+absl::Status ProblemsOf(const std::string& file, const std::vector<std::string>& problems);
+
+// Reads the fields of an object of a file that configures the server. Each error names the field by its path
+// and says what was expected; a field with an error has its default. Not thread-safe.
 class Fields {
  public:
   // `path`: of the object, "pools[2].slurm"; `problems` outlives this. A value that is no object is an error.

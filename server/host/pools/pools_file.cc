@@ -65,10 +65,8 @@ class PoolsReader {
   }
 
   absl::StatusOr<std::vector<DeclaredPool>> Result(const std::string& file) {
-    if (problems_.empty()) return std::move(pools_);
-    return absl::InvalidArgumentError(fmt::format("{} has {}:\n  {}", file,
-                                                  problems_.size() == 1 ? "an error" : "errors",
-                                                  fmt::join(problems_, "\n  ")));
+    if (absl::Status status = ProblemsOf(file, problems_); !status.ok()) return status;
+    return std::move(pools_);
   }
 
  private:
@@ -142,17 +140,10 @@ absl::StatusOr<std::vector<DeclaredPool>> ReadPoolsFile(const std::string& file,
                                                         const std::filesystem::path& folder,
                                                         const std::string& prefix,
                                                         const std::vector<PoolKind>& kinds) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return absl::InvalidArgumentError(fmt::format("{} cannot be read", file));
-  const std::string text((std::istreambuf_iterator<char>(stream)), {});
-  nlohmann::json root;
-  try {
-    root = nlohmann::json::parse(text, nullptr, true, true);
-  } catch (const nlohmann::json::exception& error) {
-    return absl::InvalidArgumentError(fmt::format("{} is not JSON: {}", file, error.what()));
-  }
+  const absl::StatusOr<nlohmann::json> root = ReadJsonFile(file);
+  if (!root.ok()) return root.status();
   PoolsReader reader(folder, prefix, kinds);
-  reader.Read(root);
+  reader.Read(*root);
   return reader.Result(file);
 }
 
