@@ -20,9 +20,7 @@ class SlurmLosses(unittest.TestCase):
             wait_until(lambda: "could not be asked" in site.state().get("state_reason", ""),
                        "the pool says that its engine does not answer")
             site.slurm.start_controller()
-            site.wait_for_end(name)
-            site.expect_exact(self, name)
-            site.wait_for_nothing()
+            site.expect_whole(self, name)
 
     def test_the_controller_dies_under_a_gang_that_trains(self):
         with Site() as site:
@@ -32,9 +30,7 @@ class SlurmLosses(unittest.TestCase):
             wait_until(lambda: "could not be asked" in site.state().get("state_reason", ""),
                        "the pool says that its engine does not answer")
             site.slurm.start_controller()
-            site.wait_for_end(name)
-            site.expect_exact(self, name)
-            site.wait_for_nothing()
+            site.expect_whole(self, name)
 
     def test_the_controller_dies_when_it_has_just_taken_a_job(self):
         # It may have forgotten the job, or start it a second time on the node where it runs.
@@ -43,9 +39,7 @@ class SlurmLosses(unittest.TestCase):
             wait_until(lambda: any(each.get("id") for each in site.open()), "the id is told")
             site.slurm.kill_controller()
             site.slurm.start_controller()
-            site.wait_for_end(name)
-            site.expect_exact(self, name)
-            site.wait_for_nothing()
+            site.expect_whole(self, name)
 
     def test_a_time_limit_in_the_middle_of_a_part_of_a_worker_that_does_not_know_it(self):
         worker = {"slots": 1, "cpus": 2, "command": [f"{processes.BIN}/winnow-worker"]}

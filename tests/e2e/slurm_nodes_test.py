@@ -38,11 +38,6 @@ class SlurmNodes(unittest.TestCase):
         wait_until(lambda: at.client.json("metrics", name).get("points"), "it trains")
         return name
 
-    def end(self, at, name):
-        at.wait_for_end(name)
-        at.expect_exact(self, name)
-        at.wait_for_nothing()
-
     def test_a_node_that_is_set_down_and_one_that_is_drained(self):
         with site(slurm_site.Slurm(nodes=3)) as at:
             name = self.begin(at)
@@ -52,7 +47,7 @@ class SlurmNodes(unittest.TestCase):
             at.slurm.command("scontrol", "update", f"NodeName={down}", "State=DOWN", "Reason=test")
             wait_until(lambda: any("NODE_FAIL" in each.get("reason", "") for each in at.allocations()),
                        "the pool says why the allocation has ended")
-            self.end(at, name)
+            at.expect_whole(self, name)
 
     def test_jobs_that_slurm_has_forgotten_before_it_is_asked_again(self):
         with site(slurm_site.Slurm(nodes=2, settings=["MinJobAge=2"]), poll_seconds=6) as at:
@@ -62,7 +57,7 @@ class SlurmNodes(unittest.TestCase):
             at.slurm.command("scancel", *ids)
             wait_until(lambda: not any(each in at.slurm.command("squeue", "-h", "--states=all", "-r", "-o", "%i").split()
                                        for each in ids), "Slurm has forgotten them", 60)
-            self.end(at, name)
+            at.expect_whole(self, name)
 
     def test_a_killed_slurmstepd(self):
         with site(slurm_site.Slurm(nodes=2)) as at:
@@ -72,7 +67,7 @@ class SlurmNodes(unittest.TestCase):
             for pid in steps:
                 os.kill(pid, signal.SIGKILL)
             wait_until(lambda: any(each["state"] == "ENDED" for each in at.allocations()), "Slurm has noticed it")
-            self.end(at, name)
+            at.expect_whole(self, name)
 
 
 if __name__ == "__main__":

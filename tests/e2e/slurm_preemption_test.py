@@ -34,9 +34,7 @@ class SlurmPreemption(unittest.TestCase):
         wait_until(lambda: "RUNNING" in site.slurm.jobs().get(urgent, ()), "the urgent job has the nodes")
         wait_until(lambda: urgent not in site.slurm.jobs(), "the urgent job has ended")
         begin_at_once(site.slurm)
-        site.wait_for_end(name)
-        site.expect_exact(self, name)
-        site.wait_for_nothing()
+        site.expect_whole(self, name)
         return name
 
     def test_allocations_that_are_cancelled_for_others(self):

@@ -50,6 +50,12 @@ class Site(pool_server.PoolServer):
     def submit(self, *arguments, **more):
         return super().submit(job(*arguments, **more))
 
+    def expect_whole(self, test, name):
+        """The job ends with all that it should have, and leaves nothing."""
+        self.wait_for_end(name)
+        self.expect_exact(test, name)
+        self.wait_for_nothing()
+
     def wait_for_nothing(self):
         """Nothing is left at the engine, in the tables and on the disk."""
         self.wait_until_given_back()

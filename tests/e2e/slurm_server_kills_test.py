@@ -15,9 +15,7 @@ class SlurmServerKills(unittest.TestCase):
                 name = site.submit("killed", 2)
                 wait_until(lambda: not site.cluster.server.alive(), f"the server dies: {fault}")
                 site.cluster.server.start()
-                site.wait_for_end(name)
-                site.expect_exact(self, name)
-                site.wait_for_nothing()
+                site.expect_whole(self, name)
                 names = [row[0] for row in site.rows("SELECT name FROM allocations")]
                 self.assertEqual(len(names), len(set(names)))
                 submitted = sum(each.get("workers", 0) for each in site.allocations())
