@@ -97,10 +97,9 @@ void Declare(CLI::App& app, ServerFlags& flags) {
                  "JSON file of pools: engines, such as Slurm, that are asked for workers as trials need them "
                  "(docs/pools.md; default: none)")
       ->option_text("FILE");
-  app.add_option(
-         "--webhooks", flags.webhooks_file,
-         "JSON file of webhooks: URLs that are told when jobs improve, end or fail, and when workers or "
-         "pools do (docs/webhooks.md; default: none)")
+  app.add_option("--webhooks", flags.webhooks_file,
+                 "JSON file of webhooks: URLs to which the server sends events of jobs, workers and pools "
+                 "(docs/webhooks.md; default: none)")
       ->option_text("FILE");
   app.add_option("--lease", flags.lease_seconds, "A worker that is silent for this long is presumed dead")
       ->type_name("SECONDS")

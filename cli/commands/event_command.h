@@ -15,10 +15,10 @@
 
 namespace winnow::cli {
 
-// Runs a shell command for what webhooks are told of a job (winnow.v1.Event): one after the other, in the
-// order of the events, each with the event as JSON on its standard input, and WINNOW_EVENT, WINNOW_JOB,
-// WINNOW_STATE, WINNOW_TRIAL and WINNOW_VALUE in its environment. What it prints goes to standard error.
-// Owner: the thread that watches.
+// Runs a shell command for each event of a job that webhooks would get (winnow.v1.Event). The commands run
+// one at a time, in the order of the events, each with the event as JSON on its standard input, and
+// WINNOW_EVENT, WINNOW_JOB, WINNOW_STATE, WINNOW_TRIAL and WINNOW_VALUE in its environment. What it prints
+// goes to standard error. Owner: the thread that watches.
 class EventCommand {
  public:
   // `command` empty: nothing is run. `job`: as the watch begins. `session` outlives it.

@@ -38,8 +38,8 @@ class HypervolumeImprovement {
     int32_t low[kMostObjectives] = {};
     int32_t high[kMostObjectives] = {};
   };
-  // Sums a function of the part of a value above an edge over the boxes: the products over
-  // objectives of what lies between the edges of a box. It may underflow.
+  // The sum over the boxes of the products, over objectives, of `above` at the box's low edge less `above` at
+  // its high edge. It may underflow.
   template <typename Above>
   double SumOverBoxes(const std::vector<Prediction>& values, const Above& above) const;
   // LogExpected as a sum of logarithms, which does not.

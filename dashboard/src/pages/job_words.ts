@@ -35,7 +35,7 @@ export function progressOf(job: TuningJob): JobProgress {
   if (job.state === 'STOPPED' || job.state === 'FAILED') return byTrials;
 
   const {limits} = job.spec;
-  // Those that were changed have all of them.
+  // Where a person has changed limits, job.limits has all of them.
   const {maxTotalResource, maxNodeSeconds, maxCost} = job.limits ?? limits ?? {};
   const wall = job.limits ? (job.limits.maxWallSeconds ?? 0) : secondsOf(limits?.maxWallTime);
   const measures: JobProgress[] = [];
