@@ -1,7 +1,6 @@
 #include "worker/agent.h"
 
 #include <algorithm>
-#include <csignal>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -22,8 +21,6 @@ constexpr std::chrono::milliseconds kSampleEvery(4'500);
 // Pause between the first two log lines about a server that does not answer; later pauses are longer.
 constexpr std::chrono::seconds kFirstWaitingPause(10);
 constexpr std::chrono::seconds kLastWaitingPause(300);
-// For how long the worker's own SIGTERM may come after that of a trainer.
-constexpr std::chrono::milliseconds kSignalPatience(500);
 
 std::string Name(const v1::Assignment& assignment) {
   return fmt::format("{} trial {} attempt {} rank {} ({} to {})", assignment.job_id(), assignment.trial(),
@@ -296,29 +293,6 @@ void Agent::EndUnstarted(const std::string& id, v1::Outcome::Kind kind) {
 }
 
 void Agent::Ended(const std::string& id, v1::Outcome outcome) {
-  const bool killed = outcome.kind() == v1::Outcome::FAILED && outcome.exit_code() == 128 + SIGTERM;
-  if (!killed || registering_again_) return RecordEnd(id, std::move(outcome));
-  killed_[id] = std::move(outcome);
-  if (leaving_) return TakeKilled(id);
-  timers_->After(kSignalPatience, [this, alive = alive_, id] {
-    if (*alive) TakeKilled(id);
-  });
-  running_.erase(std::string(id));
-}
-
-void Agent::TakeKilled(const std::string& of) {
-  const std::string id = of;  // which may be that of what is erased here
-  auto killed = killed_.extract(id);
-  if (killed.empty()) return;
-  v1::Outcome& outcome = killed.mapped();
-  if (leaving_) {
-    outcome.set_kind(v1::Outcome::HANDED_BACK);
-    outcome.clear_reason();
-  }
-  RecordEnd(id, std::move(outcome));
-}
-
-void Agent::RecordEnd(const std::string& id, v1::Outcome outcome) {
   spdlog::info("ended {}: {}{}{}", id, v1::Outcome::Kind_Name(outcome.kind()),
                outcome.reason().empty() ? "" : ", ", outcome.reason());
   state_.Ended(id, std::move(outcome));
@@ -361,7 +335,6 @@ void Agent::BeginLeaving(bool now, const std::string& reason) {
     state_.Leave(reason);
     trainers_->LetGoAll(true);
   }
-  while (!killed_.empty()) TakeKilled(killed_.begin()->first);
   std::vector<std::string> unstarted;
   for (const auto& [id, running] : running_) {
     if (running.run == nullptr) {
@@ -376,7 +349,6 @@ void Agent::BeginLeaving(bool now, const std::string& reason) {
 
 // The old id is useless now; the new one must not offer slots that are still occupied.
 void Agent::RegisterAgain() {
-  killed_.clear();
   trainers_->LetGoAll(false);
   for (const auto& [id, running] : running_) {
     if (running.run == nullptr) trainers_->AbandonPrepare(id);

@@ -63,7 +63,7 @@ class Agent {
     v1::Assignment assignment;
     bool prepared = false;
     std::unique_ptr<RankRun> run;  // null: its process has not been started
-    bool saves = false;            // it has left its slot
+    bool saves = false;            // RankRun::Events::saves: it has left its slot
   };
 
   void Wake();
@@ -83,8 +83,6 @@ class Agent {
   void Stop(const std::string& id);
   void EndUnstarted(const std::string& id, v1::Outcome::Kind kind);
   void Ended(const std::string& id, v1::Outcome outcome);
-  void RecordEnd(const std::string& id, v1::Outcome outcome);
-  void TakeKilled(const std::string& of);
   void Notice(const std::string& id, v1::JobNotice::Kind kind, std::string text);
   void StoreModel(const v1::ModelWanted& wanted);
   std::string NewWorkerId() const;
@@ -102,9 +100,6 @@ class Agent {
   AgentState state_;
   std::map<std::string, Running> running_;
   std::deque<std::string> ready_;  // assignments that are prepared and wait for a slot; some may be gone
-  // The ends of those that a SIGTERM has killed which the agent did not send. An engine that takes its node
-  // back sends one to all processes: then the worker's own is about to come, and they are handed back.
-  std::map<std::string, v1::Outcome> killed_;
   bool woken_ = false;
   bool leaving_ = false;
   bool registering_again_ = false;  // a new registration waits until every process has ended

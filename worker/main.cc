@@ -67,7 +67,8 @@ constexpr std::chrono::milliseconds kGpuUseInterval(4'500);
 constexpr int kAheadOfSlot = 4;  // assignments that it takes beyond its slots, for each slot
 // Where levels take less, what follows from a report in the middle of a part can wait that long.
 constexpr std::chrono::milliseconds kReportPause(5);
-constexpr double kWarmMemory = 0.25;  // part of the trainers' memory for those that wait
+constexpr char kPoolLabel[] = "pool";  // of workers that an engine has started, or that count as if it had
+constexpr double kWarmMemory = 0.25;   // part of the trainers' memory for those that wait
 
 struct Flags {
   EndpointFlags endpoint;
@@ -583,7 +584,8 @@ int Work(const Flags& flags) {
                            flags.secrets_dir,
                            users.has_value() ? &*users : nullptr,
                            *module,
-                           &containers};
+                           &containers,
+                           flags.labels.contains(kPoolLabel)};
   GrpcSyncClient client(*channel, flags.server);
   CheckpointKeeper keeper(&loop, *channel);
   SourceKeeper sources(&loop, *channel, work, place.users, &containers);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ struct TrainerPlace {
   const TrainerUsers* users = nullptr;   // outlives the trainers; null: they run as the worker's own user
   std::filesystem::path python = {};     // folder of winnow_trainer, for PYTHONPATH; empty: none
   ContainerHost* containers = nullptr;   // outlives the trainers; null: no trainer runs in a container
+  bool is_of_pool = false;               // an engine, which may take its node back, has started the worker
+  // How long the worker's own SIGTERM may come after that of a trainer, where an engine sends both.
+  std::chrono::milliseconds signal_patience{500};
 };
 
 }  // namespace winnow

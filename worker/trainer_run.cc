@@ -112,6 +112,7 @@ TrainerRun::TrainerRun(EventLoop* loop, const TrainerPlace& place, const v1::Ass
 
 TrainerRun::~TrainerRun() {
   loop_->Cancel(exit_timer_);
+  loop_->Cancel(end_timer_);
   loop_->Cancel(limit_timer_);
   loop_->Cancel(report_timer_);
   loop_->Cancel(suspend_timer_);
@@ -529,7 +530,7 @@ void TrainerRun::Suspend() {
 void TrainerRun::HandOverSuspended() {
   if (trainer_->process().HasEnded()) return;
   SendLastReport();
-  const v1::Outcome outcome = Judge({});
+  const v1::Outcome outcome = Judge({{}, absl::Now()});
   trainer_->Suspended({std::move(redactors_), std::move(lines_), *std::move(parser_), std::move(beyond_)});
   keep_(std::move(trainer_));
   const auto ended = events_.ended;
@@ -555,8 +556,13 @@ void TrainerRun::StopFor(StopReason reason, EventLoop::Clock::duration grace) {
   if (trainer_ == nullptr) return;  // the part has ended: its program waits
   loop_->Cancel(std::exchange(suspend_timer_, 0));
   Process& process = trainer_->process();
-  if (stop_reason_ == StopReason::kNone && !process.HasEnded()) stop_reason_ = reason;
-  process.Stop(grace);
+  const bool ended = process.HasEnded();
+  if (stop_reason_ == StopReason::kNone && !ended) stop_reason_ = reason;
+  leaves_ = leaves_ || (ended && reason == StopReason::kLeaving);
+  if (!doubtful_end_.has_value()) return process.Stop(grace);
+  // Not from within the call, because the end of the run destroys it.
+  loop_->Cancel(end_timer_);
+  end_timer_ = loop_->After(std::chrono::seconds(0), [this] { Finish(*doubtful_end_); });
 }
 
 void TrainerRun::Stop(Why why) {
@@ -577,7 +583,7 @@ void TrainerRun::Waits(int64_t level) {
     return;
   }
   EndOutput();
-  const v1::Outcome outcome = Judge({});
+  const v1::Outcome outcome = Judge({{}, absl::Now()});
   NoticeOfEnd(outcome);
   keep_(std::move(trainer_));
   const auto ended = events_.ended;
@@ -629,6 +635,26 @@ void TrainerRun::Gone(const ProcessEnd& end) {
     return;
   }
   EndOutput();
+  if (!MayBeOfEngine(end)) return Finish({end, absl::Now()});
+  doubtful_end_ = {end, absl::Now()};
+  end_timer_ = loop_->After(leaves_ ? std::chrono::milliseconds(0) : place_.signal_patience,
+                            [this] { Finish(*doubtful_end_); });
+  if (events_.saves && !saved_from_.has_value()) events_.saves();
+}
+
+// By the signal on any worker; by exit code 0, as the contract asks for, only where it is known that the
+// worker leaves, or where its engine may be about to say so: elsewhere a trainer that ends early is not
+// waited for.
+bool TrainerRun::MayBeOfEngine(const ProcessEnd& end) const {
+  if (stop_reason_ != StopReason::kNone) return false;
+  if (end.exit_code == 128 + SIGTERM) return true;
+  const bool tells_level = assignment_.rank() == 0 && assignment_.resource_to() > 0 && !repeat_.has_value();
+  return end.exit_code == 0 && tells_level && !reached_ && (leaves_ || place_.is_of_pool);
+}
+
+void TrainerRun::Finish(const TimedEnd& end) {
+  end_timer_ = 0;
+  if (doubtful_end_.has_value() && leaves_) stop_reason_ = StopReason::kLeaving;
   const v1::Outcome outcome = Judge(end);
   if (outcome.kind() == v1::Outcome::FINISHED && repeat_.has_value() && repeat_->complete())
     Report(repeat_->Report());
@@ -650,13 +676,14 @@ std::string TrainerRun::OutOfMemory(const ProcessEnd& end, const std::string& wo
   return confinement->OutOfMemory(end.exit_code != 0, killed, words);
 }
 
-v1::Outcome TrainerRun::Judge(const ProcessEnd& end) const {
+v1::Outcome TrainerRun::Judge(const TimedEnd& timed) const {
+  const ProcessEnd& end = timed.end;
   v1::Outcome outcome;
   outcome.set_exit_code(end.exit_code);
   outcome.set_part_start(part_start_);
   SetTime(start_time_, outcome.mutable_start_time());
   // While it saved, another part may have had its slot.
-  SetTime(end.exit_code == 0 ? saved_from_.value_or(absl::Now()) : absl::Now(), outcome.mutable_end_time());
+  SetTime(end.exit_code == 0 ? saved_from_.value_or(timed.at) : timed.at, outcome.mutable_end_time());
   const bool budget =
       stop_reason_ == StopReason::kBudget || (stop_reason_ == StopReason::kLeaving && reached_);
   const std::string cause = FindCause(stderr_->Tail());

@@ -69,6 +69,10 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
 
  private:
   enum class StopReason { kNone, kBudget, kUnwanted, kLeaving, kTimeLimit, kMemory };
+  struct TimedEnd {
+    ProcessEnd end;
+    absl::Time at;
+  };
 
   TrainerRun(EventLoop* loop, const TrainerPlace& place, const v1::Assignment& assignment,
              const TrainerSeat& seat, Events events);
@@ -119,10 +123,15 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
     return waited && assignment_.resumes() && !wrote_ && stop_reason_ == StopReason::kNone;
   }
   absl::Status StartAnew();
+  // Whether a SIGTERM that this worker has not sent may have ended it before its level. An engine that takes
+  // its node back sends one to all processes: then the worker's own comes within place_.signal_patience, and
+  // the end is the worker's leaving, not the trainer's.
+  bool MayBeOfEngine(const ProcessEnd& end) const;
+  void Finish(const TimedEnd& end);
   void EndOutput();
   // Returns the sentence if lack of memory ended it; otherwise empty.
   std::string OutOfMemory(const ProcessEnd& end, const std::string& words) const;
-  v1::Outcome Judge(const ProcessEnd& end) const;
+  v1::Outcome Judge(const TimedEnd& timed) const;
 
   EventLoop* const loop_;
   const TrainerPlace& place_;
@@ -169,6 +178,9 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   std::optional<v1::Report> left_out_;        // the newest that was not reported
   EventLoop::Clock::time_point next_some_{};  // when the next may be reported that is not needed
   StopReason stop_reason_ = StopReason::kNone;
+  bool leaves_ = false;                   // the worker was told to leave when the program had ended
+  std::optional<TimedEnd> doubtful_end_;  // MayBeOfEngine: it is told when end_timer_ fires
+  EventLoop::Id end_timer_ = 0;
   EventLoop::Id exit_timer_ = 0;
   EventLoop::Id limit_timer_ = 0;  // of max_attempt_time
   EventLoop::Id usage_timer_ = 0;  // until the program of a container is known

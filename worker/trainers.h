@@ -22,8 +22,8 @@ class RankRun {
     std::function<void(v1::Outcome)> ended;  // the last call; may delete the RankRun
     // A suspicious observation and advice. Each kind at most once.
     std::function<void(v1::JobNotice::Kind, std::string text)> notice = {};
-    // It has trained to its level and has reported it, and only saves now: another part may have its slot. At
-    // most once.
+    // Another part may have its slot: it has trained to its level and has reported it, and only saves now; or
+    // its program has ended, and `ended` is to come. At most once.
     std::function<void()> saves = {};
   };
   enum class Why { kUnwanted, kLeaving };

@@ -1,6 +1,9 @@
 // The agent and its loop with every call on a thread of its own, but no network: this is what runs under the
 // thread sanitizer, which sees races in the packaged gRPC that are none.
 
+#include <signal.h>
+
+#include <fstream>
 #include <list>
 #include <mutex>
 #include <thread>
@@ -81,13 +84,17 @@ TEST_CASE("EventLoop: timers fire in the order of their times, cancelled ones ne
 // An agent of a worker with so many slots, which runs in a thread and starts real processes.
 class AgentThread {
  public:
-  AgentThread(FakeServer* server, int slots)
+  // `of_pool` and `patience`: TrainerPlace.
+  AgentThread(FakeServer* server, int slots, bool of_pool = false,
+              std::chrono::milliseconds patience = std::chrono::milliseconds(10))
       : client_(std::make_unique<ThreadClient>(server)),
-        trainers_(&loop_,
-                  TrainerPlace{folder_ / "work", folder_ / "shared", "", "127.0.0.1", OwnEnvironment()},
-                  {29500, 100}),
+        trainers_(&loop_, Place(of_pool, patience), {29500, 100}),
         agent_(&loop_, client_.get(), &trainers_, Options(slots)),
         thread_([this] { status_ = agent_.Run(&loop_); }) {}
+
+  ~AgentThread() {
+    if (thread_.joinable()) static_cast<void>(Leave());
+  }
 
   // Tells the agent to leave, waits for its end, and returns what it ended with.
   absl::Status Leave() {
@@ -98,6 +105,13 @@ class AgentThread {
   }
 
  private:
+  TrainerPlace Place(bool of_pool, std::chrono::milliseconds patience) const {
+    TrainerPlace place{folder_ / "work", folder_ / "shared", "", "127.0.0.1", OwnEnvironment()};
+    place.is_of_pool = of_pool;
+    place.signal_patience = patience;
+    return place;
+  }
+
   static AgentOptions Options(int slots) {
     AgentOptions options;
     options.identity.name = "w";
@@ -142,18 +156,74 @@ TEST_CASE("Agent: many short trials, lost answers and a lost worker, all in thre
   CHECK(server.known("last").outcome.kind() == v1::Outcome::HANDED_BACK);
 }
 
-TEST_CASE("Agent: a trainer that a foreign SIGTERM kills is handed back if the worker is told to leave too",
-          "[worker]") {
-  FakeServer server(FakeServer::kNoNetwork);
-  AgentThread agent(&server, 2);
+// What a trainer of three levels does at a SIGTERM: it dies of it, or it exits with 0, as the contract asks.
+constexpr char kDies[] = "echo loss=1; kill -TERM $$";
+constexpr char kExits[] = "echo loss=1; exit 0";
 
-  server.Assign(MakeAssignment("alone", {"/bin/sh", "-c", "kill -TERM $$"}));
-  REQUIRE(server.AwaitEnd("alone"));
-  CHECK(server.known("alone").outcome.kind() == v1::Outcome::FAILED);
-  server.Assign(MakeAssignment("preempted", {"/bin/sh", "-c", "kill -TERM $$"}));
-  REQUIRE(server.Await([](const FakeServer::Told& told) { return told.assignments.contains("preempted"); }));
-  CHECK(agent.Leave().ok());
-  CHECK(server.known("preempted").outcome.kind() == v1::Outcome::HANDED_BACK);
+v1::Assignment OfThreeLevels(const std::string& id, const std::string& script) {
+  v1::Assignment assignment = MakeAssignment(id, {"/bin/sh", "-c", script});
+  assignment.set_resource_to(3);
+  return assignment;
+}
+
+// Waits until the process whose id is in the file has ended, and the worker knows it.
+bool AwaitReaped(const std::string& file) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (std::chrono::steady_clock::now() < end) {
+    std::ifstream text(file);
+    if (pid_t pid = 0; text >> pid && kill(pid, 0) != 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+TEST_CASE("Agent: a trainer that ends early in a worker that stays counts as it has ended", "[worker]") {
+  FakeServer server(FakeServer::kNoNetwork);
+  AgentThread agent(&server, 1, true);
+  server.Assign(OfThreeLevels("dies", kDies));
+  REQUIRE(server.AwaitEnd("dies"));
+  CHECK(server.known("dies").outcome.kind() == v1::Outcome::FAILED);
+  server.Assign(OfThreeLevels("exits", kExits));
+  REQUIRE(server.AwaitEnd("exits"));
+  CHECK(server.known("exits").outcome.kind() == v1::Outcome::FINISHED);
+}
+
+TEST_CASE("Agent: a trainer that ends early is handed back if its engine tells the worker to leave too",
+          "[worker]") {
+  for (const char* script : {kDies, kExits}) {
+    INFO(script);
+    FakeServer server(FakeServer::kNoNetwork);
+    AgentThread agent(&server, 1, true, std::chrono::hours(1));
+    TempFolder folder;
+    const std::string file = (folder / "pid").string();
+    server.Assign(OfThreeLevels("preempted",
+                                "echo $$ > " + file + ".new; mv " + file + ".new " + file + "; " + script));
+    REQUIRE(AwaitReaped(file));
+    CHECK(agent.Leave().ok());
+    CHECK(server.known("preempted").outcome.kind() == v1::Outcome::HANDED_BACK);
+    CHECK(server.known("preempted").outcome.reason().empty());
+  }
+}
+
+TEST_CASE("Agent: the end of a trainer that no engine can have caused is told at once", "[worker]") {
+  FakeServer server(FakeServer::kNoNetwork);
+  const bool of_pool = GENERATE(false, true);
+  AgentThread agent(&server, 1, of_pool, std::chrono::hours(1));
+  // In a pool, one that has reached its level.
+  server.Assign(OfThreeLevels("ends", of_pool ? "for i in 1 2 3; do echo loss=$i; done" : kExits));
+  REQUIRE(server.AwaitEnd("ends"));
+  CHECK(server.known("ends").outcome.kind() == v1::Outcome::FINISHED);
+}
+
+TEST_CASE("Agent: while an end is waited with, another trial has the slot", "[worker]") {
+  FakeServer server(FakeServer::kNoNetwork);
+  AgentThread agent(&server, 1, true, std::chrono::hours(1));
+  server.Assign(OfThreeLevels("early", kExits));
+  v1::Assignment next = OfThreeLevels("next", "for i in 1 2 3; do echo loss=$i; done");
+  next.set_trial(2);
+  server.Assign(next);
+  REQUIRE(server.AwaitEnd("next"));
+  CHECK_FALSE(server.known("early").ended);
 }
 
 }  // namespace winnow
