@@ -113,16 +113,55 @@ std::span<const std::byte> Bytes(std::span<const T> values) {
   return std::as_bytes(values);
 }
 
-// A column of numbers is its name alone: there may be millions of them.
-Json JsonOf(const DataSchema& schema) {
-  Json columns = Json::array();
-  for (const ColumnSchema& column : schema.columns) {
-    if (column.text)
-      columns.push_back({column.name, column.text, column.categorical, column.levels});
-    else
-      columns.push_back(column.name);
+// What each of maybe millions of features has is in sections of its own; all else is in one document.
+
+// Where a feature's bins lie: FeaturePlace.
+struct PlaceRecord {
+  int32_t group, first, values, has_missing, default_bin;
+};
+
+// How many thresholds and categories a feature has; the numbers themselves are in separate sections.
+struct CutRecord {
+  uint32_t has_missing, categorical, thresholds, categories;
+};
+
+// Adds texts as the sections NAME.ends, where each ends, and NAME.bytes. `text_of(i)` is a string.
+template <typename TextOf>
+absl::Status WriteTexts(const std::string& name, std::size_t count, TextOf text_of, SectionWriter& writer) {
+  std::string bytes;
+  std::vector<uint64_t> ends;
+  ends.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    bytes += text_of(i);
+    ends.push_back(bytes.size());
   }
-  return {{"columns", columns}, {"label_levels", schema.label_levels}};
+  const absl::Status status = writer.AddCopy(name + ".ends", Bytes(std::span<const uint64_t>(ends)));
+  return status.ok() ? writer.AddCopy(name + ".bytes", Bytes(std::span<const char>(bytes))) : status;
+}
+
+absl::StatusOr<std::vector<std::string>> ReadTexts(const std::string& name, const MappedFile& file) {
+  const auto ends = file.Array<uint64_t>(name + ".ends");
+  const auto bytes = file.Array<char>(name + ".bytes");
+  std::vector<std::string> texts;
+  texts.reserve(ends.size());
+  uint64_t begin = 0;
+  for (const uint64_t end : ends) {
+    if (end < begin || end > bytes.size())
+      return absl::DataLossError("texts of " + name + " have no valid ends");
+    texts.emplace_back(bytes.data() + begin, end - begin);
+    begin = end;
+  }
+  return texts;
+}
+
+// Text columns as [column, categorical, levels]; the columns' names are a section.
+Json JsonOf(const DataSchema& schema) {
+  Json texts = Json::array();
+  for (std::size_t c = 0; c < schema.columns.size(); ++c) {
+    const ColumnSchema& column = schema.columns[c];
+    if (column.text) texts.push_back({c, column.categorical, column.levels});
+  }
+  return {{"texts", texts}, {"label_levels", schema.label_levels}};
 }
 
 // Whether each feature has the name of its column, as where no text column is one-hot.
@@ -132,40 +171,45 @@ bool HasColumnsNames(const TrainingData& data) {
                     [](const std::string& name, const ColumnSchema& column) { return name == column.name; });
 }
 
-DataSchema SchemaOf(const Json& json) {
+DataSchema SchemaOf(const Json& json, const std::vector<std::string>& names) {
   DataSchema schema;
-  for (const Json& column : json.at("columns")) {
-    ColumnSchema& read = schema.columns.emplace_back();
-    if (column.is_string()) {
-      column.get_to(read.name);
-      continue;
-    }
-    column.at(0).get_to(read.name);
-    read.text = column.at(1).get<bool>();
-    read.categorical = column.at(2).get<bool>();
-    column.at(3).get_to(read.levels);
+  schema.columns.reserve(names.size());
+  for (const std::string& name : names) schema.columns.push_back({name, false, {}});
+  for (const Json& text : json.at("texts")) {
+    const auto column = text.at(0).get<std::size_t>();
+    if (column >= schema.columns.size())
+      throw Json::other_error::create(501, "a text column is missing", nullptr);
+    ColumnSchema& read = schema.columns[column];
+    read.text = true;
+    read.categorical = text.at(1).get<bool>();
+    text.at(2).get_to(read.levels);
   }
   json.at("label_levels").get_to(schema.label_levels);
   return schema;
 }
 
-// Writes layouts as lists of numbers: [group, first, values, has_missing, default_bin], [slot, stride, bins,
-// features…], [bins, groups…], and the sparse features.
-Json JsonOf(const BinLayout& layout) {
-  Json features = Json::array(), groups = Json::array(), slots = Json::array();
-  for (const FeaturePlace& f : layout.features)
-    features.push_back({f.group, f.first, f.values, static_cast<int>(f.has_missing), f.default_bin});
-  for (const FeatureGroup& g : layout.groups) groups.push_back({g.slot, g.stride, g.bins, g.features});
-  for (const BinSlot& s : layout.slots) slots.push_back({s.bins, s.groups});
-  return {{"features", features}, {"groups", groups}, {"slots", slots}, {"sparse", layout.sparse_features}};
+std::vector<PlaceRecord> RecordsOf(const std::vector<FeaturePlace>& places) {
+  std::vector<PlaceRecord> records;
+  records.reserve(places.size());
+  for (const FeaturePlace& f : places)
+    records.push_back({f.group, f.first, f.values, f.has_missing ? 1 : 0, f.default_bin});
+  return records;
 }
 
-BinLayout LayoutOf(const Json& json) {
+// Writes a layout but its features as lists of numbers: [slot, stride, bins, features…], [bins, groups…], and
+// the sparse features.
+Json JsonOf(const BinLayout& layout) {
+  Json groups = Json::array(), slots = Json::array();
+  for (const FeatureGroup& g : layout.groups) groups.push_back({g.slot, g.stride, g.bins, g.features});
+  for (const BinSlot& s : layout.slots) slots.push_back({s.bins, s.groups});
+  return {{"groups", groups}, {"slots", slots}, {"sparse", layout.sparse_features}};
+}
+
+BinLayout LayoutOf(const Json& json, std::span<const PlaceRecord> places) {
   BinLayout layout;
-  for (const Json& f : json.at("features")) {
-    layout.features.push_back({f.at(0).get<int>(), f.at(1).get<int>(), f.at(2).get<int>(),
-                               f.at(3).get<int>() != 0, f.at(4).get<int>()});
-  }
+  layout.features.reserve(places.size());
+  for (const PlaceRecord& f : places)
+    layout.features.push_back({f.group, f.first, f.values, f.has_missing != 0, f.default_bin});
   for (const Json& g : json.at("groups")) {
     layout.groups.push_back(
         {g.at(0).get<int>(), g.at(1).get<int>(), g.at(2).get<int>(), g.at(3).get<std::vector<int>>()});
@@ -183,34 +227,38 @@ BinLayout LayoutOf(const Json& json) {
   return layout;
 }
 
-// [has_missing, categorical, number of thresholds, number of categories]; the numbers themselves are in
-// separate arrays.
-Json JsonOf(const std::vector<FeatureCuts>& cuts, std::vector<float>* thresholds,
-            std::vector<int32_t>* categories) {
-  Json json = Json::array();
+absl::Status WriteCuts(const std::vector<FeatureCuts>& cuts, SectionWriter& writer) {
+  std::vector<CutRecord> records;
+  std::vector<float> thresholds;
+  std::vector<int32_t> categories;
+  records.reserve(cuts.size());
   for (const FeatureCuts& one : cuts) {
-    json.push_back({static_cast<int>(one.has_missing), static_cast<int>(one.categorical),
-                    one.thresholds.size(), one.categories.size()});
-    thresholds->insert(thresholds->end(), one.thresholds.begin(), one.thresholds.end());
-    categories->insert(categories->end(), one.categories.begin(), one.categories.end());
+    records.push_back({one.has_missing, one.categorical, static_cast<uint32_t>(one.thresholds.size()),
+                       static_cast<uint32_t>(one.categories.size())});
+    thresholds.insert(thresholds.end(), one.thresholds.begin(), one.thresholds.end());
+    categories.insert(categories.end(), one.categories.begin(), one.categories.end());
   }
-  return json;
+  absl::Status status = writer.AddCopy("cuts", Bytes(std::span<const CutRecord>(records)));
+  if (status.ok()) status = writer.AddCopy("thresholds", Bytes(std::span<const float>(thresholds)));
+  if (status.ok()) status = writer.AddCopy("categories", Bytes(std::span<const int32_t>(categories)));
+  return status;
 }
 
-std::vector<FeatureCuts> CutsOf(const Json& json, std::span<const float> thresholds,
-                                std::span<const int32_t> categories) {
-  std::vector<FeatureCuts> cuts;
-  for (const Json& one : json) {
-    FeatureCuts& read = cuts.emplace_back();
-    read.has_missing = one.at(0).get<int>() != 0;
-    read.categorical = one.at(1).get<int>() != 0;
-    const auto take = [](auto* from, std::size_t count, auto* to) {
-      if (count > from->size()) throw Json::other_error::create(501, "cuts are missing", nullptr);
-      to->assign(from->begin(), from->begin() + static_cast<std::ptrdiff_t>(count));
-      *from = from->subspan(count);
-    };
-    take(&thresholds, one.at(2).get<std::size_t>(), &read.thresholds);
-    take(&categories, one.at(3).get<std::size_t>(), &read.categories);
+absl::StatusOr<std::vector<FeatureCuts>> ReadCuts(const MappedFile& file) {
+  auto thresholds = file.Array<float>("thresholds");
+  auto categories = file.Array<int32_t>("categories");
+  const auto records = file.Array<CutRecord>("cuts");
+  std::vector<FeatureCuts> cuts(records.size());
+  for (std::size_t f = 0; f < cuts.size(); ++f) {
+    const CutRecord& record = records[f];
+    if (record.thresholds > thresholds.size() || record.categories > categories.size())
+      return absl::DataLossError("cuts are missing");
+    cuts[f].has_missing = record.has_missing != 0;
+    cuts[f].categorical = record.categorical != 0;
+    cuts[f].thresholds.assign(thresholds.begin(), thresholds.begin() + record.thresholds);
+    cuts[f].categories.assign(categories.begin(), categories.begin() + record.categories);
+    thresholds = thresholds.subspan(record.thresholds);
+    categories = categories.subspan(record.categories);
   }
   return cuts;
 }
@@ -230,8 +278,10 @@ absl::Status WriteRows(const std::string& name, const BinnedRows& rows, SectionW
         writer.AddCopy(name + ".by_row", bytes_at(storage.by_row, slots * count * width));
     if (!status.ok()) return status;
   }
+  const std::vector<PlaceRecord> places = RecordsOf(matrix.layout().features);
   const SparseMatrix::Storage& sparse = matrix.sparse().storage();
   const std::pair<const char*, std::span<const std::byte>> sections[] = {
+      {".features", Bytes(std::span<const PlaceRecord>(places))},
       {".sparse_row_begin", Bytes(sparse.row_begin)},
       {".sparse_row_bins", Bytes(sparse.row_bins)},
       {".sparse_column_begin", Bytes(sparse.column_begin)},
@@ -316,7 +366,7 @@ bool FitsTogether(const Targets& targets) {
 absl::StatusOr<BinnedRows> ReadRows(const std::string& name, const std::shared_ptr<const MappedFile>& file,
                                     const Json& json, std::size_t features) {
   BinnedRows rows;
-  BinLayout layout = LayoutOf(json.at("layout"));
+  BinLayout layout = LayoutOf(json.at("layout"), file->Array<PlaceRecord>(name + ".features"));
   const auto count = json.at("rows").get<int64_t>();
   const auto by_row = file->Section(name + ".by_row"), by_column = file->Section(name + ".by_column");
   rows.targets = {count, file->Array<float>(name + ".label"), file->Array<float>(name + ".weight"),
@@ -380,17 +430,21 @@ TrainingData PartOf(TrainingData all, int rank, int size) {
 }
 
 absl::Status WriteTrainingData(const TrainingData& data, SectionWriter& writer) {
-  std::vector<float> thresholds;
-  std::vector<int32_t> categories;
-  Json json = {{"features", HasColumnsNames(data) ? Json() : Json(data.feature_names)},
-               {"schema", JsonOf(data.schema)},
-               {"cuts", JsonOf(data.cuts, &thresholds, &categories)},
-               {"fingerprint", data.fingerprint}};
-  absl::Status status = WriteRows("train", data.train, writer, &json["train"]);
+  const bool own_names = !HasColumnsNames(data);
+  Json json = {{"own_names", own_names}, {"schema", JsonOf(data.schema)}, {"fingerprint", data.fingerprint}};
+  const std::vector<ColumnSchema>& columns = data.schema.columns;
+  absl::Status status = WriteTexts(
+      "columns", columns.size(), [&](std::size_t c) -> const std::string& { return columns[c].name; },
+      writer);
+  if (status.ok() && own_names) {
+    status = WriteTexts(
+        "features", data.feature_names.size(),
+        [&](std::size_t f) -> const std::string& { return data.feature_names[f]; }, writer);
+  }
+  if (status.ok()) status = WriteCuts(data.cuts, writer);
+  if (status.ok()) status = WriteRows("train", data.train, writer, &json["train"]);
   if (status.ok() && data.validation)
     status = WriteRows("validation", *data.validation, writer, &json["validation"]);
-  if (status.ok()) status = writer.AddCopy("thresholds", Bytes(std::span<const float>(thresholds)));
-  if (status.ok()) status = writer.AddCopy("categories", Bytes(std::span<const int32_t>(categories)));
   if (!status.ok()) return status;
   const std::vector<uint8_t> meta = Json::to_ubjson(json, true, true);
   return writer.AddCopy("meta", Bytes(std::span<const uint8_t>(meta)));
@@ -403,13 +457,18 @@ absl::StatusOr<TrainingData> ReadTrainingData(std::shared_ptr<const MappedFile> 
     if (!HasOnlyWholeNumbers(json))
       return absl::DataLossError("sections of training data: a number is not whole");
     TrainingData data;
-    data.schema = SchemaOf(json.at("schema"));
-    if (const Json& names = json.at("features"); !names.is_null()) {
-      names.get_to(data.feature_names);
-    } else {
-      for (const ColumnSchema& column : data.schema.columns) data.feature_names.push_back(column.name);
-    }
-    data.cuts = CutsOf(json.at("cuts"), file->Array<float>("thresholds"), file->Array<int32_t>("categories"));
+    absl::StatusOr<std::vector<std::string>> columns = ReadTexts("columns", *file);
+    if (!columns.ok()) return columns.status();
+    data.schema = SchemaOf(json.at("schema"), *columns);
+    absl::StatusOr<std::vector<std::string>> names =
+        json.at("own_names").get<bool>() ? ReadTexts("features", *file) : std::move(columns);
+    if (!names.ok()) return names.status();
+    data.feature_names = *std::move(names);
+    absl::StatusOr<std::vector<FeatureCuts>> cuts = ReadCuts(*file);
+    if (!cuts.ok()) return cuts.status();
+    data.cuts = *std::move(cuts);
+    if (data.feature_names.size() != data.cuts.size())
+      return absl::DataLossError("features and cuts do not fit together");
     data.fingerprint = json.at("fingerprint").get<uint64_t>();
     absl::StatusOr<BinnedRows> train = ReadRows("train", file, json.at("train"), data.cuts.size());
     if (!train.ok()) return train.status();

@@ -49,7 +49,7 @@ absl::StatusOr<TrainingData> MakeTrainingData(DataSet train, std::optional<DataS
 TrainingData PartOf(TrainingData all, int rank, int size);
 
 // Changes with the content of the sections, so that entries of other versions are rejected.
-inline constexpr const char* kTrainingFileVersion = "winnow-gbdt bins 4";
+inline constexpr const char* kTrainingFileVersion = "winnow-gbdt bins 5";
 
 // Writes training data as sections of a cache file, with arrays in their memory layout.
 absl::Status WriteTrainingData(const TrainingData& data, SectionWriter& writer);
