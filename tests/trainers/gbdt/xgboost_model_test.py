@@ -116,11 +116,12 @@ def ours_to_theirs(folder):
     objectives = ["binary:logistic", "binary:logitraw", "binary:hinge", "reg:squarederror", "reg:squaredlogerror",
                   "reg:logistic", "reg:absoluteerror", "reg:pseudohubererror", "count:poisson", "reg:gamma",
                   "reg:tweedie", "multi:softmax", "multi:softprob"]
-    for number, objective in enumerate(objectives):
+    cases = [(objective, {}) for objective in objectives] + [("multi:softprob", {"multi_hessian": "lightgbm"})]
+    for number, (objective, more) in enumerate(cases):
         table, score, weight = draw_table(number)
         write_csv(folder / "train.csv", table, label_for(objective, score), weight)
         write_csv(folder / "test.csv", table)
-        parameters = {"objective": objective, "num_round": 7, "max_depth": 4, "eta": 0.4, "max_delta_step": 0.6}
+        parameters = {"objective": objective, "num_round": 7, "max_depth": 4, "eta": 0.4, "max_delta_step": 0.6, **more}
         if objective.startswith("multi"):
             parameters["num_class"] = 3
         (folder / "hyperparameters.json").write_text(json.dumps(parameters))
@@ -128,15 +129,16 @@ def ours_to_theirs(folder):
             "--hyperparameters", folder / "hyperparameters.json")
         run("convert", "--model", folder / "model.json", "--output", folder / "model.ubj")
         matrix = xgboost.DMatrix(table, feature_names=NAMES)
+        what = " ".join(["our", objective, *more.values()])
         for name in ["model.json", "model.ubj"]:
             booster = xgboost.Booster(model_file=folder / name)
-            compare(f"our {objective} in {name}", booster, matrix, folder / name, folder / "test.csv")
+            compare(f"{what} in {name}", booster, matrix, folder / name, folder / "test.csv")
         # XGBoost holds exactly what we wrote.
         written = json.loads((folder / "model.json").read_text())["learner"]["gradient_booster"]
-        check(f"our {objective}: XGBoost writes the same trees", json.loads(booster.save_raw("json"))["learner"]
+        check(f"{what}: XGBoost writes the same trees", json.loads(booster.save_raw("json"))["learner"]
               ["gradient_booster"] == written)
         run("convert", "--model", folder / "model.ubj", "--output", folder / "again.json")
-        check(f"our {objective}: the same after JSON, UBJSON, JSON",
+        check(f"{what}: the same after JSON, UBJSON, JSON",
               (folder / "again.json").read_bytes() == (folder / "model.json").read_bytes())
 
 
