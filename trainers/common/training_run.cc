@@ -34,28 +34,26 @@ void PrintMetricLine(std::FILE* out, int64_t level, std::span<const std::string>
 
 constexpr std::chrono::seconds kCheckpointEvery{2};
 
-// Not OK if the directory cannot be made or written to, as far as can be seen without making it.
-absl::Status CheckCanMake(const std::string& folder) {
+// Not OK if the directory cannot be made or written to.
+absl::Status MakeModelFolder(const std::string& folder) {
   std::error_code error;
-  std::filesystem::path nearest = std::filesystem::absolute(folder, error);
-  while (!std::filesystem::exists(nearest, error) && nearest.has_relative_path())
-    nearest = nearest.parent_path();
+  std::filesystem::create_directories(folder, error);
   std::string problem;
-  if (!std::filesystem::is_directory(nearest, error))
-    problem = "is not a directory";
-  else if (access(nearest.c_str(), W_OK | X_OK) != 0)
+  if (error)
+    problem = "cannot be made: " + error.message();
+  else if (access(folder.c_str(), W_OK | X_OK) != 0)
     problem = fmt::format("cannot be written to: {}", std::generic_category().message(errno));
   if (problem.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      fmt::format("model directory {}: {} {}; expected one that can be made and written to", folder,
-                  nearest.string(), problem));
+      fmt::format("model directory {} {}; expected one that can be made and written to", folder, problem));
 }
 
 }  // namespace
 
 absl::Status TrainingRun::Run() {
   absl::Status status = AgreeOnRequest(Told(), &ranks_);
-  if (status.ok() && is_first() && !files_.model_folder.empty()) status = CheckCanMake(files_.model_folder);
+  if (status.ok() && is_first() && !files_.model_folder.empty())
+    status = MakeModelFolder(files_.model_folder);
   if (status.ok()) status = LoadAndTrain();
   uint64_t word = 0;
   if (status.ok()) status = ranks_.AllReduceMax({&word, 1});  // ends when rank 0 has written
