@@ -9,6 +9,7 @@
 #include <csignal>
 #include <set>
 
+#include "fmt/format.h"
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
 #include "tests/worker/program.h"
@@ -19,20 +20,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Numbers of this file alone: what runs as one of them is ended.
-constexpr char kRange[] = "61300-61303";
-constexpr uid_t kFirst = 61300;
+// Four numbers of this process alone, since what runs as one of them is ended: of tests that run side by
+// side.
+uid_t FirstUser() { return 2'000'000 + 4 * static_cast<uid_t>(getpid()); }
 
-#define SKIP_WITHOUT_ROOT()                                    \
-  if (geteuid() != 0) {                                        \
-    WARN("skipped here: only root runs trainers as others");   \
-    return;                                                    \
+#define SKIP_WITHOUT_ROOT()                                  \
+  if (geteuid() != 0) {                                      \
+    WARN("skipped here: only root runs trainers as others"); \
+    return;                                                  \
   }
 
 struct Host {
   Host() {
     fs::permissions(folder.path(), fs::perms(0755));
-    auto created = TrainerUsers::Create(*RunAs::Parse(kRange), folder / "registry");
+    auto created = TrainerUsers::Create(*RunAs::Parse(fmt::format("{}-{}", FirstUser(), FirstUser() + 3)),
+                                        folder / "registry");
     REQUIRE(created.ok());
     users.emplace(*std::move(created));
   }
@@ -149,7 +151,7 @@ TEST_CASE("RunAs: what an earlier user of the trial has left becomes the next on
   Host host;
   const fs::path checkpoint = host.Trial(1).path() / "checkpoint";
   { const UserLease lease = host.Begin(1); }
-  constexpr uid_t kEarlier = kFirst + 100;
+  const uid_t earlier = 1'000'000 + FirstUser();
   fs::create_directories(checkpoint / "deep");
   std::ofstream(checkpoint / "deep/own") << "x";
   std::ofstream(checkpoint / "restored") << "x";
@@ -158,7 +160,7 @@ TEST_CASE("RunAs: what an earlier user of the trial has left becomes the next on
   fs::create_symlink(host.folder / "secret", checkpoint / "link");
   fs::create_hard_link(checkpoint / "deep/own", checkpoint / "second-name");
   for (const char* name : {"", "deep", "deep/own", "link"})
-    REQUIRE(lchown((checkpoint / name).c_str(), kEarlier, kEarlier) == 0);
+    REQUIRE(lchown((checkpoint / name).c_str(), earlier, earlier) == 0);
 
   const UserLease lease = host.Begin(1);
 
@@ -245,7 +247,7 @@ TEST_CASE("RunAs: who may read a file depends on owner, group, permissions and t
           "[worker]") {
   SKIP_WITHOUT_ROOT();
   TempFolder folder;
-  const TrainerUser user{kFirst, kFirst};
+  const TrainerUser user{FirstUser(), FirstUser()};
   const fs::path token = folder / "token";
   std::ofstream(token) << "x";
   fs::permissions(folder.path(), fs::perms(0755));
@@ -253,7 +255,7 @@ TEST_CASE("RunAs: who may read a file depends on owner, group, permissions and t
   CHECK(Obstacle(user, token).empty());
   fs::permissions(token, fs::perms(0640));
   CHECK(Obstacle(user, token) == fs::canonical(token));
-  REQUIRE(chown(token.c_str(), 0, kFirst) == 0);
+  REQUIRE(chown(token.c_str(), 0, FirstUser()) == 0);
   CHECK(Obstacle(user, token).empty());
   fs::permissions(folder.path(), fs::perms(0700));
   CHECK(Obstacle(user, token) == fs::canonical(folder.path()));
