@@ -28,6 +28,10 @@ std::string Name(const v1::Assignment& assignment) {
                      assignment.resource_to());
 }
 
+std::string Self(const AgentOptions& options) {
+  return fmt::format("worker {} on {}", options.identity.name, options.identity.host);
+}
+
 const char* StartText(v1::PartStart start) {
   if (start == v1::CONTINUED) return "continued";
   return start == v1::FORKED ? "forked" : "started";
@@ -157,6 +161,7 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
     for (const v1::WaitingTrainer& trainer : response.let_go()) trainers_->LetGo(trainer);
     trainers_->Spare({response.spare().begin(), response.spare().end()});
   } else {
+    last_failure_ = MessageOf(status);
     switch (state_.Failed(number, status, timers_->Now())) {
       case AgentState::Setback::kIgnore:
         break;
@@ -182,7 +187,8 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
 void Agent::TellWaiting(const absl::Status& status) {
   const Timers::TimePoint now = timers_->Now();
   if (now < next_waiting_) return;
-  spdlog::warn("waiting for the server; not registered yet: {}", status.ToString());
+  spdlog::warn("{} waits for the server at {}; not registered yet: {}", Self(options_), options_.server,
+               status.ToString());
   waiting_pause_ = std::clamp(2 * waiting_pause_, kFirstWaitingPause, kLastWaitingPause);
   next_waiting_ = now + waiting_pause_;
 }
@@ -378,16 +384,23 @@ void Agent::CheckLeft() {
   }
 }
 
+std::chrono::milliseconds Agent::OfflineLimit() const {
+  return ever_connected_ || options_.join_timeout.count() <= 0 ? options_.offline_timeout
+                                                               : options_.join_timeout;
+}
+
 void Agent::WatchOffline() {
   offline_timer_ = 0;
-  if (options_.offline_timeout.count() <= 0 || leaving_) return;
-  const Timers::TimePoint limit = last_answer_ + options_.offline_timeout;
+  const std::chrono::milliseconds most = OfflineLimit();
+  if (most.count() <= 0 || leaving_) return;
+  const Timers::TimePoint limit = last_answer_ + most;
   if (timers_->Now() < limit) {
     offline_timer_ = timers_->At(limit, [this] { WatchOffline(); });
     return;
   }
   leave_status_ = absl::UnavailableError(fmt::format(
-      "no answer from the server for {} s", std::chrono::duration<double>(options_.offline_timeout).count()));
+      "{} has had no answer from the server at {} for {} s{}{}", Self(options_), options_.server,
+      std::chrono::duration<double>(most).count(), last_failure_.empty() ? "" : ": ", last_failure_));
   spdlog::error("{}; stopping", MessageOf(leave_status_));
   BeginLeaving(false, "");
 }

@@ -20,11 +20,14 @@ namespace winnow {
 
 struct AgentOptions {
   WorkerIdentity identity;
+  std::string server;  // its address, for messages
   // prefix of every id under which the worker registers; the rest is random
   std::string worker_id_prefix = "";
   SyncLimits limits;
   // After this long without an answer, stops all trainers politely, and Run fails. 0: never.
   std::chrono::milliseconds offline_timeout{0};
+  // The same until the server has answered for the first time. 0: offline_timeout holds from the start.
+  std::chrono::milliseconds join_timeout{0};
   // How long a leaving worker tries to deliver the last outcomes.
   std::chrono::milliseconds farewell_timeout{5'000};
   std::function<std::string()> random_id;  // 32 hexadecimal digits; default: the system's random source
@@ -89,6 +92,7 @@ class Agent {
   void BeginLeaving(bool now, const std::string& reason);
   void RegisterAgain();
   void CheckLeft();
+  std::chrono::milliseconds OfflineLimit() const;
   void WatchOffline();
   void Finish(absl::Status status);
 
@@ -105,6 +109,7 @@ class Agent {
   bool registering_again_ = false;  // a new registration waits until every process has ended
   bool connected_ = false;          // the newest call that ended was answered
   bool ever_connected_ = false;
+  std::string last_failure_;        // of a call; "" before the first
   Timers::TimePoint next_waiting_;  // when to log again that the server does not answer
   std::chrono::seconds waiting_pause_{0};
   bool finished_ = false;

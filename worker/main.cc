@@ -93,6 +93,7 @@ struct Flags {
   double preemption_interval = 5;
   int rendezvous_port = 29500;
   double offline_timeout = 0;
+  double join_timeout = 0;
   double lifetime = 0;  // 0: no end
   double lifetime_stagger = 0;
   double cost_per_hour = 0;
@@ -218,6 +219,12 @@ void Declare(CLI::App* app, Flags* flags) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
+  app->add_option("--join-timeout", flags->join_timeout,
+                  "Leave if the server has not answered for the first time after this long; 0: as "
+                  "--offline-timeout says")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
   app->add_option("--lifetime", flags->lifetime,
                   "Leave after this long: trials save a checkpoint and are handed back; 0: never. Set it "
                   "below the time limit of an engine such as Slurm")
@@ -283,6 +290,7 @@ std::string Complete(Flags* flags) {
   if (!server.ok()) return MessageOf(server.status());
   flags->server = *std::move(server);
   if (!(flags->offline_timeout >= 0)) return "--offline-timeout: expected a number of seconds from 0 to 1e9";
+  if (!(flags->join_timeout >= 0)) return "--join-timeout: expected a number of seconds from 0 to 1e9";
   if (!(flags->lifetime >= 0)) return "--lifetime: expected a number of seconds from 0 to 1e9";
   if (!(flags->lifetime_stagger >= 0 && (flags->lifetime == 0 || flags->lifetime_stagger < flags->lifetime)))
     return "--lifetime-stagger: expected a number of seconds below --lifetime";
@@ -519,6 +527,7 @@ int Work(const Flags& flags) {
   const int signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 
   AgentOptions options;
+  options.server = flags.server.address;
   options.identity.name = flags.name;
   options.identity.host = flags.host;
   options.identity.slots = flags.slots;
@@ -543,6 +552,7 @@ int Work(const Flags& flags) {
   if (flags.warm_trainers > 0) options.limits.report_pause = kReportPause;
   options.worker_id_prefix = folder_id->substr(0, 16);
   options.offline_timeout = std::chrono::milliseconds(static_cast<int64_t>(flags.offline_timeout * 1000));
+  options.join_timeout = std::chrono::milliseconds(static_cast<int64_t>(flags.join_timeout * 1000));
 
   // Its existence signals a healthy worker to others, such as a container's health check.
   const fs::path connected = work / "connected";

@@ -15,6 +15,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
+constexpr double kJoinPart = 0.8;     // of start_timeout
 constexpr int kOfflineSeconds = 600;  // workers leave when the server has been silent for this long
 constexpr int kCalmPolls = 6;         // where nothing changes, an engine is asked this many times less often
 constexpr double kStagger =
@@ -250,6 +251,8 @@ AllocationRequest PoolKeeper::RequestFor(const DeclaredPool& pool, const std::st
   if (settings.cost_per_node_hour > 0) add("--cost-per-hour", fmt::format("{}", settings.cost_per_node_hour));
   add("--work-dir", "{scratch}");
   add("--offline-timeout", std::to_string(kOfflineSeconds));
+  // It ends before it is given back, so that the engine, or its output, can tell why it could not join.
+  add("--join-timeout", fmt::format("{:g}", kJoinPart * static_cast<double>(settings.start_timeout.count())));
   if (settings.time_limit.count() > 0) {
     const int64_t life = (settings.time_limit - settings.grace).count();
     add("--lifetime", std::to_string(life));

@@ -11,8 +11,8 @@ from processes import wait_until
 
 
 class Site(pool_server.PoolServer):
-    def __init__(self):
-        super().__init__({"name": "here", "kind": "LOCAL", "idle_timeout_seconds": 1, "poll_seconds": 0.2})
+    def __init__(self, **pool):
+        super().__init__({"name": "here", "kind": "LOCAL", "idle_timeout_seconds": 1, "poll_seconds": 0.2, **pool})
         self.pool["local"] = {"scratch_dir": self.cluster.folder}
 
     def workers(self):
@@ -67,6 +67,15 @@ class LocalPool(unittest.TestCase):
             site.expect_exact(self, name)
             self.assertLessEqual(len(site.allocations()), 3)
             site.wait_for_nothing()
+
+    def test_workers_that_cannot_reach_the_server_say_where_they_are_and_which_address_it_was(self):
+        worker = {"slots": 1, "command": [f"{processes.BIN}/winnow-worker"], "server": "127.0.0.1:1", 
+                  "arguments": ["--host", "node-7", "--join-timeout", "1"]}
+        with Site(worker=worker, start_timeout_seconds=60) as site:
+            site.submit(job("never", 1))
+            ended = wait_until(lambda: [each for each in site.allocations() if each["state"] == "ENDED"], "one has ended")
+            self.assertRegex(ended[0]["reason"], r"worker winnow-\S+ on node-7 has had no answer from the server at "
+                                                 r"127\.0\.0\.1:1 for 1 s: Connection refused")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "spdlog/sinks/ostream_sink.h"
@@ -105,12 +106,15 @@ TEST_CASE(
   Line line(&timers);
   AgentOptions options;
   options.identity.name = "w";
+  options.identity.host = "n1";
+  options.server = "head:7070";
   Agent agent(&timers, &line, &trainers, options);
   agent.Begin([](absl::Status) {});
   timers.RunFor(std::chrono::seconds(60));
   CHECK(line.calls > 20);  // it tries far more often than it logs
   // at 0, 10 and 30 s
-  CHECK(log.Count("waiting for the server; not registered yet: UNAVAILABLE: Connection refused") == 3);
+  CHECK(log.Count("worker w on n1 waits for the server at head:7070; not registered yet: UNAVAILABLE: "
+                  "Connection refused") == 3);
   CHECK(log.Count("training continues") == 0);
 
   line.answers = true;
@@ -118,8 +122,38 @@ TEST_CASE(
   CHECK(log.Count("registered as worker") == 1);
   line.answers = false;
   timers.RunFor(std::chrono::seconds(60));
-  CHECK(log.Count("waiting for the server") == 3);
+  CHECK(log.Count("waits for the server") == 3);
   CHECK(log.Count("training continues") == 1);
+}
+
+TEST_CASE("Agent: a worker gives up if no server answers, sooner if none ever has", "[worker]") {
+  const bool joins = GENERATE(false, true);
+  NoTrainers trainers;
+  SteppedTimers timers;
+  Line line(&timers);
+  line.answers = joins;
+  AgentOptions options;
+  options.identity.name = "w";
+  options.identity.host = "n1";
+  options.server = "head:7070";
+  options.join_timeout = std::chrono::seconds(60);
+  options.offline_timeout = std::chrono::seconds(300);
+  options.farewell_timeout = std::chrono::seconds(1);
+  Agent agent(&timers, &line, &trainers, options);
+  std::optional<absl::Status> left;
+  agent.Begin([&left](absl::Status status) { left = std::move(status); });
+  timers.RunFor(std::chrono::seconds(59));
+  CHECK_FALSE(left.has_value());
+  line.answers = false;
+  timers.RunFor(std::chrono::seconds(100));
+  CHECK(left.has_value() == !joins);
+  timers.RunFor(std::chrono::seconds(300));
+  REQUIRE(left.has_value());
+  CHECK(absl::IsUnavailable(*left));
+  if (!joins) {
+    CHECK(left->message() ==
+          "worker w on n1 has had no answer from the server at head:7070 for 60 s: Connection refused");
+  }
 }
 
 }  // namespace

@@ -96,6 +96,7 @@ TEST_CASE("winnow-worker: a wrong flag is refused by name", "[worker]") {
       {{"--rendezvous-port", "65535", "--slots", "2"}, "--rendezvous-port: 65535 leaves fewer than 2 ports"},
       {{"--offline-timeout", "-1"}, "--offline-timeout"},
       {{"--offline-timeout", "nan"}, "--offline-timeout"},
+      {{"--join-timeout", "nan"}, "--join-timeout"},
       {{"--log-level", "loud"}, "--log-level"},
       {{"--no-such-flag"}, "--no-such-flag"},
       {{"--config", "/no/such/file"}, "--config: /no/such/file: No such file or directory"},

@@ -133,6 +133,13 @@ class Pod:
         until = time.monotonic() + grace
         self.kill_at = until if self.kill_at is None else min(self.kill_at, until)
 
+    def last_words(self):
+        """The end of its output, of a container whose policy is FallbackToLogsOnError."""
+        if self.spec()["containers"][0].get("terminationMessagePolicy") != "FallbackToLogsOnError":
+            return ""
+        with open(os.path.join(self.folder, "output"), "rb") as output:
+            return output.read()[-2048:].decode(errors="replace")
+
     def look(self):
         """Does what is due. False: nothing is left of the pod."""
         leaves = "deletionTimestamp" in self.item["metadata"]
@@ -173,6 +180,7 @@ class Pod:
         phase = "Failed" if code or self.why else "Succeeded"
         before = self.reported
         self.report(phase, {"terminated": {"exitCode": code, "reason": "Error" if code else "Completed",
+                                           "message": self.last_words() if code else "",
                                            "startedAt": self.started, "finishedAt": now()}},
                     **({"reason": self.why} if self.why else {}))
         self.ended = self.reported != before

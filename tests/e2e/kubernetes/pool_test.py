@@ -177,11 +177,11 @@ class PoolTest(unittest.TestCase):
         self.name = second
         self.end(pool)
 
-    def test_a_worker_that_fails_ends_its_allocation_with_its_exit_code(self):
-        pool = self.driver(container=program(["sh", "-c", "exit 3"]))
+    def test_a_worker_that_fails_ends_its_allocation_with_its_exit_code_and_last_words(self):
+        pool = self.driver(container=program(["sh", "-c", "echo no server at head:7070 >&2; exit 3"]))
         pool.submit(self.name)
         seen = pool.until(self.name, lambda a: a and a["state"] == "ENDED", "it has ended")
-        self.assertIn("ended with exit code 3", seen["reason"])
+        self.assertIn("ended with exit code 3: no server at head:7070", seen["reason"])
         self.assertEqual(pool.do("forget", names=[self.name])["status"], "OK")
         pool.until_gone(self.name)
 

@@ -79,6 +79,7 @@ Json WorkerContainer(const KubernetesPods& pods, const AllocationRequest& reques
                            Json{{"name", "HOME"}, {"value", kScratchFolder}}})},
       {"resources", Resources(pods, request.shape)},
       {"volumeMounts", Json::array({Json{{"name", "scratch"}, {"mountPath", kScratchFolder}}})},
+      {"terminationMessagePolicy", "FallbackToLogsOnError"},  // tells why it could not join
       {"securityContext",
        {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", Json::array({"ALL"})}}}}}};
   if (!pods.image_pull_policy.empty()) container["imagePullPolicy"] = pods.image_pull_policy;

@@ -54,6 +54,7 @@ TEST_CASE("an allocation is one Job of as many pods as nodes, each of which is t
   const Json amounts = {{"cpu", "1500m"}, {"memory", "4096Mi"}, {"nvidia.com/gpu", "1"}};
   CHECK(WorkerOf(job)["resources"] == Json{{"requests", amounts}, {"limits", amounts}});
   CHECK(WorkerOf(job)["securityContext"]["allowPrivilegeEscalation"] == false);
+  CHECK(WorkerOf(job)["terminationMessagePolicy"] == "FallbackToLogsOnError");
 }
 
 TEST_CASE("the secret is a file of the pods and nowhere in the Job") {
