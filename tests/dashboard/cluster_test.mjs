@@ -1,9 +1,12 @@
 // Workers, and trials that are clusters of ranks.
 import assert from 'node:assert/strict';
+import {writeFileSync} from 'node:fs';
+import path from 'node:path';
 import {test} from 'node:test';
 
 import {picture} from './support/browser.mjs';
 import {until} from './support/patience.mjs';
+import {Site} from './support/site.mjs';
 import {descending} from './support/specs.mjs';
 import {world} from './support/world.mjs';
 
@@ -71,4 +74,25 @@ test('Dashboard: a worker is cordoned and uncordoned', async () => {
   await page.getByRole('button', {name: 'Cordon local-2', exact: true}).waitFor();
   assert.equal(await scheduling(), 'OPEN');
   assert.deepEqual(page.faults, []);
+});
+
+test('Dashboard: pools show their nodes and what their engines say', async () => {
+  const site = new Site({workers: 0});
+  const file = path.join(site.folder, 'pools.json');
+  const command = {submit: ['sh', '-c', 'echo there is no such account >&2; exit 1'], list: ['true'], cancel: ['true']};
+  writeFileSync(file, JSON.stringify({pools: [{name: 'mine', kind: 'COMMAND', max_nodes: 3, poll_seconds: 0.2, command}]}));
+  site.arguments.push('--pools', file);
+  try {
+    await site.start();
+    const page = await here.browser.visit(site.url);
+    await site.submit(descending('waits'));
+    await page.goto('/workers');
+    const pool = page.getByRole('listitem', {name: 'Pool mine'});
+    await pool.getByText('0 of 3').waitFor();
+    await pool.getByText(/-mine-1 ended .*there is no such account/).waitFor();
+    await pool.getByText(/pauses/).first().waitFor();
+    assert.deepEqual(page.faults, []);
+  } finally {
+    await site.stop();
+  }
 });
