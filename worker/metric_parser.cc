@@ -64,6 +64,23 @@ std::optional<double> Find(std::string_view line, const RE2& regex) {
 
 }  // namespace
 
+MetricRules RulesOf(const v1::Assignment& assignment) {
+  const bool all = assignment.rank() == 0;
+  MetricRules rules;
+  for (const v1::MetricDefinition& metric : assignment.metrics()) {
+    if (all || metric.name() == assignment.objective_metric())
+      rules.metrics.push_back({metric.name(), metric.regex(), metric.key()});
+  }
+  rules.reads_json_lines = assignment.metrics_file().empty();
+  rules.objective = assignment.objective_metric();
+  if (!all) return rules;
+  rules.resource_key = assignment.resource_key();
+  rules.resource_regex = assignment.resource_regex();
+  rules.resource_offset = assignment.resource_offset();
+  rules.counted_from = assignment.resumes() ? assignment.resource_from() : 0;
+  return rules;
+}
+
 absl::StatusOr<MetricParser> MetricParser::Create(const MetricRules& rules) {
   MetricParser parser;
   for (const MetricRules::Metric& metric : rules.metrics) {

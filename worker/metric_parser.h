@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "re2/re2.h"
+#include "winnow/v1/worker.pb.h"
 #include "worker/metrics/metric_record.h"
 
 namespace winnow {
@@ -30,6 +31,9 @@ struct MetricRules {
   std::string resource_key = {};  // of levels in records; empty: step, epoch, round, iteration or level
   bool reads_json_lines = true;   // false: records come from elsewhere
 };
+
+// All that is read of rank 0; of another rank, whose lines are not reported, the objective alone.
+MetricRules RulesOf(const v1::Assignment& assignment);
 
 // Metric values at a resource level; at least one value.
 struct MetricReading {

@@ -63,36 +63,10 @@ EventLoop::Clock::duration Grace(const v1::Assignment& assignment) {
 // Folders and files that cannot be made are the machine's fault.
 absl::Status OfMachine(const absl::Status& status) { return absl::ResourceExhaustedError(MessageOf(status)); }
 
-MetricRules Rules(const v1::Assignment& assignment) {
-  MetricRules rules;
-  for (const v1::MetricDefinition& metric : assignment.metrics()) {
-    rules.metrics.push_back({metric.name(), metric.regex(), metric.key()});
-  }
-  rules.resource_key = assignment.resource_key();
-  rules.reads_json_lines = assignment.metrics_file().empty();
-  rules.objective = assignment.objective_metric();
-  rules.resource_regex = assignment.resource_regex();
-  rules.resource_offset = assignment.resource_offset();
-  rules.counted_from = assignment.resumes() ? assignment.resource_from() : 0;
-  return rules;
-}
-
 // "`loss` (regex `…`)" or "`loss` (key `…`)".
 std::string HowToRead(const v1::MetricDefinition& metric) {
   if (!metric.regex().empty()) return fmt::format("`{}` (regex `{}`)", metric.name(), metric.regex());
   return fmt::format("`{}` (key `{}`)", metric.name(), metric.key().empty() ? metric.name() : metric.key());
-}
-
-// For a rank whose lines are not reported.
-MetricRules ObjectiveRule(const v1::Assignment& assignment) {
-  MetricRules rules;
-  for (const v1::MetricDefinition& metric : assignment.metrics()) {
-    if (metric.name() == assignment.objective_metric())
-      rules.metrics.push_back({metric.name(), metric.regex(), metric.key()});
-  }
-  rules.reads_json_lines = assignment.metrics_file().empty();
-  rules.objective = assignment.objective_metric();
-  return rules;
 }
 
 }  // namespace
@@ -218,8 +192,7 @@ void TrainerRun::WatchTime() {
 
 absl::Status TrainerRun::MakeParser() {
   if (assignment_.metrics().empty()) return absl::OkStatus();
-  auto parser =
-      MetricParser::Create(assignment_.rank() == 0 ? Rules(assignment_) : ObjectiveRule(assignment_));
+  auto parser = MetricParser::Create(RulesOf(assignment_));
   if (!parser.ok()) return parser.status();
   parser_.emplace(*std::move(parser));
   return absl::OkStatus();
