@@ -182,10 +182,11 @@ absl::Status TrialTable::Put(int64_t job, const TrialRow& row) {
 
 absl::StatusOr<std::vector<TrialRow>> TrialTable::List(int64_t job, const TrialQuery& query) {
   // The ordering is one of a few fixed texts; values are bound.
-  Statement list(database_, fmt::format("SELECT {} FROM trials WHERE {} ORDER BY {} LIMIT ?4 OFFSET ?5",
-                                        kColumns, PassingTrials(), OrderBy(query)));
+  Statement list(database_,
+                 fmt::format("SELECT {} FROM trials WHERE {} AND trial > ?6 ORDER BY {} LIMIT ?4 OFFSET ?5",
+                             kColumns, PassingTrials(), OrderBy(query)));
   list.Bind(job, nlohmann::json(query.states).dump(), nlohmann::json(query.tags).dump(), query.limit,
-            query.offset);
+            query.offset, query.after);
   std::vector<TrialRow> rows;
   absl::Status status = list.ForEach([&]() -> absl::Status {
     absl::StatusOr<TrialRow> row = ReadTrial(list);

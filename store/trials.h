@@ -57,6 +57,7 @@ struct TrialQuery {
   // For kObjective: completed trials precede the others, or follow them in a worst-first order.
   enum class Completed { kAnywhere, kFirst, kLast } completed = Completed::kAnywhere;
   std::vector<std::string> tags = {};  // trials that have all of these; empty: all
+  TrialNumber after = 0;               // only trials of higher numbers
 };
 
 class TrialTable {

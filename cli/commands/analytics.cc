@@ -1,11 +1,10 @@
-#include "cli/commands/actions.h"
-
 #include <fmt/core.h>
 
 #include <map>
 #include <set>
 #include <utility>
 
+#include "cli/commands/actions.h"
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/progress.h"
@@ -80,9 +79,11 @@ std::string CurvesText(const Session& session, const v1::QueryMetricsResponse& a
   return table.Text(session.out);
 }
 
-std::string CurvesCsv(const v1::QueryMetricsResponse& answer) {
-  std::string csv = "trial,metric,resource,value,attempt,time\n";
-  for (const auto& point : answer.points()) {
+constexpr char kCurvesCsvHeader[] = "trial,metric,resource,value,attempt,time\n";
+
+std::string CurvesCsvRows(const v1::QueryMetricsResponse& page) {
+  std::string csv;
+  for (const auto& point : page.points()) {
     csv += CsvLine({fmt::format("{}", point.trial()), CsvField(point.metric()),
                     fmt::format("{}", point.resource()), fmt::format("{}", point.value()),
                     fmt::format("{}", point.attempt()), UtcText(point.time())});
@@ -93,50 +94,45 @@ std::string CurvesCsv(const v1::QueryMetricsResponse& answer) {
 }  // namespace
 
 Exit ShowAnalytics(Session& session, const std::string& job) {
-  const auto answer = session.client().Analytics(job);
-  if (!answer.ok()) return answer.status();
-  switch (session.output) {
-    case Output::kJson:
-      session.out.Print(ToJson(*answer));
-      break;
-    case Output::kJsonLines:
-      session.out.Print(ToJsonLines(answer->trials()));
-      break;
-    case Output::kCsv:
-      session.out.Print(TrialsCsv(answer->job().spec(), answer->trials()));
-      break;
-    case Output::kText:
-      session.out.Print(AnalyticsText(session, *answer));
-      break;
-  }
+  v1::GetAnalyticsResponse all;
+  v1::TuningJobSpec spec;
+  const auto print = [&](const v1::GetAnalyticsResponse& page) {
+    if (session.output == Output::kJsonLines) return session.out.Print(ToJsonLines(page.trials()));
+    if (page.has_job()) {
+      spec = page.job().spec();
+      session.out.Print(TrialsCsvHeader(spec));
+    }
+    session.out.Print(TrialsCsvRows(spec, page.trials()));
+  };
+  const absl::Status status = PrintsRows(session) ? session.client().Analytics(job, print)
+                                                  : session.client().Analytics(job, AddTo(all));
+  if (!status.ok()) return status;
+  if (PrintsRows(session) || PrintsJson(session, all)) return kSuccess;
+  session.out.Print(AnalyticsText(session, all));
   return kSuccess;
 }
 
 Exit ShowMetrics(Session& session, const MetricsOptions& options) {
   v1::QueryMetricsRequest request;
   request.set_job_id(options.job);
-  for (const int64_t trial : options.trials) request.add_trials(trial);
-  for (const std::string& metric : options.metrics) request.add_metrics(metric);
-  const auto answer = session.client().Metrics(request);
-  if (!answer.ok()) return answer.status();
-  std::set<int64_t> told;
-  for (const auto& point : answer->points()) told.insert(point.trial());
   for (const int64_t trial : options.trials) {
-    if (told.contains(trial)) continue;
     const auto known = session.client().DescribeTrial(options.job, trial);
     if (!known.ok()) return known.status();
+    request.add_trials(trial);
   }
-  if (session.output == Output::kJson) {
-    session.out.Print(ToJson(*answer));
-  } else if (session.output == Output::kJsonLines) {
-    session.out.Print(ToJsonLines(answer->points()));
-  } else if (session.output == Output::kCsv) {
-    session.out.Print(CurvesCsv(*answer));
-  } else if (answer->points().empty()) {
-    session.out.Print("No such values were reported\n");
-  } else {
-    session.out.Print(CurvesText(session, *answer));
-  }
+  for (const std::string& metric : options.metrics) request.add_metrics(metric);
+  v1::QueryMetricsResponse all;
+  bool begun = false;
+  const auto print = [&](const v1::QueryMetricsResponse& page) {
+    if (session.output == Output::kJsonLines) return session.out.Print(ToJsonLines(page.points()));
+    session.out.Print((begun ? "" : kCurvesCsvHeader) + CurvesCsvRows(page));
+    begun = true;
+  };
+  const absl::Status status = PrintsRows(session) ? session.client().Metrics(request, 0, print)
+                                                  : session.client().Metrics(request, 0, AddTo(all));
+  if (!status.ok()) return status;
+  if (PrintsRows(session) || PrintsJson(session, all)) return kSuccess;
+  session.out.Print(all.points().empty() ? "No such values were reported\n" : CurvesText(session, all));
   return kSuccess;
 }
 

@@ -112,12 +112,13 @@ Exit ShowSuggestedRanges(Session& session, const v1::TuningJobSpec& spec,
   std::vector<EarlierJob> jobs;
   size_t trials = 0;
   for (const std::string& id : ids) {
-    const auto answer = session.client().Analytics(id);
-    if (!answer.ok()) return answer.status();
-    const v1::TuningJobSpec& theirs = answer->job().spec();
+    v1::GetAnalyticsResponse answer;
+    const absl::Status status = session.client().Analytics(id, AddTo(answer));
+    if (!status.ok()) return status;
+    const v1::TuningJobSpec& theirs = answer.job().spec();
     if (!SameObjective(theirs.objective(), spec.objective())) {
       return absl::InvalidArgumentError(
-          fmt::format("--from: job {} is to {}; expected one to {}, as this job file", answer->job().id(),
+          fmt::format("--from: job {} is to {}; expected one to {}, as this job file", answer.job().id(),
                       ObjectiveText(theirs.objective()), ObjectiveText(spec.objective())));
     }
     if (!ShareParameter(spec, theirs)) {
@@ -125,9 +126,9 @@ Exit ShowSuggestedRanges(Session& session, const v1::TuningJobSpec& spec,
           fmt::format("--from: job {} tunes none of this job file's parameters; expected one with a "
                       "parameter of the same name and "
                       "kind",
-                      answer->job().id()));
+                      answer.job().id()));
     }
-    jobs.push_back(EarlierJobOf(*answer, spec));
+    jobs.push_back(EarlierJobOf(answer, spec));
     trials += jobs.back().trials.size();
   }
 

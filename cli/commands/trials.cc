@@ -84,14 +84,20 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
   }
   for (const v1::Trial::State state : options.states) request.add_states(state);
   request.mutable_tags()->Assign(options.tags.begin(), options.tags.end());
-  const auto list = session.client().Trials(request, options.limit);
-  if (!list.ok()) return list.status();
-  if (PrintsJson(session, *list, list->trials())) return kSuccess;
-  if (session.output == Output::kCsv) {
-    session.out.Print(TrialsCsv(job->spec(), list->trials()));
-    return kSuccess;
-  }
-  if (list->trials().empty()) {
+  v1::ListTrialsResponse list;
+  bool begun = false;
+  const auto print = [&](const v1::ListTrialsResponse& page) {
+    if (session.output == Output::kJsonLines) return session.out.Print(ToJsonLines(page.trials()));
+    session.out.Print((begun ? "" : TrialsCsvHeader(job->spec())) +
+                      TrialsCsvRows(job->spec(), page.trials()));
+    begun = true;
+  };
+  const absl::Status status = PrintsRows(session)
+                                  ? session.client().Trials(request, options.limit, print)
+                                  : session.client().Trials(request, options.limit, AddTo(list));
+  if (!status.ok()) return status;
+  if (PrintsRows(session) || PrintsJson(session, list)) return kSuccess;
+  if (list.trials().empty()) {
     session.out.Print(job->id() + (options.states.empty() && options.tags.empty() ? " has no trials yet\n"
                                                                                   : " has no such trials\n"));
     return kSuccess;
@@ -105,12 +111,12 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
                                         {"LAST", Align::kRight, kDropEarly + 2},
                                         {"UNITS", Align::kRight, kDropEarly},
                                         {"TRAINING", Align::kRight, kDropEarly + 1}};
-  const bool tagged = std::any_of(list->trials().begin(), list->trials().end(),
+  const bool tagged = std::any_of(list.trials().begin(), list.trials().end(),
                                   [](const v1::Trial& trial) { return trial.annotation().tags_size() > 0; });
   if (tagged) columns.push_back({"TAGS", Align::kLeft, kDropEarly + 4});
   AddHyperparameters(job->spec(), columns);
   Table table(std::move(columns));
-  for (const auto& trial : list->trials()) {
+  for (const auto& trial : list.trials()) {
     const bool best = job->has_best() && job->best().trial() == trial.number();
     std::vector<Table::Cell> row = {{Thousands(trial.number()), best ? Style::kGood : Style::kPlain},
                                     {StateText(trial.state()), StateStyle(trial.state())},
@@ -127,9 +133,9 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
   }
   session.out.Print(
       table.Text(session.out, 0, session.Hint(fmt::format("trials {} --output csv", job->id()))));
-  if (!list->next_page_token().empty()) {
+  if (!list.next_page_token().empty()) {
     session.out.Print(
-        fmt::format("{} of {}\n", Thousands(list->trials_size()), Count(list->total_size(), "trial")));
+        fmt::format("{} of {}\n", Thousands(list.trials_size()), Count(list.total_size(), "trial")));
   }
   return kSuccess;
 }

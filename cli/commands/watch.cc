@@ -83,9 +83,10 @@ absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& j
     v1::QueryMetricsRequest request;
     request.set_job_id(job.id());
     request.add_metrics(FirstMetric(job.spec()));
-    const auto reported = session.client().Metrics(request);
-    if (!reported.ok()) return reported.status();
-    line("best", NoBestText(job, !reported->points().empty()));
+    v1::QueryMetricsResponse reported;
+    const absl::Status status = session.client().Metrics(request, 1, AddTo(reported));
+    if (!status.ok()) return status;
+    line("best", NoBestText(job, !reported.points().empty()));
   }
   line("trials",
        fmt::format("{}: {}", Thousands(AllTrials(job.trial_counts())), CountsText(job.trial_counts())));

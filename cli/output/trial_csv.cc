@@ -20,19 +20,6 @@ const std::vector<std::string>& ResultColumns() {
   return columns;
 }
 
-std::string Header(const v1::TuningJobSpec& spec) {
-  const std::vector<std::string>& results = ResultColumns();
-  std::vector<std::string> titles = {"trial", "state"};
-  for (const auto& parameter : spec.parameters()) {
-    const std::string& name = parameter.name();
-    const bool taken = name == "trial" || name == "state" ||
-                       std::find(results.begin(), results.end(), name) != results.end();
-    titles.push_back(CsvField(taken ? "hyperparameter." + name : name));
-  }
-  titles.insert(titles.end(), results.begin(), results.end());
-  return CsvLine(titles);
-}
-
 std::string Row(const v1::TuningJobSpec& spec, const v1::Trial& trial) {
   const auto number = [](bool known, auto value) { return known ? fmt::format("{}", value) : ""; };
   std::vector<std::string> fields = {fmt::format("{}", trial.number()), StateText(trial.state())};
@@ -55,11 +42,24 @@ std::string Row(const v1::TuningJobSpec& spec, const v1::Trial& trial) {
 
 }  // namespace
 
-std::string TrialsCsv(const v1::TuningJobSpec& spec,
-                      const google::protobuf::RepeatedPtrField<v1::Trial>& trials) {
-  std::string csv = Header(spec);
-  for (const v1::Trial& trial : trials) csv += Row(spec, trial);
-  return csv;
+std::string TrialsCsvHeader(const v1::TuningJobSpec& spec) {
+  const std::vector<std::string>& results = ResultColumns();
+  std::vector<std::string> titles = {"trial", "state"};
+  for (const auto& parameter : spec.parameters()) {
+    const std::string& name = parameter.name();
+    const bool taken = name == "trial" || name == "state" ||
+                       std::find(results.begin(), results.end(), name) != results.end();
+    titles.push_back(CsvField(taken ? "hyperparameter." + name : name));
+  }
+  titles.insert(titles.end(), results.begin(), results.end());
+  return CsvLine(titles);
+}
+
+std::string TrialsCsvRows(const v1::TuningJobSpec& spec,
+                          const google::protobuf::RepeatedPtrField<v1::Trial>& trials) {
+  std::string rows;
+  for (const v1::Trial& trial : trials) rows += Row(spec, trial);
+  return rows;
 }
 
 }  // namespace winnow::cli

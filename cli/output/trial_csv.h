@@ -8,9 +8,10 @@
 
 namespace winnow::cli {
 
-// Returns a header and a row per trial: state, a column per hyperparameter of the job, values, times and the
-// reason of its end. An inactive hyperparameter has an empty cell. A warm start can read it.
-std::string TrialsCsv(const v1::TuningJobSpec& spec,
-                      const google::protobuf::RepeatedPtrField<v1::Trial>& trials);
+// The table that a warm start can read: a row per trial with its state, a column per hyperparameter of the
+// job, values, times and the reason of its end. An inactive hyperparameter has an empty cell.
+std::string TrialsCsvHeader(const v1::TuningJobSpec& spec);
+std::string TrialsCsvRows(const v1::TuningJobSpec& spec,
+                          const google::protobuf::RepeatedPtrField<v1::Trial>& trials);
 
 }  // namespace winnow::cli

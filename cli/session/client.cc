@@ -179,17 +179,25 @@ absl::StatusOr<Response> Client::Call(Method method, const Request& request, con
 }
 
 template <class Method, class Request, class Response>
-absl::StatusOr<Response> Client::CallPages(Method method, Request request, int (Response::*size)() const,
-                                           int64_t limit, int32_t most, const std::string& job) {
-  Response all;
+absl::Status Client::CallPages(const Pages<Method, Response>& pages, Request request,
+                               const std::type_identity_t<TakePage<Response>>& take, const std::string& job) {
+  int64_t rows = 0;
   do {
-    request.set_page_size(PageSize(limit, (all.*size)(), most));
-    auto page = Call<Response>(method, request, job);
+    request.set_page_size(PageSize(pages.limit, rows, pages.most));
+    const auto page = Call<Response>(pages.method, request, job);
     if (!page.ok()) return page.status();
+    take(*page);
+    rows += ((*page).*pages.size)();
     request.set_page_token(page->next_page_token());
-    all.MergeFrom(*page);
-  } while (!request.page_token().empty() && (limit == 0 || (all.*size)() < limit));
-  all.set_next_page_token(request.page_token());
+  } while (!request.page_token().empty() && (pages.limit == 0 || rows < pages.limit));
+  return absl::OkStatus();
+}
+
+template <class Method, class Request, class Response>
+absl::StatusOr<Response> Client::AllPages(const Pages<Method, Response>& pages, Request request) {
+  Response all;
+  const absl::Status status = CallPages(pages, std::move(request), AddTo(all));
+  if (!status.ok()) return status;
   return all;
 }
 
@@ -228,16 +236,19 @@ absl::StatusOr<v1::AnnotateResponse> Client::Annotate(const v1::AnnotateRequest&
 }
 
 absl::StatusOr<v1::ListTuningJobsResponse> Client::List(int64_t limit, v1::ListTuningJobsRequest request) {
-  return CallPages(&v1::TuningService::Stub::ListTuningJobs, std::move(request),
-                   &v1::ListTuningJobsResponse::jobs_size, limit, kJobPage);
+  return AllPages(Pages{&v1::TuningService::Stub::ListTuningJobs, &v1::ListTuningJobsResponse::jobs_size,
+                        kJobPage, limit},
+                  std::move(request));
 }
 
-absl::StatusOr<v1::ListTrialsResponse> Client::Trials(v1::ListTrialsRequest request, int64_t limit) {
+absl::Status Client::Trials(v1::ListTrialsRequest request, int64_t limit,
+                            const TakePage<v1::ListTrialsResponse>& take) {
   const auto id = JobId(request.job_id());
   if (!id.ok()) return id.status();
   request.set_job_id(*id);
-  return CallPages(&v1::TuningService::Stub::ListTrials, std::move(request),
-                   &v1::ListTrialsResponse::trials_size, limit, kTrialPage, *id);
+  return CallPages(
+      Pages{&v1::TuningService::Stub::ListTrials, &v1::ListTrialsResponse::trials_size, kTrialPage, limit},
+      std::move(request), take, *id);
 }
 
 absl::StatusOr<v1::DescribeTrialResponse> Client::DescribeTrial(const std::string& job, int64_t trial) {
@@ -249,20 +260,24 @@ absl::StatusOr<v1::DescribeTrialResponse> Client::DescribeTrial(const std::strin
   return Call<v1::DescribeTrialResponse>(&v1::TuningService::Stub::DescribeTrial, request, *id);
 }
 
-absl::StatusOr<v1::QueryMetricsResponse> Client::Metrics(v1::QueryMetricsRequest request) {
+absl::Status Client::Metrics(v1::QueryMetricsRequest request, int64_t limit,
+                             const TakePage<v1::QueryMetricsResponse>& take) {
   const auto id = JobId(request.job_id());
   if (!id.ok()) return id.status();
   request.set_job_id(*id);
-  return CallPages(&v1::TuningService::Stub::QueryMetrics, std::move(request),
-                   &v1::QueryMetricsResponse::points_size, 0, kPointPage, *id);
+  return CallPages(Pages{&v1::TuningService::Stub::QueryMetrics, &v1::QueryMetricsResponse::points_size,
+                         kPointPage, limit},
+                   std::move(request), take, *id);
 }
 
-absl::StatusOr<v1::GetAnalyticsResponse> Client::Analytics(const std::string& job) {
+absl::Status Client::Analytics(const std::string& job, const TakePage<v1::GetAnalyticsResponse>& take) {
   const auto id = JobId(job);
   if (!id.ok()) return id.status();
   v1::GetAnalyticsRequest request;
   request.set_job_id(*id);
-  return Call<v1::GetAnalyticsResponse>(&v1::TuningService::Stub::GetAnalytics, request, *id);
+  return CallPages(
+      Pages{&v1::TuningService::Stub::GetAnalytics, &v1::GetAnalyticsResponse::trials_size, kTrialPage, 0},
+      std::move(request), take, *id);
 }
 
 absl::StatusOr<v1::ParetoFront> Client::Front(const std::string& job) {
@@ -359,8 +374,9 @@ absl::StatusOr<v1::Worker> Client::SetWorkerScheduling(const v1::SetWorkerSchedu
 
 absl::StatusOr<v1::ListAuditEntriesResponse> Client::Audit(v1::ListAuditEntriesRequest request,
                                                            int64_t limit) {
-  return CallPages(&v1::AuditService::Stub::ListAuditEntries, std::move(request),
-                   &v1::ListAuditEntriesResponse::entries_size, limit, kAuditPage);
+  return AllPages(Pages{&v1::AuditService::Stub::ListAuditEntries,
+                        &v1::ListAuditEntriesResponse::entries_size, kAuditPage, limit},
+                  std::move(request));
 }
 
 absl::StatusOr<v1::ListWebhooksResponse> Client::Webhooks() {
@@ -369,8 +385,9 @@ absl::StatusOr<v1::ListWebhooksResponse> Client::Webhooks() {
 
 absl::StatusOr<v1::ListDeliveriesResponse> Client::Deliveries(v1::ListDeliveriesRequest request,
                                                               int64_t limit) {
-  return CallPages(&v1::WebhookService::Stub::ListDeliveries, std::move(request),
-                   &v1::ListDeliveriesResponse::deliveries_size, limit, kAuditPage);
+  return AllPages(Pages{&v1::WebhookService::Stub::ListDeliveries,
+                        &v1::ListDeliveriesResponse::deliveries_size, kAuditPage, limit},
+                  std::move(request));
 }
 
 absl::StatusOr<v1::Delivery> Client::TestWebhook(const std::string& webhook) {

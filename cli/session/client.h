@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -28,6 +29,19 @@ namespace winnow::cli {
 // the middle of a stream cancels it.
 bool IsLoss(const absl::Status& status);
 
+// Is given each page of a list as it comes, so that a list of any length takes the memory of one page.
+template <class Page>
+using TakePage = std::function<void(const Page&)>;
+
+// Adds pages to `all`, a list as one message, whose page token is that of the next row, if there are more.
+template <class Page>
+TakePage<Page> AddTo(Page& all) {
+  return [&all](const Page& page) {
+    all.MergeFrom(page);
+    all.set_next_page_token(page.next_page_token());
+  };
+}
+
 // The server's services for commands. Every call has a deadline. Every error says what to do next and has the
 // server's code. Each `job` may be "latest", the newest one. Thread-safe.
 class Client {
@@ -47,12 +61,15 @@ class Client {
   absl::StatusOr<v1::AnnotateResponse> Annotate(const v1::AnnotateRequest& request);
   // Newest first, at most `limit` (0: all); fills in the request's paging.
   absl::StatusOr<v1::ListTuningJobsResponse> List(int64_t limit, v1::ListTuningJobsRequest request = {});
-  // Returns the first `limit` trials (0: all); fills in the request's paging. total_size counts all.
-  absl::StatusOr<v1::ListTrialsResponse> Trials(v1::ListTrialsRequest request, int64_t limit);
+  // The first `limit` trials (0: all), page by page; fills in the request's paging. total_size counts all.
+  absl::Status Trials(v1::ListTrialsRequest request, int64_t limit,
+                      const TakePage<v1::ListTrialsResponse>& take);
   absl::StatusOr<v1::DescribeTrialResponse> DescribeTrial(const std::string& job, int64_t trial);
-  // Returns every point; fills in the request's paging.
-  absl::StatusOr<v1::QueryMetricsResponse> Metrics(v1::QueryMetricsRequest request);
-  absl::StatusOr<v1::GetAnalyticsResponse> Analytics(const std::string& job);
+  // The first `limit` points (0: all), page by page; fills in the request's paging.
+  absl::Status Metrics(v1::QueryMetricsRequest request, int64_t limit,
+                       const TakePage<v1::QueryMetricsResponse>& take);
+  // The job, with the first page, and its trials.
+  absl::Status Analytics(const std::string& job, const TakePage<v1::GetAnalyticsResponse>& take);
   absl::StatusOr<v1::ParetoFront> Front(const std::string& job);
   absl::StatusOr<v1::Schedule> Schedule(const std::string& job, int64_t trial);
   absl::StatusOr<v1::Comparison> Compare(v1::CompareRequest request);
@@ -100,11 +117,18 @@ class Client {
   template <class Response, class Request, class Method>
   absl::StatusOr<Response> Call(Method method, const Request& request, const std::string& job = "",
                                 absl::Duration wait = absl::ZeroDuration());
-  // All pages of at most `most` rows, until there are `limit` (0: all). `size`: the rows of a response. The
-  // page token of the result is that of the next row, if there are more.
+  template <class Method, class Response>
+  struct Pages {
+    Method method;
+    int (Response::*size)() const;  // the rows of a page
+    int32_t most;                   // rows of a page
+    int64_t limit;                  // rows of all pages; 0: all that there are
+  };
   template <class Method, class Request, class Response>
-  absl::StatusOr<Response> CallPages(Method method, Request request, int (Response::*size)() const,
-                                     int64_t limit, int32_t most, const std::string& job = "");
+  absl::Status CallPages(const Pages<Method, Response>& pages, Request request,
+                         const std::type_identity_t<TakePage<Response>>& take, const std::string& job = "");
+  template <class Method, class Request, class Response>
+  absl::StatusOr<Response> AllPages(const Pages<Method, Response>& pages, Request request);
   // Adds similar ids to a NOT_FOUND for `job`; returns any other status unchanged.
   absl::Status ExplainUnknown(absl::Status status, const std::string& job);
 

@@ -26,7 +26,7 @@ constexpr int kInterrupted = 130;
 // The context of every command.
 struct Session {
   Endpoint endpoint = {};
-  std::string endpoint_flags = "";  // those of the command line, which hints must repeat
+  std::string endpoint_flags = "";                      // those of the command line, which hints must repeat
   std::vector<EndpointSetting> endpoint_settings = {};  // where `endpoint` is from, and the context first
   absl::Duration timeout = absl::Seconds(10);
   Output output = Output::kText;
@@ -54,6 +54,11 @@ bool PrintsJson(Session& session, const google::protobuf::Message& message, cons
   if (session.output != Output::kJsonLines) return PrintsJson(session, message);
   session.out.Print(ToJsonLines(rows));
   return true;
+}
+
+// Whether rows are printed as they come, page by page, because no row's text depends on another's.
+inline bool PrintsRows(const Session& session) {
+  return session.output == Output::kJsonLines || session.output == Output::kCsv;
 }
 
 // Returns an error of the command line: exit code 2.

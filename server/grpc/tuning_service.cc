@@ -312,7 +312,7 @@ Unary* TuningService::GetAnalytics(CallContext* context, const v1::GetAnalyticsR
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
   return Answer(context, reader_, response, [request, by](Reads& reads) {
     absl::StatusOr<v1::GetAnalyticsResponse> analytics = reads.GetAnalytics(*request);
-    if (analytics.ok()) by.Redact(*analytics->mutable_job());
+    if (analytics.ok() && analytics->has_job()) by.Redact(*analytics->mutable_job());
     return analytics;
   });
 }

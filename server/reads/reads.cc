@@ -50,6 +50,8 @@ constexpr int64_t kMaxLogAnswer = 4 << 20;
 
 // Total for the jobs of one page of a list; its last job may exceed it.
 constexpr size_t kMostListBytes = 2 << 20;
+// Bytes of the trials of one page; the last may exceed it. A response has at most 16 MiB.
+constexpr size_t kMostTrialBytes = 8 << 20;
 // Values of one job's spec in a list, if the spec is large.
 constexpr int kMostListedValues = 20;
 constexpr size_t kMostListedSpecBytes = 64 << 10;
@@ -188,6 +190,17 @@ absl::StatusOr<TrialQuery> ToQuery(const v1::ListTrialsRequest& request, const S
       fmt::format("order_by: \"{}\" is unknown; expected one of {}", request.order_by(), names));
 }
 
+// Adds rows until they have `most` bytes.
+void AddTrials(const JobHead& job, const std::vector<TrialRow>& rows,
+               google::protobuf::RepeatedPtrField<v1::Trial>& trials, size_t most) {
+  size_t bytes = 0;
+  for (const TrialRow& row : rows) {
+    if (bytes >= most) return;
+    *trials.Add() = ToProto(job.row.id, job.search, row);
+    bytes += trials.rbegin()->ByteSizeLong();
+  }
+}
+
 }  // namespace
 
 absl::Status Reads::Message(const JobRow& row, v1::TuningJob& message) {
@@ -286,13 +299,11 @@ absl::StatusOr<v1::ListTrialsResponse> Reads::ListTrials(const v1::ListTrialsReq
     query->limit = *size;
     absl::StatusOr<std::vector<TrialRow>> rows = store_.trials.List(job->row.key, *query);
     if (!rows.ok()) return rows.status();
-    for (const TrialRow& row : *rows) {
-      *response.add_trials() = ToProto(job->row.id, job->search, row);
-    }
+    AddTrials(*job, *rows, *response.mutable_trials(), kMostTrialBytes);
     if (absl::Status added = AddAnnotations(store_, job->row.key, *response.mutable_trials()); !added.ok())
       return added;
     response.set_total_size(*count);
-    int64_t next = *offset + static_cast<int64_t>(rows->size());
+    const int64_t next = *offset + response.trials_size();
     if (!rows->empty() && next < *count)
       response.set_next_page_token(MakePageToken(kind, {std::to_string(next)}));
     return absl::OkStatus();
@@ -377,16 +388,34 @@ absl::StatusOr<v1::QueryMetricsResponse> Reads::QueryMetrics(const v1::QueryMetr
 }
 
 absl::StatusOr<v1::GetAnalyticsResponse> Reads::GetAnalytics(const v1::GetAnalyticsRequest& request) {
+  const bool pages = request.page_size() != 0 || !request.page_token().empty();
+  const absl::StatusOr<int64_t> size = PageSize(request.page_size(), 10'000, 10'000);
+  if (!size.ok()) return size.status();
+  const std::string kind = "analytics " + request.job_id();
+  const absl::StatusOr<std::vector<std::string>> token = ReadPageToken(request.page_token(), kind, 1);
+  if (!token.ok()) return token.status();
+  const absl::StatusOr<int64_t> after = PageNumber(*token, 0, 0);
+  if (!after.ok()) return after.status();
   v1::GetAnalyticsResponse response;
   absl::Status status = store_.Read([&]() -> absl::Status {
     const absl::StatusOr<JobHead> job = FindJob(store_, request.job_id());
     if (!job.ok()) return job.status();
-    absl::Status told = Message(job->row, *response.mutable_job());
-    if (!told.ok()) return told;
-    response.mutable_job()->clear_failures();
-    absl::StatusOr<std::vector<TrialRow>> rows = store_.trials.List(job->row.key, {});
+    if (token->empty()) {
+      absl::Status told = Message(job->row, *response.mutable_job());
+      if (!told.ok()) return told;
+      response.mutable_job()->clear_failures();
+    }
+    TrialQuery query;
+    query.after = *after;
+    if (pages) query.limit = *size + 1;
+    absl::StatusOr<std::vector<TrialRow>> rows = store_.trials.List(job->row.key, query);
     if (!rows.ok()) return rows.status();
-    for (const TrialRow& row : *rows) *response.add_trials() = ToProto(job->row.id, job->search, row);
+    const size_t found = rows->size();
+    if (pages && static_cast<int64_t>(found) > *size) rows->pop_back();
+    AddTrials(*job, *rows, *response.mutable_trials(), pages ? kMostTrialBytes : SIZE_MAX);
+    if (static_cast<size_t>(response.trials_size()) < found)
+      response.set_next_page_token(
+          MakePageToken(kind, {std::to_string(response.trials(response.trials_size() - 1).number())}));
     return AddAnnotations(store_, job->row.key, *response.mutable_trials());
   });
   if (!status.ok()) return status;

@@ -183,8 +183,11 @@ grpc::Status FakeService::GetAnalytics(Context*, const v1::GetAnalyticsRequest* 
   const std::lock_guard lock(mutex);
   const v1::TuningJob* found = Find(request->job_id());
   if (found == nullptr) return NoJob(request->job_id());
-  *response->mutable_job() = *found;
-  for (const auto& trial : trials) *response->add_trials() = trial;
+  size_t at = request->page_token().empty() ? 0 : std::stoul(request->page_token());
+  if (at == 0) *response->mutable_job() = *found;
+  const int most = std::min(request->page_size(), analytics_page);
+  for (; at < trials.size() && response->trials_size() < most; ++at) *response->add_trials() = trials[at];
+  if (at < trials.size()) response->set_next_page_token(std::to_string(at));
   return grpc::Status::OK;
 }
 

@@ -44,6 +44,7 @@ class FakeService : public v1::TuningService::Service, private v1::InsightServic
   v1::CreateTuningJobRequest created;
   v1::ListTrialsRequest trials_asked;
   v1::QueryMetricsRequest metrics_asked;
+  int analytics_page = 1000;      // trials of a page at most, whatever is asked for
   v1::GetLogsRequest logs_asked;  // the last
   v1::ParetoFront front;
   v1::Comparison comparison;

@@ -215,6 +215,21 @@ TEST_CASE("analytics: CSV has a row per trial", "[cli]") {
       "000,,,\n");
 }
 
+TEST_CASE("analytics: a list of several pages is printed as one, in every format", "[cli]") {
+  FakeService service;
+  Fill(service);
+  for (const char* format : {"csv", "jsonl", "json", "text"}) {
+    INFO(format);
+    const auto run = [&](int page) {
+      service.analytics_page = page;
+      return RunWinnow({"analytics", "bank", "--output", format}, service.address()).out;
+    };
+    const std::string whole = run(1000);
+    CHECK(whole.find("COMPLETED") != std::string::npos);
+    CHECK(run(1) == whole);
+  }
+}
+
 // Trials of a space where momentum exists with sgd alone, and beta2 with adam alone.
 void FillConditional(FakeService& service) {
   v1::TuningJob job = SampleJob();

@@ -136,6 +136,8 @@ TEST_CASE("Trials: order, filter and page", "[store][stores]") {
   CHECK(numbers({{}, TrialColumn::kHyperparameter, 0, false}) == V{3, 2, 1});
   CHECK(numbers({{"failed", "pruned"}}) == V{1, 2});
   CHECK(numbers({{}, TrialColumn::kNumber, 0, false, 1, 1}) == V{2});
+  CHECK(numbers({{}, TrialColumn::kNumber, 0, false, 0, 2, TrialQuery::Completed::kAnywhere, {}, 1}) ==
+        V{2, 3});
   CHECK(*store->trials.Count(job, {{"failed", "pruned"}}) == 2);
   CHECK(*store->trials.Count(job, {}) == 3);
   CHECK_FALSE(store->trials.Find(job, 4)->has_value());

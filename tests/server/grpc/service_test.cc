@@ -204,6 +204,20 @@ TEST_CASE("Service: learning curves, a trial's story and analytics", "[server]")
   CHECK(all.trials_size() == 3);
   CHECK(all.job().spend().resource() == 9);
   CHECK(all.job().spend().full_resource() == 12);
+
+  analytics.set_page_size(2);
+  v1::GetAnalyticsResponse begin;
+  REQUIRE(play.Call(&Stub::GetAnalytics, analytics, begin).ok());
+  CHECK(begin.job().id() == id);
+  CHECK(begin.trials_size() == 2);
+  analytics.set_page_token(begin.next_page_token());
+  v1::GetAnalyticsResponse rest;
+  REQUIRE(play.Call(&Stub::GetAnalytics, analytics, rest).ok());
+  CHECK_FALSE(rest.has_job());
+  CHECK(rest.next_page_token().empty());
+  begin.MergeFrom(rest);
+  begin.clear_next_page_token();
+  CHECK(google::protobuf::util::MessageDifferencer::Equals(begin, all));
 }
 
 TEST_CASE("Service: what does not exist or makes no sense is refused by name", "[server]") {
