@@ -69,7 +69,7 @@ class LocalPool(unittest.TestCase):
             site.wait_for_nothing()
 
     def test_workers_that_cannot_reach_the_server_say_where_they_are_and_which_address_it_was(self):
-        worker = {"slots": 1, "command": [f"{processes.BIN}/winnow-worker"], "server": "127.0.0.1:1", 
+        worker = {"slots": 1, "command": [f"{processes.BIN}/winnow-worker"], "server": "127.0.0.1:1",
                   "arguments": ["--host", "node-7", "--join-timeout", "1"]}
         with Site(worker=worker, start_timeout_seconds=60) as site:
             site.submit(job("never", 1))

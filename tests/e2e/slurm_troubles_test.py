@@ -24,8 +24,8 @@ class SlurmTroubles(unittest.TestCase):
     def test_a_trial_whose_trainer_ends_well_at_the_engines_signal_has_not_finished(self):
         # It does what the contract says: it ends with 0 at SIGTERM, which scancel sends to all processes at once.
         with Site(max_nodes=1) as site:
-            name = site.submit("early", 2, levels=12, pause=0.2, trainer="trap 'exit 0' TERM; " + pool_server.TRAINER,
-                               limits={"max_trials": 2, "max_trial_resource": 12})
+            name = site.submit("early", 2, levels=20, pause=0.2, trainer="trap 'exit 0' TERM; " + pool_server.TRAINER,
+                               limits={"max_trials": 2, "max_trial_resource": 20})
             wait_until(lambda: site.client.json("metrics", name).get("points"), "it trains")
             site.slurm.command("scancel", wait_until(lambda: site.open()[0].get("id"), "the id is told"))
             wait_until(lambda: any("CANCELLED" in each.get("reason", "") for each in site.allocations()), "it is told")
@@ -33,7 +33,7 @@ class SlurmTroubles(unittest.TestCase):
             reached = {}
             for point in site.client.json("metrics", name)["points"]:
                 reached[point["trial"]] = max(reached.get(point["trial"], 0), int(point["resource"]))
-            self.assertEqual(reached, {1: 12, 2: 12})
+            self.assertEqual(reached, {1: 20, 2: 20})
 
     def test_an_answer_of_sbatch_that_is_lost(self):
         lost = """#!/bin/sh

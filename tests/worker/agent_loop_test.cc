@@ -215,7 +215,7 @@ TEST_CASE("Agent: the end of a trainer that no engine can have caused is told at
   CHECK(server.known("ends").outcome.kind() == v1::Outcome::FINISHED);
 }
 
-TEST_CASE("Agent: while an end is waited with, another trial has the slot", "[worker]") {
+TEST_CASE("Agent: until the end of a trainer is told, another trial has its slot", "[worker]") {
   FakeServer server(FakeServer::kNoNetwork);
   AgentThread agent(&server, 1, true, std::chrono::hours(1));
   server.Assign(OfThreeLevels("early", kExits));

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_split.h"
 #include "server/host/pools/kubernetes/event_stream.h"
 #include "server/host/pools/kubernetes/fields.h"
 
@@ -36,6 +39,14 @@ bool HasEnded(const Json& pod) { return PhaseOfPod(pod) == "Failed" || PhaseOfPo
 
 std::string WithDetail(const std::string& words, const std::string& detail) {
   return detail.empty() ? words : words + ": " + detail;
+}
+
+// The end of a container's message, which may be the end of its output, in one line.
+std::string LastWords(const std::string& message) {
+  constexpr std::size_t kMostLines = 2;
+  std::vector<std::string> lines = absl::StrSplit(message, '\n', absl::SkipWhitespace());
+  if (lines.size() > kMostLines) lines.erase(lines.begin(), lines.end() - kMostLines);
+  return fmt::format("{}", fmt::join(lines, " / "));
 }
 
 std::string OnNode(const Json& pod) {
@@ -102,7 +113,7 @@ std::string EndReason(const Json& pod) {
     if (TextAt(end, "reason") == "OOMKilled")
       return fmt::format("{} used more memory than its limit (OOMKilled)", OnNode(pod));
     return WithDetail(fmt::format("{} ended with exit code {}", OnNode(pod), NumberAt(end, "exitCode")),
-                      TextAt(end, "message"));
+                      LastWords(TextAt(end, "message")));
   }
   return fmt::format("{} ended", OnNode(pod));
 }

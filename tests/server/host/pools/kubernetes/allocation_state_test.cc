@@ -99,6 +99,8 @@ TEST_CASE("why an allocation has failed") {
   CHECK_THAT(disrupted("EvictionByEvictionAPI"), Contains("was evicted (EvictionByEvictionAPI)"));
   CHECK_THAT(reason(ContainerIn({{"terminated", {{"exitCode", 3}, {"reason", "Error"}}}})),
              Contains("ended with exit code 3"));
+  const Json last = {{"exitCode", 1}, {"message", "a\nb\nc\n"}};
+  CHECK_THAT(reason(ContainerIn({{"terminated", last}})), Catch::EndsWith("ended with exit code 1: b / c"));
   CHECK_THAT(reason(ContainerIn({{"terminated", {{"exitCode", 137}, {"reason", "OOMKilled"}}}})),
              Contains("more memory than its limit"));
   CHECK(Read(FailedJob(JobOf(1), "DeadlineExceeded"), {}).reason == "it reached its time limit");
