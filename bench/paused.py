@@ -73,7 +73,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="winnow-paused-") as temporary:
         folder = pathlib.Path(temporary)
         table = folder / "table.csv"
-        parts.write_table(table)
+        parts.write_table(table, 11_400)
         flags = ["--memory-gib", str(arguments.memory_gib), "--warm-trainers", "5000"]
         spec = parts.spec_of("gbdt", "ASHA", arguments.units, table)
         with parts.OneWorker(arguments.bin, folder, flags, arguments.slots) as one:

@@ -233,7 +233,10 @@ void Agent::OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Pre
 int Agent::FreeSlots() const {
   int free = options_.identity.slots;
   for (const auto& [id, running] : running_) {
-    if (running.saves) continue;
+    if (running.saves) {
+      if (WINNOW_MUTANT("a program that saves leaves two slots")) free += running.assignment.slots();
+      continue;
+    }
     if (running.run != nullptr || running.assignment.await_start()) free -= running.assignment.slots();
   }
   return free;

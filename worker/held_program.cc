@@ -32,8 +32,8 @@ std::unique_ptr<HeldProgram> HeldProgram::Fork(EventLoop* loop, const TrainerPla
 std::unique_ptr<TrainerProcess> HeldProgram::Begin(const v1::Assignment& assignment, const TrainerSeat& seat,
                                                    const std::map<std::string, std::string>& secrets,
                                                    TrainerProcess::Listener* listener, Written* written) {
-  if (ended_ || IsStopped(process_->process().pid()) || !process_->HasSecrets(secrets) ||
-      !process_->Begin(assignment, seat))
+  if (ended_ || !process_->Arrive() || IsStopped(process_->process().pid()) ||
+      !process_->HasSecrets(secrets) || !process_->Begin(assignment, seat))
     return nullptr;
   process_->Listen(listener);
   *written = std::move(written_);

@@ -14,7 +14,6 @@
 #include "absl/status/status.h"
 #include "fmt/format.h"
 #include "worker/failure_cause.h"
-#include "worker/host/fork_request.h"
 #include "worker/host/leftover_processes.h"
 #include "worker/trainer_environment.h"
 #include "worker/trial_directories.h"
@@ -161,10 +160,9 @@ void TrainerParent::CloseSocket() {
   if (socket_ >= 0) close(std::exchange(socket_, -1));
 }
 
-absl::StatusOr<std::unique_ptr<Process>> TrainerParent::Fork(const ProcessSpec& spec, int control,
-                                                             int child_control, bool holds,
-                                                             Process::Events events) {
-  return ForkChild(loop_, {spec, socket_, pid(), control, child_control, holds}, std::move(events));
+absl::StatusOr<std::unique_ptr<ComingChild>> TrainerParent::AskForChild(const ProcessSpec& spec, int control,
+                                                                        int child_control, bool holds) {
+  return ComingChild::Ask({spec, socket_, pid(), control, child_control, holds});
 }
 
 }  // namespace winnow

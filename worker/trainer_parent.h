@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "winnow/v1/worker.pb.h"
 #include "worker/host/event_loop.h"
+#include "worker/host/fork_request.h"
 #include "worker/host/limits.h"
 #include "worker/host/process.h"
 #include "worker/redactor.h"
@@ -58,10 +59,10 @@ class TrainerParent {
   // Keeps what it needs, such as the source that it runs in.
   void Hold(std::shared_ptr<const void> needed) { needed_ = std::move(needed); }
 
-  // As ForkChild; `holds` as in ForkRequest. `control`: the worker's end of the child's control socket;
-  // `child_control` is closed. REQUIRES: is_ready(), and can_hold() to hold it.
-  absl::StatusOr<std::unique_ptr<Process>> Fork(const ProcessSpec& spec, int control, int child_control,
-                                                bool holds, Process::Events events);
+  // As ComingChild::Ask; `holds` as in ForkRequest. `control`: the worker's end of the child's control
+  // socket; `child_control` is closed. REQUIRES: is_ready(), and can_hold() to hold it.
+  absl::StatusOr<std::unique_ptr<ComingChild>> AskForChild(const ProcessSpec& spec, int control,
+                                                           int child_control, bool holds);
 
  private:
   TrainerParent(EventLoop* loop, ParentKey key);

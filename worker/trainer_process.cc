@@ -142,7 +142,7 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
   } else if (user != nullptr) {
     spec.setup.stream_user = &trainer->user_->user();
   }
-  const Process::Events events{
+  trainer->process_events_ = {
       [self](Process::Stream stream, std::string_view bytes) { self->listener_->Output(stream, bytes); },
       [self](const ProcessEnd& end) {
         if (self->container_ == nullptr) return self->listener_->Gone(end);
@@ -151,7 +151,16 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
       }};
   absl::StatusOr<std::unique_ptr<Process>> process = absl::UnavailableError("no parent");
   if (parent != nullptr) {
-    process = parent->Fork(spec, trainer->control_, std::exchange(spec.inherited, -1), holds, events);
+    auto child = parent->AskForChild(spec, trainer->control_, std::exchange(spec.inherited, -1), holds);
+    if (child.ok() && holds) {
+      trainer->coming_ = *std::move(child);
+      trainer->not_come_ = [parents, assignment, secrets](const absl::Status& why) {
+        parents->Failed(parents->Find(assignment, secrets), assignment, why);
+      };
+      trainer->control_watch_ = loop->Watch(trainer->control_, [self] { self->Arrive(); });
+      return trainer;
+    }
+    process = child.ok() ? (*child)->Take(loop, trainer->process_events_) : child.status();
     trainer->forked_ = process.ok();
     if (!process.ok()) {
       const absl::Status why = process.status();
@@ -161,7 +170,7 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
       if (absl::Status status = connect(); !status.ok()) return status;
     }
   }
-  if (!process.ok()) process = Process::Start(loop, spec, events);
+  if (!process.ok()) process = Process::Start(loop, spec, trainer->process_events_);
   if (spec.inherited >= 0) close(spec.inherited);
   if (!process.ok()) {
     std::vector<std::string> hidden;
@@ -170,23 +179,41 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
     const std::string why = redactor.Add(MessageOf(process.status()));
     return absl::Status(process.status().code(), why + redactor.End());
   }
-  trainer->process_ = *std::move(process);
-  if (trainer->container_ != nullptr) trainer->container_->ProcessStarted();
-  if (trainer->confinement_ != nullptr)
-    trainer->confinement_->Watch(trainer->process_->pid(), [self] { self->listener_->OverMemory(); });
-  if (trainer->control_ >= 0)
-    trainer->control_watch_ = loop->Watch(trainer->control_, [self] { self->ReadControl(); });
+  trainer->Started(*std::move(process));
   return trainer;
 }
 
 TrainerProcess::~TrainerProcess() {
   loop_->Cancel(end_timer_);
+  coming_ = nullptr;
   CloseControl();
   process_ = nullptr;
   container_ = nullptr;
   confinement_ = nullptr;
   std::error_code ignored;
   if (!home_.empty()) std::filesystem::remove_all(home_, ignored);
+}
+
+void TrainerProcess::Started(std::unique_ptr<Process> process) {
+  process_ = std::move(process);
+  if (container_ != nullptr) container_->ProcessStarted();
+  if (confinement_ != nullptr) confinement_->Watch(process_->pid(), [this] { listener_->OverMemory(); });
+  if (control_ >= 0) control_watch_ = loop_->Watch(control_, [this] { ReadControl(); });
+}
+
+bool TrainerProcess::Arrive() {
+  if (coming_ == nullptr) return process_ != nullptr;
+  loop_->Unwatch(std::exchange(control_watch_, 0));
+  auto process = coming_->Take(loop_, process_events_);
+  coming_ = nullptr;
+  if (!process.ok()) {
+    CloseControl();
+    not_come_(process.status());
+    return false;
+  }
+  forked_ = true;
+  Started(*std::move(process));
+  return true;
 }
 
 absl::Status TrainerProcess::MakeHome(const TrainerPlace& place, const v1::Assignment& assignment,

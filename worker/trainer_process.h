@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "winnow/v1/worker.pb.h"
 #include "worker/containers/trial_container.h"
 #include "worker/host/event_loop.h"
+#include "worker/host/fork_request.h"
 #include "worker/host/limits.h"
 #include "worker/host/process.h"
 #include "worker/host/run_as.h"
@@ -53,8 +55,9 @@ class TrainerProcess {
   };
 
   // An error is why the program did not start, as of TrainerRun::Start; UNAVAILABLE with kAwaited: it is not
-  // forked. `may_wait`: it gets a control socket. `parents`: it is forked from one of them if that is
-  // possible; null: it is not. `listener` outlives it or is replaced.
+  // forked. With kAwaited the process need not be there yet: see Arrive. `may_wait`: it gets a control
+  // socket. `parents`: it is forked from one of them if that is possible; null: it is not. `listener`
+  // outlives it or is replaced.
   static absl::StatusOr<std::unique_ptr<TrainerProcess>> Start(
       EventLoop* loop, const TrainerPlace& place, const v1::Assignment& assignment, const TrainerSeat& seat,
       const std::map<std::string, std::string>& secrets, std::shared_ptr<const UserLease> user, bool may_wait,
@@ -68,6 +71,9 @@ class TrainerProcess {
   void Hold(std::shared_ptr<const void> needed) { needed_ = std::move(needed); }
   // Whether the values of the trial's secrets are those that it was started with.
   bool HasSecrets(const std::map<std::string, std::string>& secrets) const { return secrets == secrets_; }
+  // Waits for the process of a program that was started with kAwaited, at most as long as a parent may take;
+  // the loop calls it when the process is there. False: none has come. REQUIRED before process() and Begin.
+  bool Arrive();
   // Tells the program that was started with kAwaited to train. False: it cannot be told any more.
   bool Begin(const v1::Assignment& assignment, const TrainerSeat& seat);
   // Tells the waiting program to train on to assignment.resource_to. False: it cannot be told any more.
@@ -98,6 +104,7 @@ class TrainerProcess {
   absl::Status MakeHome(const TrainerPlace& place, const v1::Assignment& assignment, const TrainerUser& user);
   absl::Status EnterContainer(const TrainerPlace& place, const v1::Assignment& assignment,
                               const TrialDirectories& directories, ProcessSpec* spec);
+  void Started(std::unique_ptr<Process> process);
   bool Say(const std::string& line);
   // The program's end of the socket is *inherited, for the caller to close.
   absl::Status MakeControl(int* inherited);
@@ -115,8 +122,11 @@ class TrainerProcess {
   std::unique_ptr<Confinement> confinement_;
   std::shared_ptr<Cgroup> group_;
   std::unique_ptr<TrialContainer> container_;  // null: none
-  std::unique_ptr<Process> process_;
-  int control_ = -1;  // our end of the socket; -1: it has none, or has closed it
+  std::unique_ptr<ComingChild> coming_;        // until its process is there; null: it is, or will not come
+  std::function<void(const absl::Status&)> not_come_;
+  Process::Events process_events_;
+  std::unique_ptr<Process> process_;  // null: see coming_
+  int control_ = -1;                  // our end of the socket; -1: it has none, or has closed it
   EventLoop::Id control_watch_ = 0;
   std::string said_;  // the beginning of a line on it
   EventLoop::Id end_timer_ = 0;

@@ -40,7 +40,7 @@ void Ledger::Started(const std::string& host, const HostRoom& room, const v1::As
   for (const auto& [id, process] : processes_) {
     const v1::Assignment& other = process.assignment;
     if (process.host == host) {
-      ++used;
+      if (!process.saves) ++used;
       cpus += other.cpus();
     }
     if (other.job_id() != assignment.job_id() || other.trial() != assignment.trial()) continue;
@@ -63,7 +63,7 @@ void Ledger::Started(const std::string& host, const HostRoom& room, const v1::As
   if (room.cpus > 0 && cpus > room.cpus + 1e-9) {
     Fail(fmt::format("{} has {} processors and runs ranks of {}", host, room.cpus, cpus));
   }
-  processes_[assignment.id()] = {host, assignment};
+  processes_[assignment.id()] = {host, assignment, false};
   if (!assignment.gpus().empty()) CheckGpus(host, room, assignment);
 }
 
@@ -81,6 +81,8 @@ void Ledger::CheckGpus(const std::string& host, const HostRoom& room, const v1::
     if (used > 1 + 1e-9) Fail(fmt::format("{} of GPU {} of {} are used at once", used, gpu, host));
   }
 }
+
+void Ledger::Saves(const std::string& assignment) { processes_.at(assignment).saves = true; }
 
 void Ledger::Ended(const std::string& assignment) { processes_.erase(assignment); }
 

@@ -37,6 +37,8 @@ class Ledger {
   };
   void Prepared(const v1::Assignment& assignment);
   void Started(const std::string& host, const HostRoom& room, const v1::Assignment& assignment);
+  // Its process has left its slot.
+  void Saves(const std::string& assignment);
   void Ended(const std::string& assignment);
   void Emitted(const v1::Assignment& assignment, int64_t resource, double value);
   // The level that rank 0 of its attempt has reported; 0: none.
@@ -78,6 +80,7 @@ class Ledger {
   struct Process {
     std::string host;
     v1::Assignment assignment;
+    bool saves = false;
   };
 
   void CheckGpus(const std::string& host, const HostRoom& room, const v1::Assignment& assignment);

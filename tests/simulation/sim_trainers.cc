@@ -4,6 +4,7 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "worker/trainer_parents.h"
@@ -18,6 +19,8 @@ using std::chrono::microseconds;
 constexpr int64_t kMostPrepareUs = 300'000;
 constexpr int64_t kMostStartUs = 500'000;
 constexpr int64_t kMostForkUs = 5'000;
+constexpr double kSaves = 0.5;  // of the parts that may, those whose program says that it saves
+constexpr int64_t kMostSaveUs = 100'000;
 constexpr int64_t kMostImportUs = 2'000'000;  // of a parent, before it is ready
 // Interval at which a rank checks for its peers, and the number of checks before it gives up.
 constexpr int64_t kPeerWaitUs = 200'000;
@@ -117,6 +120,14 @@ class SimTrainer : public RankRun {
       return;
     }
     if (level_ >= end_level_) {
+      if (!std::exchange(decided_, true) && MaySave() && setting_->dice.Chance(kSaves)) {
+        saved_from_us_ = WallUs();
+        setting_->Note("process saves", assignment_.id(), level_);
+        setting_->ledger.Saves(assignment_.id());
+        events_.saves();
+        Later(setting_->dice.Skewed(1, kMostSaveUs));
+        return;
+      }
       v1::Outcome outcome;
       outcome.set_kind(v1::Outcome::FINISHED);
       if (level_ == assignment_.resource_to()) keep_(assignment_);
@@ -133,6 +144,11 @@ class SimTrainer : public RankRun {
     }
     TrainUnit();
     Later(setting_->dice.Between(setting_->profile.unit_us / 2, setting_->profile.unit_us));
+  }
+
+  bool MaySave() const {
+    return assignment_.resumes() && level_ == assignment_.resource_to() && assignment_.world_size() <= 1 &&
+           assignment_.cpus() == 0 && assignment_.memory_gib() == 0 && assignment_.gpus().empty();
   }
 
   void TrainUnit() {
@@ -168,7 +184,9 @@ class SimTrainer : public RankRun {
 
   void End(v1::Outcome outcome) {
     *outcome.mutable_start_time() = TimeUtil::MicrosecondsToTimestamp(std::max<int64_t>(1, start_us_));
-    *outcome.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(std::max<int64_t>(1, WallUs()));
+    const int64_t end_us =
+        outcome.kind() == v1::Outcome::FINISHED ? saved_from_us_.value_or(WallUs()) : WallUs();
+    *outcome.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(std::max<int64_t>(1, end_us));
     outcome.set_part_start(start_);
     setting_->Note("process ends", assignment_.id(), outcome.kind(), level_);
     setting_->ledger.Ended(assignment_.id());
@@ -191,6 +209,8 @@ class SimTrainer : public RankRun {
   int64_t hangs_at_ = -1;
   bool out_of_memory_ = false;
   bool reported_ = false;
+  bool decided_ = false;  // whether it says that it saves
+  std::optional<int64_t> saved_from_us_;
   bool stopping_ = false;
   Why why_ = Why::kUnwanted;
   int waits_ = 0;

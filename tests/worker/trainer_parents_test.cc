@@ -25,6 +25,9 @@ print("imports", flush=True)
 while "WINNOW_PARENT_FD" in os.environ and os.path.exists(os.environ["BLOCK"]): time.sleep(0.01)
 import winnow_trainer as winnow
 imported = os.getpid()
+def wait():
+    while os.path.exists(os.environ["BLOCK"] + ".fork"): time.sleep(0.01)
+os.register_at_fork(before=wait)
 def main():
     print("pid=%d forked=%d rate=%s own=%s" % (os.getpid(), imported != os.getpid(), sys.argv[-1],
           os.environ["WINNOW_TRIAL"]), flush=True)
@@ -42,6 +45,18 @@ struct Trained {
   int process() const { return std::stoi(out.substr(out.find("pid=") + 4)); }
 };
 
+// Whether this process has a descriptor of that process (pidfd_open(2)).
+bool IsWatched(pid_t pid) {
+  const std::string entry = "Pid:\t" + std::to_string(pid);
+  for (const auto& descriptor : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
+    std::ifstream file(descriptor.path());
+    for (std::string line; std::getline(file, line);) {
+      if (line == entry) return true;
+    }
+  }
+  return false;
+}
+
 class ForkingHost {
  public:
   explicit ForkingHost(WarmLimits limits = {4})
@@ -51,6 +66,8 @@ class ForkingHost {
 
   // While it is there, parents do not become ready.
   std::filesystem::path block() const { return folder_ / "block"; }
+  // While it is there, parents do not fork.
+  std::filesystem::path fork_block() const { return folder_ / "block.fork"; }
 
   v1::Assignment TrialOf(int64_t trial, const std::string& code = "0") const {
     v1::Assignment assignment =
@@ -219,8 +236,8 @@ TEST_CASE("Parents: a program is forked before there is a slot for it, and train
   host.RunUntilForked(1);
   const v1::Assignment assignment = host.TrialOf(900);
   host.Hold(assignment);
-  const pid_t held = ForkingHost::ProcessOf(assignment);
-  REQUIRE(held > 0);
+  pid_t held = 0;
+  REQUIRE(host.Await([&] { return IsWatched(held = ForkingHost::ProcessOf(assignment)); }));
   SECTION("told to train") {
     const Trained trained = host.Run(assignment, true);
     CHECK(trained.outcome.kind() == v1::Outcome::FINISHED);
@@ -242,6 +259,35 @@ TEST_CASE("Parents: a program is forked before there is a slot for it, and train
   }
   SECTION("no longer wanted") { host.trainers().AbandonPrepare(assignment.id()); }
   CHECK(host.Await([held] { return kill(held, 0) != 0; }));
+}
+
+TEST_CASE("Parents: one that does not fork when it is asked costs a start, and ends", "[worker]") {
+  ForkingHost host;
+  host.RunUntilForked(1);
+  const pid_t parent = ForkingHost::Parent();
+  REQUIRE(parent > 0);
+  std::ofstream(host.fork_block()) << "";
+  const v1::Assignment assignment = host.TrialOf(900);
+  bool is_prepared = false;
+  SECTION("before there is a slot") {
+    host.Hold(assignment);
+    is_prepared = true;
+  }
+  SECTION("when there is a slot") {}
+  const Trained trained = host.Run(assignment, is_prepared);
+  CHECK(trained.outcome.kind() == v1::Outcome::FINISHED);
+  CHECK_FALSE(trained.was_forked());
+  CHECK(host.Await([parent] { return kill(parent, 0) != 0; }));
+}
+
+TEST_CASE("Parents: a program that is no longer wanted while it is forked leaves no process", "[worker]") {
+  ForkingHost host;
+  host.RunUntilForked(1);
+  const pid_t parent = ForkingHost::Parent();
+  const v1::Assignment assignment = host.TrialOf(900);
+  host.Hold(assignment);
+  host.trainers().AbandonPrepare(assignment.id());
+  for (const auto& [pid, line] : AllProcesses()) CHECK((line.parent != getpid() || pid == parent));
 }
 
 TEST_CASE("Parents: only what a parent can fork is there before its slot", "[worker]") {

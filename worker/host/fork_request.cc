@@ -186,39 +186,67 @@ bool ApplyLimits(const ChildSetup& setup, pid_t child) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Process>> ForkChild(EventLoop* loop, const ForkRequest& request,
-                                                   Process::Events events) {
-  const RequestClock::time_point deadline = RequestClock::now() + request.patience;
+struct ComingChild::Parts {
+  ProcessSpec spec;  // as far as it is needed once the child is there
+  pid_t parent_id;
+  int control;
+  bool holds;
+  RequestClock::time_point deadline;
+  ScopedFd output, error;
+};
+
+ComingChild::ComingChild(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+ComingChild::~ComingChild() {
+  if (parts_ == nullptr) return;
+  const std::optional<Answer> answer = ReadAnswer(parts_->control, parts_->deadline);
+  if (answer && IsNewChild(answer->writer.pid, parts_->parent_id) && kill(answer->writer.pid, SIGKILL) == 0)
+    waitpid(answer->writer.pid, nullptr, 0);
+}
+
+absl::StatusOr<std::unique_ptr<ComingChild>> ComingChild::Ask(const ForkRequest& request) {
+  auto parts = std::make_unique<Parts>();
+  parts->deadline = RequestClock::now() + request.patience;
   ScopedFd child_control(request.child_control);
   const std::optional<ProcessLine> parent = ReadProcess(request.parent_id);
   if (!parent || parent->state == 'T' || parent->state == 't' || parent->state == 'Z')
     return absl::UnavailableError(parent && parent->state != 'Z' ? "it is stopped" : "it is gone");
   const int on = 1;
-  ScopedFd plan, out_reader, out_writer, error_reader, error_writer;
+  ScopedFd plan, out_writer, error_writer;
   if (setsockopt(request.control, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0 ||
-      !WritePlan(request.spec, &plan) || !OpenStream(&out_reader, &out_writer) ||
-      !OpenStream(&error_reader, &error_writer))
+      !WritePlan(request.spec, &plan) || !OpenStream(&parts->output, &out_writer) ||
+      !OpenStream(&parts->error, &error_writer))
     return NoChild("cannot make what a child needs");
   const int group = request.spec.setup.group == nullptr ? -1 : request.spec.setup.group->Folder();
   if (!SendRequest(request.parent,
                    {plan.get(), out_writer.get(), error_writer.get(), child_control.get(), group}))
     return NoChild("it takes no request");
-  for (ScopedFd* sent : {&plan, &out_writer, &error_writer, &child_control}) sent->Close();
-  const std::optional<Answer> answer = ReadAnswer(request.control, deadline);
+  parts->spec.command = {request.spec.command[0]};
+  parts->spec.mark = request.spec.mark;
+  parts->spec.setup = request.spec.setup;
+  parts->parent_id = request.parent_id;
+  parts->control = request.control;
+  parts->holds = request.holds;
+  return std::unique_ptr<ComingChild>(new ComingChild(std::move(parts)));
+}
+
+absl::StatusOr<std::unique_ptr<Process>> ComingChild::Take(EventLoop* loop, Process::Events events) {
+  const std::unique_ptr<Parts> parts = std::move(parts_);
+  const std::optional<Answer> answer = ReadAnswer(parts->control, parts->deadline);
   if (!answer) return NoChild("no child has come");
   const pid_t child = answer->writer.pid;
   if (answer->line.starts_with(kRefused)) {
     if (child > 1 && kill(child, SIGKILL) == 0) waitpid(child, nullptr, 0);
     return absl::FailedPreconditionError(answer->line.substr(kRefused.size()));
   }
-  if (answer->line != kForked || !IsNewChild(child, request.parent_id))
+  if (answer->line != kForked || !IsNewChild(child, parts->parent_id))
     return absl::FailedPreconditionError("what it has started is no child of this worker");
-  auto process = Process::Adopt(loop, request.spec, child, out_reader.Release(), error_reader.Release(),
+  auto process = Process::Adopt(loop, parts->spec, child, parts->output.Release(), parts->error.Release(),
                                 std::move(events));
   if (!process.ok()) return absl::UnavailableError(process.status().message());
-  if (!ApplyLimits(request.spec.setup, child)) return NoChild("cannot set the limits of its child");
-  const std::string_view order = request.holds ? kHold : kGo;
-  if (send(request.control, order.data(), order.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+  if (!ApplyLimits(parts->spec.setup, child)) return NoChild("cannot set the limits of its child");
+  const std::string_view order = parts->holds ? kHold : kGo;
+  if (send(parts->control, order.data(), order.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
       static_cast<ssize_t>(order.size()))
     return NoChild("its child has gone");
   return process;

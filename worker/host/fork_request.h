@@ -18,16 +18,34 @@ struct ForkRequest {
   int parent;          // the socket on which the parent takes requests
   pid_t parent_id;     // the parent itself
   int control;         // our end of the child's control socket
-  int child_control;   // the child's end; closed by ForkChild
+  int child_control;   // the child's end; closed by ComingChild::Ask
   bool holds = false;  // it must not train before it is told so on the control socket
   std::chrono::milliseconds patience = std::chrono::seconds(1);
 };
 
-// Asks the parent, waits for the child, applies the limits of spec.setup to it and lets it go on, as far as
-// it may. The child is then a child of this process, which is the nearest subreaper. UNAVAILABLE: there is
-// none (the parent is stopped, gone, too slow or out of memory). FAILED_PRECONDITION, with its words: it
-// refuses, and would again.
-absl::StatusOr<std::unique_ptr<Process>> ForkChild(EventLoop* loop, const ForkRequest& request,
-                                                   Process::Events events);
+// A child that a parent was asked for. Something can be read from `control` when it has come, or will not
+// come.
+class ComingChild {
+ public:
+  // UNAVAILABLE: the parent takes no request.
+  static absl::StatusOr<std::unique_ptr<ComingChild>> Ask(const ForkRequest& request);
+  // Ends the child if it was not taken; may wait for it, as Take.
+  ~ComingChild();
+  ComingChild(const ComingChild&) = delete;
+  ComingChild& operator=(const ComingChild&) = delete;
+
+  // Waits for the child, until request.patience has passed since Ask, applies the limits of spec.setup to it
+  // and lets it go on, as far as it may. The child is then a child of this process, which is the nearest
+  // subreaper. UNAVAILABLE: there is none (the parent is stopped, gone, too slow or out of memory).
+  // FAILED_PRECONDITION, with its words: it refuses, and would again. REQUIRES: `control` of the request is
+  // open, and Take was not called.
+  absl::StatusOr<std::unique_ptr<Process>> Take(EventLoop* loop, Process::Events events);
+
+ private:
+  struct Parts;
+  explicit ComingChild(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;  // null: it was taken
+};
 
 }  // namespace winnow

@@ -86,19 +86,19 @@ TEST_CASE("Dispatch: a worker holds short parts beyond its slots, unless another
           "[server]") {
   Play play;
   FakeWorker worker(play, "one", 2);
-  worker.ahead = 3;
+  worker.ahead = 4;
   worker.part_us = 10'000;
   const std::string first = play.Create(JobOf(1, 100, 1));
   REQUIRE(worker.Tell().ok());
   CHECK(worker.running.size() == 2);  // nothing is known of its parts
   REQUIRE(worker.Step().ok());
-  CHECK(RanksOf({&worker}, first) == 4);  // as many more as two slots train in 10 ms
+  CHECK(RanksOf({&worker}, first) == 5);  // as many more as two slots train in 10 ms, and one
   CHECK(play.Workers(false).front().used_slots() == 2);
   const std::string second = play.Create(JobOf(1, 1, 1));
   REQUIRE(worker.Step().ok());
   CHECK(RanksOf({&worker}, second) == 1);
   REQUIRE(worker.Step().ok());
-  CHECK(RanksOf({&worker}, first) == 4);
+  CHECK(RanksOf({&worker}, first) == 5);
   const std::string third = play.Create(JobOf(2, 1, 2));  // a gang
   for (int step = 0; step < 2; ++step) REQUIRE(worker.Step().ok());
   CHECK(RanksOf({&worker}, third) == 2);
