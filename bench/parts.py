@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The cost of a part: what a search pays each time it leaves one trial for another.
 
-    python3 bench/parts.py --bin build/bin [--units 1200] [--repeats 3] [--only gbdt] [--slots 1] [--rows 11400 90000]
+    python3 bench/parts.py --bin build/bin [--units 1200] [--repeats 3] [--only gbdt] [--slots 1] [--rows 11400 120000]
 
-On generated tables of 11,400 x 10 and 90,000 x 10 (--rows), one worker with one slot (--slots) and one thread a trainer. A
+On generated tables of 11,400 x 10 and 120,000 x 10 (--rows), one worker with one slot (--slots) and one thread a trainer. A
 job under ASHA, which trains in many short parts, beside RANDOM, which trains the same number of units in few long ones: with
 waiting trainers and parents that fork (warm) and with --warm-trainers 0 (cold), in turns in the same run, so that a busy
 machine slows all of them alike. What the parts cost weighs less where a unit takes longer, so each ratio is printed with the
@@ -141,7 +141,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=3, help="of every job; the medians are printed")
     parser.add_argument("--slots", type=int, default=1, help="of the worker, and trials at once")
     parser.add_argument("--only", choices=list(METRICS), help="one trainer")
-    parser.add_argument("--rows", type=int, nargs="+", default=[11_400, 90_000],
+    parser.add_argument("--rows", type=int, nargs="+", default=[11_400, 120_000],
                         help="of the tables; winnow-mlp trains on the first")
     parser.add_argument("--cold-flags", nargs="*", default=["--warm-trainers=0"], help="of the cold worker")
     arguments = parser.parse_args()

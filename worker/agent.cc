@@ -233,10 +233,7 @@ void Agent::OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Pre
 int Agent::FreeSlots() const {
   int free = options_.identity.slots;
   for (const auto& [id, running] : running_) {
-    if (running.saves) {
-      if (WINNOW_MUTANT("a program that saves leaves two slots")) free += running.assignment.slots();
-      continue;
-    }
+    if (running.saves) continue;
     if (running.run != nullptr || running.assignment.await_start()) free -= running.assignment.slots();
   }
   return free;

@@ -47,7 +47,6 @@ constexpr std::string_view kMutants[] = {
     "a trial goes on where its program is not",
     "a trial is trained on before its checkpoint was taken",
     "a part that is held ahead starts without a slot",
-    "a program that saves leaves two slots",
     "a part starts on a worker that leaves before its end",
 };
 std::string_view active_mutant;  // "": none
