@@ -71,6 +71,7 @@ Commands::Commands(CLI::App& app, Flags& flags) : app_(app), flags_(flags) {
   DefineAsks();
   DefineBackup();
   DefineTokens();
+  DefineProjects();
   DefineAudit();
   DefineWebhooks();
   DefineContexts();
@@ -199,6 +200,14 @@ void Commands::DefineJobs() {
                    "submitting again with the same id creates no second job")
       ->check(NotEmpty(128))
       ->option_text("ID");
+  submit
+      ->add_option(
+          "--project", f.submit.project,
+          "the project that the job will belong to (default: WINNOW_PROJECT, else that of --like, else "
+          "the default project)")
+      ->envname("WINNOW_PROJECT")
+      ->check(NotEmpty(128))
+      ->option_text("PROJECT");
 
   CLI::App* list = Add("list", "List jobs, newest first", Formats::kList, [&f](Session& session) {
     f.list.states = StatesOf<v1::TuningJob>(f.job_states);
@@ -217,6 +226,10 @@ void Commands::DefineJobs() {
                    "only jobs whose id, tags, note, owner, metrics or parameters have this text")
       ->check(NotEmpty(256))
       ->option_text("TEXT");
+  list->add_option("--project", f.list.project,
+                   "only jobs of this project (\"default\": of the default project)")
+      ->check(NotEmpty(128))
+      ->option_text("PROJECT");
 
   CLI::App* annotate =
       Add("annotate", "Change the tags and the note of a job or of one of its trials", Formats::kTextJson,

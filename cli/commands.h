@@ -12,6 +12,7 @@
 #include "cli/commands/contexts.h"
 #include "cli/commands/import.h"
 #include "cli/commands/pools.h"
+#include "cli/commands/projects.h"
 #include "cli/commands/run.h"
 #include "cli/commands/sagemaker.h"
 #include "cli/commands/webhooks.h"
@@ -37,7 +38,7 @@ struct Flags {
   std::string exec;
   bool front = false, schedule = false;
   bool verbose = false;
-  ListOptions list{50, {}, {}, ""};
+  ListOptions list{50, {}, {}, "", ""};
   std::vector<std::string> job_states;
   AnnotateOptions annotate;
   ChangeOptions change;
@@ -62,6 +63,8 @@ struct Flags {
   int64_t trial = 0;  // 0: not given
   WorkerSchedulingOptions worker_scheduling;
   AuditOptions audit;
+  MemberOptions member;
+  Run projects_run;  // the action of the word after `projects`, or none
   DeliveriesOptions deliveries;
   std::string webhook;
   Run webhooks_run;  // the action of the word after `webhooks`, or none
@@ -112,6 +115,7 @@ class Commands {
   void DefineAsks();
   void DefineBackup();
   void DefineTokens();
+  void DefineProjects();
   void DefineAudit();
   void DefineWebhooks();
   void DefineCompletion();

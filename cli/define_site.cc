@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <string>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/validators.h"
@@ -46,6 +47,20 @@ void Commands::DefineTokens() {
   create->add_option("--days", f.create_token.days, "days until it expires (default: never)")
       ->check(Whole(1, kMostDays))
       ->option_text("N");
+  create
+      ->add_option(
+          "--worker-project", f.create_token.worker_projects,
+          "for role worker: run only jobs of this project (\"default\": of the default project); may be "
+          "given again")
+      ->allow_extra_args(false)
+      ->check(NotEmpty(kLongestName))
+      ->option_text("PROJECT");
+  create
+      ->add_option(
+          "--worker-names", f.create_token.worker_names,
+          "for role worker: pattern of the names under which workers may register, such as \"gpu-*\"")
+      ->check(NotEmpty(kLongestName))
+      ->option_text("PATTERN");
   create->callback(
       [&f] { f.token_run = [&f](Session& session) { return CreateToken(session, f.create_token); }; });
 
@@ -60,6 +75,47 @@ void Commands::DefineTokens() {
       ->check(NotEmpty(kLongestId))
       ->option_text(" ");
   revoke->callback([&f] { f.token_run = [&f](Session& session) { return RevokeToken(session, f.token); }; });
+}
+
+void Commands::DefineProjects() {
+  Flags& f = flags_;
+  CLI::App* projects =
+      Add("projects", "List your projects and their members, or change them", Formats::kList,
+          [&f](Session& session) {
+            return f.projects_run != nullptr ? f.projects_run(session) : ListProjects(session);
+          });
+  const auto add = [&](const std::string& name, const std::string& help, Run run) {
+    CLI::App* command = projects->add_subcommand(name, help);
+    command->fallthrough();
+    command->callback([&f, run = std::move(run)] { f.projects_run = run; });
+    return command;
+  };
+  const auto named = [&f](CLI::App* command) {
+    command->add_option("PROJECT", f.member.project, "its name")
+        ->required()
+        ->check(NotEmpty(kLongestName))
+        ->option_text(" ");
+    return command;
+  };
+  const auto with_person = [&](CLI::App* command) {
+    named(command)
+        ->add_option("PERSON", f.member.person, "the name of their tokens")
+        ->required()
+        ->check(NotEmpty(kLongestName))
+        ->option_text(" ");
+    return command;
+  };
+  add("list", "List the projects that you are a member of, and their members",
+      [](Session& session) { return ListProjects(session); });
+  named(add("create", "Create a project: only its members see its jobs",
+            [&f](Session& session) { return CreateProject(session, f.member.project); }));
+  named(add("delete", "Delete a project that has no jobs",
+            [&f](Session& session) { return DeleteProject(session, f.member.project); }));
+  with_person(add("add-member", "Add a member, or change whether they lead the project",
+                  [&f](Session& session) { return AddMember(session, f.member); }))
+      ->add_flag("--leads", f.member.leads, "they change every job of the project, and its members");
+  with_person(add("remove-member", "Remove a member: from now on they do not see the project's jobs",
+                  [&f](Session& session) { return RemoveMember(session, f.member); }));
 }
 
 void Commands::DefineAudit() {

@@ -63,12 +63,12 @@ CLI::Validator JobName() {
       [](const std::string& text) {
         const bool fits =
             !text.empty() && text.size() <= 128 &&
-            text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
+            text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.@") ==
                 std::string::npos;
-        return fits
-                   ? ""
-                   : fmt::format("\"{}\" is not a job's id, which has only letters, digits, '-', '_' and '.'",
-                                 Clean(text));
+        return fits ? ""
+                    : fmt::format(
+                          "\"{}\" is not a job's id, which has only letters, digits, '-', '_', '.' and '@'",
+                          Clean(text));
       },
       "");
 }

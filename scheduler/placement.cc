@@ -73,7 +73,13 @@ Room RoomOf(const WorkerRoom& worker, int32_t ranks, const GangRequest& gang) {
 
 }  // namespace
 
+bool MayRun(const std::vector<std::string>& projects, std::string_view project) {
+  return projects.empty() || std::find(projects.begin(), projects.end(), project) != projects.end();
+}
+
 bool HasLabels(const WorkerRoom& worker, const RankShape& shape) {
+  const bool may_run = MayRun(worker.projects, shape.project);
+  if (!may_run && !WINNOW_MUTANT("a worker gets trials of a project that it may not run")) return false;
   if (!shape.pools.empty()) {
     const auto pool = worker.labels.find(kPoolLabel);
     if (pool == worker.labels.end()) return false;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace winnow {
@@ -27,9 +28,10 @@ struct WorkerRoom {
   // Not asked for by the ranks it holds; infinity: it did not say how many it has.
   double free_cpus = std::numeric_limits<double>::infinity();
   double free_memory_gib = std::numeric_limits<double>::infinity();
-  std::vector<GpuRoom> gpus = {};  // those that new ranks may get, in the worker's order
-  int64_t ends_us = 0;             // when it leaves by itself, since the Unix epoch; 0: not known
-  int64_t life_us = 0;             // from its registration to then
+  std::vector<GpuRoom> gpus = {};          // those that new ranks may get, in the worker's order
+  int64_t ends_us = 0;                     // when it leaves by itself, since the Unix epoch; 0: not known
+  int64_t life_us = 0;                     // from its registration to then
+  std::vector<std::string> projects = {};  // whose ranks it may have; empty: all
 };
 
 // What each rank takes of its worker.
@@ -41,6 +43,7 @@ struct RankShape {
   int32_t gpus = 0;                                // that no other rank has
   double gpu_share = 0;                 // part of one GPU, above 0 and below 1, in place of `gpus`; 0: none
   std::vector<std::string> pools = {};  // one of which must have the worker; empty: any or none
+  std::string project = {};             // of its job; "": the default project
 
   bool UsesGpus() const { return gpus > 0 || gpu_share > 0; }
   bool operator==(const RankShape&) const = default;
@@ -73,7 +76,11 @@ int32_t GangCapacity(const WorkerRoom& worker, const GangRequest& gang);
 // All of them together.
 int64_t CapacityOf(const std::vector<WorkerRoom>& workers, const RankShape& shape);
 
-// Whether the worker has the labels, and is in one of the pools, that the shape asks for.
+// Whether a worker that is bound to `projects` (empty: to none) may have ranks of that project's jobs.
+bool MayRun(const std::vector<std::string>& projects, std::string_view project);
+
+// Whether the worker has the labels, is in one of the pools, and may have ranks of the project, that the
+// shape asks for.
 bool HasLabels(const WorkerRoom& worker, const RankShape& shape);
 
 // The worker of each rank, all or nothing: absent if there is no room for the whole gang. Workers that share

@@ -306,7 +306,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServerFlags& flags, 
   options.tls = flags.tls;
   options.tokens_required = TokensRequired(flags);
   options.relay_key = grpc.relay_key();
-  options.metrics = [&metrics] { return metrics.Text(); };
+  options.metrics = [&metrics](const auto& shows) { return metrics.Text(shows); };
   options.probe = std::move(probe);
   absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(options, grpc.InProcessChannel());
   if (!server.ok()) {

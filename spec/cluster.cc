@@ -9,7 +9,7 @@
 
 namespace winnow {
 
-RankShape ShapeOf(const v1::TuningJobSpec& spec) {
+RankShape ShapeOf(const v1::TuningJobSpec& spec, const std::string& project) {
   const v1::ClusterSpec& cluster = spec.cluster();
   RankShape shape;
   shape.slots = cluster.slots() == 0 ? 1 : cluster.slots();
@@ -19,6 +19,7 @@ RankShape ShapeOf(const v1::TuningJobSpec& spec) {
   shape.gpu_share = cluster.gpu_share();
   shape.labels.insert(cluster.labels().begin(), cluster.labels().end());
   shape.pools.assign(cluster.pools().begin(), cluster.pools().end());
+  shape.project = project;
   return shape;
 }
 

@@ -9,8 +9,8 @@
 namespace winnow {
 
 // The slots, processors, memory, GPUs, labels and pools that each rank of the job's trials needs on its
-// worker.
-RankShape ShapeOf(const v1::TuningJobSpec& spec);
+// worker, which must run jobs of the project.
+RankShape ShapeOf(const v1::TuningJobSpec& spec, const std::string& project = "");
 
 // How many ranks of the job a worker with so many slots and GPUs has room for. `gpus` -1: as many as they
 // need.

@@ -2,31 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "store/enum_text.h"
+#include "store/text_list.h"
 
 namespace winnow {
 namespace {
 
 constexpr const char* kAllocationStates[] = {"planned", "queued", "running", "ended"};
 constexpr EnumTexts<AllocationState, 4> kAllocationStateTexts("allocations.state", kAllocationStates);
-
-std::string JsonOfHosts(const std::vector<std::string>& hosts) {
-  if (hosts.empty()) return "";
-  return nlohmann::json(hosts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-// REQUIRES: written by JsonOfHosts.
-std::vector<std::string> HostsFromJson(const std::string& text) {
-  const nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
-  std::vector<std::string> hosts;
-  if (!parsed.is_array()) return hosts;
-  for (const nlohmann::json& host : parsed) {
-    if (host.is_string()) hosts.push_back(host.get<std::string>());
-  }
-  return hosts;
-}
 
 constexpr char kAllocationColumns[] =
     "number, pool, name, nodes, state, engine_id, reason, hosts, token, cancel, failed, workers,"
@@ -60,7 +43,7 @@ absl::Status AllocationTable::Insert(const std::string& prefix, AllocationRow& r
   absl::Status status =
       insert_
           .Bind(row.pool, row.nodes, kAllocationStateTexts.Text(row.state), row.engine_id, row.reason,
-                JsonOfHosts(row.hosts), row.token, row.cancel, row.failed, row.workers,
+                JsonOfTexts(row.hosts), row.token, row.cancel, row.failed, row.workers,
                 row.cost_per_node_hour, row.create_us, row.start_us, row.end_us)
           .Run();
   if (!status.ok()) return status;
@@ -74,7 +57,7 @@ absl::Status AllocationTable::Insert(const std::string& prefix, AllocationRow& r
 absl::Status AllocationTable::Update(const AllocationRow& row) {
   return update_
       .Bind(row.number, kAllocationStateTexts.Text(row.state), row.engine_id, row.reason,
-            JsonOfHosts(row.hosts), row.token, row.cancel, row.failed, row.workers, row.start_us, row.end_us)
+            JsonOfTexts(row.hosts), row.token, row.cancel, row.failed, row.workers, row.start_us, row.end_us)
       .Run();
 }
 
@@ -90,7 +73,7 @@ absl::StatusOr<std::vector<AllocationRow>> AllocationTable::All(Statement& s) {
     row.nodes = static_cast<int32_t>(s.Int(3));
     row.engine_id = s.Text(5);
     row.reason = s.Text(6);
-    row.hosts = HostsFromJson(s.Text(7));
+    row.hosts = TextsFromJson(s.Text(7));
     row.token = s.Text(8);
     row.cancel = s.Text(9);
     row.failed = s.Int(10) != 0;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "store/enum_text.h"
 
 namespace winnow {
@@ -145,6 +147,28 @@ absl::StatusOr<std::vector<BlobRow>> ArtifactTable::Blobs() {
   });
   if (!status.ok()) return status;
   return rows;
+}
+
+absl::StatusOr<std::set<std::string>> ArtifactTable::Among(const std::vector<std::string>& digests,
+                                                           const std::vector<std::string>& projects,
+                                                           const std::optional<std::string>& owner) {
+  const char* const sources =
+      owner ? " AND (a.kind <> 'source' OR j.owner = json_extract(?1, '$.owner'))" : "";
+  Statement among(database_,
+                  fmt::format("SELECT DISTINCT b.digest FROM artifact_blobs b"
+                              " JOIN artifacts a ON a.artifact = b.artifact JOIN jobs j ON j.job = a.job"
+                              " WHERE b.digest IN (SELECT value FROM json_each(?1, '$.digests'))"
+                              " AND j.project IN (SELECT value FROM json_each(?1, '$.projects')){}",
+                              sources));
+  const nlohmann::json asked = {{"digests", digests}, {"projects", projects}, {"owner", owner.value_or("")}};
+  std::set<std::string> found;
+  const absl::Status status =
+      among.Bind(asked.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)).ForEach([&] {
+        found.insert(among.Text(0));
+        return absl::OkStatus();
+      });
+  if (!status.ok()) return status;
+  return found;
 }
 
 }  // namespace winnow

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,11 @@ class ArtifactTable {
   // Returns the artifacts that use this blob.
   absl::StatusOr<std::vector<ArtifactRow>> Of(const std::string& digest);
   absl::StatusOr<std::vector<BlobRow>> Blobs();
+  // Blobs among these that artifacts of jobs of these projects use ("": the default one). Sources count only
+  // if `owner` owns the job; absent: all do.
+  absl::StatusOr<std::set<std::string>> Among(const std::vector<std::string>& digests,
+                                              const std::vector<std::string>& projects,
+                                              const std::optional<std::string>& owner);
 
  private:
   // Returns the blobs that it used.

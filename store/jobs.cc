@@ -10,14 +10,14 @@ namespace winnow {
 namespace {
 
 JobRow ReadJob(const Statement& s) {
-  return {s.Int(0), s.Text(1), s.Text(2),  s.Text(3),  s.Text(4), s.Text(5), s.Int(6), s.Int(7),
-          s.Int(8), s.Text(9), s.Text(10), s.Text(11), s.Int(12), s.Int(13), s.Int(14)};
+  return {s.Int(0), s.Text(1), s.Text(2),  s.Text(3),  s.Text(4),  s.Text(5), s.Int(6),  s.Int(7),
+          s.Int(8), s.Text(9), s.Text(10), s.Text(11), s.Text(12), s.Int(13), s.Int(14), s.Int(15)};
 }
 
 std::string SelectJobs(const char* rest) {
   return fmt::format(
       "SELECT job, id, request_id, spec, state, reason, create_us, end_us, last_sequence, warm_start,"
-      " owner, source, new_process_parts, forked_parts, continued_parts FROM jobs {}",
+      " owner, source, project, new_process_parts, forked_parts, continued_parts FROM jobs {}",
       rest);
 }
 
@@ -28,7 +28,8 @@ JobTable::JobTable(Database& database)
       take_(database, "INSERT OR IGNORE INTO taken_ids (id) VALUES (?1)"),
       insert_(database,
               "INSERT INTO jobs (id, request_id, spec, state, reason, create_us, end_us, last_sequence,"
-              " warm_start, owner, source) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"),
+              " warm_start, owner, source, project)"
+              " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"),
       find_(database, SelectJobs("WHERE id = ?1")),
       find_request_(database, SelectJobs("WHERE request_id = ?1")),
       open_(database, SelectJobs("WHERE end_us = 0 ORDER BY job")),
@@ -46,6 +47,7 @@ JobTable::JobTable(Database& database)
 absl::StatusOr<JobRow> JobTable::Insert(const std::string& name, JobRow row) {
   for (int64_t n = 1;; ++n) {
     row.id = n == 1 ? name : fmt::format("{}-{}", name, n);
+    if (!row.project.empty()) row.id += kProjectMark + row.project;
     absl::Status status = take_.Bind(row.id).Run();
     if (!status.ok()) return status;
     if (database_.changes() == 1) break;
@@ -54,7 +56,7 @@ absl::StatusOr<JobRow> JobTable::Insert(const std::string& name, JobRow row) {
   if (!row.request_id.empty()) request = row.request_id;
   absl::Status status = insert_
                             .Bind(row.id, request, row.spec, row.state, row.reason, row.create_us, row.end_us,
-                                  row.last_sequence, row.warm_start, row.owner, row.source)
+                                  row.last_sequence, row.warm_start, row.owner, row.source, row.project)
                             .Run();
   if (!status.ok()) return status;
   absl::StatusOr<int64_t> key = database_.LastInsertKey();
@@ -95,11 +97,12 @@ absl::StatusOr<std::optional<JobRow>> JobTable::FindRequest(const std::string& r
 absl::StatusOr<std::vector<JobRow>> JobTable::Open() { return All(open_.Bind()); }
 
 absl::StatusOr<std::vector<JobRow>> JobTable::List(int64_t before, int64_t limit, const JobFilter& filter) {
-  if (filter.tags.empty() && filter.states.empty() && filter.search.empty())
+  if (filter.tags.empty() && filter.states.empty() && filter.search.empty() && !filter.projects)
     return All(list_.Bind(before, limit));
   // First the keys, from narrow tables and an index. ?3: the filter as JSON.
   std::string where = "j.job < ?1";
   if (!filter.states.empty()) where += " AND j.state IN (SELECT value FROM json_each(?3, '$.states'))";
+  if (filter.projects) where += " AND j.project IN (SELECT value FROM json_each(?3, '$.projects'))";
   if (!filter.tags.empty()) {
     where += fmt::format(" AND j.job IN (SELECT a.job FROM annotations a WHERE a.trial = 0 AND {})",
                          HasAllTags("a.tags", "?3, '$.tags'"));
@@ -111,7 +114,10 @@ absl::StatusOr<std::vector<JobRow>> JobTable::List(int64_t before, int64_t limit
         " OR j.job IN (SELECT a.job FROM annotations a WHERE a.trial = 0"
         " AND INSTR(LOWER(a.tags || '\n' || a.note), LOWER(json_extract(?3, '$.search'))) > 0))";
   }
-  const nlohmann::json wanted = {{"states", filter.states}, {"tags", filter.tags}, {"search", filter.search}};
+  const nlohmann::json wanted = {{"states", filter.states},
+                                 {"tags", filter.tags},
+                                 {"search", filter.search},
+                                 {"projects", filter.projects.value_or(std::vector<std::string>())}};
   Statement list(database_, SelectJobs(fmt::format("WHERE job IN (SELECT j.job FROM jobs j WHERE {}"
                                                    " ORDER BY j.job DESC LIMIT ?2) ORDER BY job DESC",
                                                    where)

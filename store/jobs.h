@@ -20,9 +20,10 @@ struct JobRow {
   int64_t create_us = 0;
   int64_t end_us = 0;  // 0: it has not ended
   int64_t last_sequence = 0;
-  std::string warm_start;   // the earlier results it started with; "": none
-  std::string owner;        // name of the token that created it; "": none
-  std::string source = {};  // proto3 JSON of winnow.v1.Source without its manifest; "": none
+  std::string warm_start;    // the earlier results it started with; "": none
+  std::string owner;         // name of the token that created it; "": none
+  std::string source = {};   // proto3 JSON of winnow.v1.Source without its manifest; "": none
+  std::string project = {};  // "": the default project
   // Ended parts of its trials, by how their programs started.
   int64_t new_process_parts = 0;
   int64_t forked_parts = 0;
@@ -36,14 +37,20 @@ struct JobFilter {
   // Those whose id, owner, metrics, parameters, tags or note have this text; ASCII letters in any case. "":
   // all.
   std::string search;
+  // Jobs of these projects ("": the default one); absent: of all.
+  std::optional<std::vector<std::string>> projects = std::nullopt;
 };
+
+// Between a job's name and its project in its id; in no name of a job.
+inline constexpr char kProjectMark = '@';
 
 class JobTable {
  public:
   explicit JobTable(Database& database);
 
-  // Makes the id from `name`: itself, or name-2, name-3… An id is never used twice in a file. Returns the row
-  // with key and id. ALREADY_EXISTS: the request id is known.
+  // Makes the id from `name`: itself, or name-2, name-3…, with @PROJECT at its end if it has a project. So
+  // ids of different projects never meet. An id is never used twice in a file. Returns the row with key and
+  // id. ALREADY_EXISTS: the request id is known.
   absl::StatusOr<JobRow> Insert(const std::string& name, JobRow row);
   absl::StatusOr<std::optional<JobRow>> Find(const std::string& id);
   absl::StatusOr<std::optional<JobRow>> FindRequest(const std::string& request_id);

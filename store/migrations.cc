@@ -381,6 +381,24 @@ CREATE INDEX waiting_deliveries ON deliveries (webhook, number) WHERE state = 'w
 CREATE INDEX deliveries_by_end ON deliveries (end_us);
 )sql";
 
+constexpr char kProjects[] = R"sql(
+-- The default project, '', is in no table.
+CREATE TABLE projects (name TEXT PRIMARY KEY, create_us INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE members (
+  project TEXT NOT NULL REFERENCES projects ON DELETE CASCADE,
+  person TEXT NOT NULL,                     -- the name of their tokens
+  leads INTEGER NOT NULL,                   -- changes every job of the project, and its members
+  PRIMARY KEY (project, person)
+) WITHOUT ROWID;
+ALTER TABLE jobs ADD COLUMN project TEXT NOT NULL DEFAULT '';
+CREATE INDEX jobs_by_project ON jobs (project, job) WHERE project <> '';
+-- A worker's: JSON list of the projects whose jobs it may run, '': all; and a pattern of the workers' names, '': any.
+ALTER TABLE tokens ADD COLUMN worker_projects TEXT NOT NULL DEFAULT '';
+ALTER TABLE tokens ADD COLUMN worker_names TEXT NOT NULL DEFAULT '';
+-- As worker_projects of its token.
+ALTER TABLE workers ADD COLUMN projects TEXT NOT NULL DEFAULT '';
+)sql";
+
 absl::Status Apply(Database& database, const Migration& migration) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -416,7 +434,7 @@ const std::vector<Migration>& Migrations() {
       {11, kDrainedRanks}, {12, kSeveralObjectives}, {13, kGpus},
       {14, kSources},      {15, kAnnotations},       {16, kPartStarts},
       {17, kAllocations},  {18, kWorkerEnds},        {19, kAudit},
-      {20, kDeliveries},
+      {20, kDeliveries},   {21, kProjects},
   };
   return kMigrations;
 }

@@ -140,6 +140,8 @@ const std::vector<MovedTable>& MovedTables() {
   static const std::vector<MovedTable> kTables = {
       {"identity", "id"},
       {"taken_ids", "id"},
+      {"projects", "name"},
+      {"members", "project, person"},
       {"jobs", "job"},
       {"events", "job, sequence"},
       {"reports", "job, trial, attempt, resource, metric"},
@@ -167,7 +169,7 @@ const std::vector<MovedTable>& MovedTables() {
 }
 
 absl::StatusOr<int64_t> MoveRows(Database& from, Database& to) {
-  for (const char* table : {"taken_ids", "workers", "tokens", "allocations"}) {
+  for (const char* table : {"taken_ids", "workers", "tokens", "projects", "allocations"}) {
     absl::StatusOr<int64_t> there = to.QueryInt(fmt::format("SELECT COUNT(*) FROM {}", table));
     if (!there.ok()) return there.status();
     if (*there > 0) {

@@ -51,6 +51,7 @@ const std::map<std::string_view, std::vector<std::string_view>>& Keys() {
   static const std::map<std::string_view, std::vector<std::string_view>> kKeys = {
       {"trials", {"job", "trial"}},
       {"annotations", {"job", "trial"}},
+      {"members", {"project", "person"}},
       {"job_descriptions", {"job"}},
       {"worker_usage", {"step", "start_s", "worker"}},
       {"assignment_usage", {"assignment", "second"}},

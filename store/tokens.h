@@ -17,6 +17,9 @@ struct TokenRow {
   int64_t create_us = 0;
   int64_t expire_us = 0;  // 0: never
   int64_t revoke_us = 0;  // 0: not revoked
+  // A worker's token: the projects whose jobs it may run ("": the default project); empty: all.
+  std::vector<std::string> worker_projects = {};
+  std::string worker_names = {};  // a pattern of the names of workers, as a shell's; "": any
 
   bool operator==(const TokenRow&) const = default;
 };

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "store/enum_text.h"
+#include "store/text_list.h"
 
 namespace winnow {
 namespace {
@@ -56,14 +57,17 @@ const char* TextOf(Marked scheduling) { return kMarkTexts.Text(scheduling); }
 WorkerTable::WorkerTable(Database& database)
     : put_(database,
            "INSERT INTO workers (worker, name, host, slots, storage_id, version, rendezvous_port, state,"
-           " register_us, last_sync_us, labels, cpus, memory_gib, limits, gpus, cost_per_hour, ends_us)"
-           " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)"
+           " register_us, last_sync_us, labels, cpus, memory_gib, limits, gpus, cost_per_hour, ends_us,"
+           " projects) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, "
+           "?18)"
            " ON CONFLICT (worker) DO UPDATE SET name = ?2, host = ?3, slots = ?4, storage_id = ?5,"
            " version = ?6, rendezvous_port = ?7, state = ?8, last_sync_us = ?10, labels = ?11, cpus = ?12,"
-           " memory_gib = ?13, limits = ?14, gpus = ?15, cost_per_hour = ?16, ends_us = ?17"),
+           " memory_gib = ?13, limits = ?14, gpus = ?15, cost_per_hour = ?16, ends_us = ?17,"
+           " projects = ?18"),
       list_(database,
             "SELECT worker, name, host, slots, storage_id, version, rendezvous_port, state, register_us,"
-            " last_sync_us, labels, cpus, memory_gib, limits, gpus, cost_per_hour, ends_us FROM workers"
+            " last_sync_us, labels, cpus, memory_gib, limits, gpus, cost_per_hour, ends_us, projects FROM"
+            " workers"
             " WHERE ?1 OR state IN ('live', 'leaving') ORDER BY register_us, worker"),
       put_mark_(database,
                 "INSERT INTO worker_marks (name, scheduling, reason, until_us) VALUES (?1, ?2, ?3, ?4)"
@@ -77,7 +81,7 @@ absl::Status WorkerTable::Put(const WorkerRow& row) {
   return put_
       .Bind(row.id, row.name, row.host, row.slots, row.storage_id, row.version, row.rendezvous_port,
             TextOf(row.state), row.register_us, row.last_sync_us, labels, row.cpus, row.memory_gib,
-            row.limits, JsonOfGpus(row.gpus), row.cost_per_hour, row.ends_us)
+            row.limits, JsonOfGpus(row.gpus), row.cost_per_hour, row.ends_us, JsonOfTexts(row.projects))
       .Run();
 }
 
@@ -90,7 +94,8 @@ absl::StatusOr<std::vector<WorkerRow>> WorkerTable::List(bool include_gone) {
     if (!read.ok()) return read;
     rows.push_back({s.Text(0), s.Text(1), s.Text(2), static_cast<int32_t>(s.Int(3)), s.Text(4), s.Text(5),
                     static_cast<int32_t>(s.Int(6)), state, s.Int(8), s.Int(9), LabelsFromJson(s.Text(10)),
-                    s.Real(11), s.Real(12), s.Text(13), GpusFromJson(s.Text(14)), s.Real(15), s.Int(16)});
+                    s.Real(11), s.Real(12), s.Text(13), GpusFromJson(s.Text(14)), s.Real(15), s.Int(16),
+                    TextsFromJson(s.Text(17))});
     return read;
   });
   if (!status.ok()) return status;

@@ -40,6 +40,8 @@ struct WorkerRow {
   std::vector<WorkerGpu> gpus = {};
   double cost_per_hour = 0;  // of the whole worker
   int64_t ends_us = 0;       // when it will leave by itself; 0: not known
+  std::vector<std::string> projects =
+      {};  // whose jobs it may run, by its token ("": the default one); empty: all
 
   bool operator==(const WorkerRow&) const = default;
 };

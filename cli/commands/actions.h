@@ -19,6 +19,7 @@ struct SubmitOptions {
   int64_t max_trials = 0;  // replaces limits.max_trials; 0: as it is
   std::string name;        // replaces the job file's, if given
   std::string request_id;  // "": a new one
+  std::string project;     // "": that of `like`, else the default project
   bool watch = false;
   bool verbose = false;  // of the watch
 };
@@ -32,6 +33,7 @@ struct ListOptions {
   std::vector<std::string> tags;             // only jobs that have all of these
   std::vector<v1::TuningJob::State> states;  // empty: all
   std::string search;                        // "": all
+  std::string project;                       // "": all
 };
 Exit ListJobs(Session& session, const ListOptions& options);
 Exit DescribeJob(Session& session, const std::string& job);
@@ -249,7 +251,9 @@ Exit Backup(Session& session, const BackupOptions& options);
 struct CreateTokenOptions {
   std::string role;  // viewer, submitter, worker or admin
   std::string name;
-  int64_t days = 0;  // 0: it does not expire
+  int64_t days = 0;                          // 0: it does not expire
+  std::vector<std::string> worker_projects;  // whose jobs a worker may run; empty: all
+  std::string worker_names;                  // a pattern of the workers' names; "": any
 };
 
 // Prints the secret alone to standard output, so that a file can take it; its description to standard error.

@@ -25,10 +25,13 @@ Exit ListJobs(Session& session, const ListOptions& options) {
   request.mutable_tags()->Assign(options.tags.begin(), options.tags.end());
   for (const v1::TuningJob::State state : options.states) request.add_states(state);
   request.set_search(options.search);
+  request.set_project(options.project);
   const auto list = session.client().List(options.limit, request);
   if (!list.ok()) return list.status();
   if (PrintsJson(session, *list, list->jobs())) return kSuccess;
-  if (list->jobs().empty() && !(options.tags.empty() && options.states.empty() && options.search.empty())) {
+  const bool filtered =
+      !options.tags.empty() || !options.states.empty() || !options.search.empty() || !options.project.empty();
+  if (list->jobs().empty() && filtered) {
     session.out.Print("There are no such jobs\n");
     return kSuccess;
   }
@@ -152,6 +155,7 @@ Exit DescribeJob(Session& session, const std::string& name) {
     for (size_t i = 0; i < values.size(); ++i) line(i == 0 ? label : "", values[i]);
   };
   if (!job->owner().empty()) line("owner", Clean(job->owner()));
+  if (!job->project().empty()) line("project", Clean(job->project()));
   text += AnnotationLines(out, job->annotation());
   line("strategy", StrategyText(job->spec()));
   if (!job->strategy_text().empty()) line("search", Clean(job->strategy_text()));

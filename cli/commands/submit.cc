@@ -95,6 +95,10 @@ Exit SubmitSpec(Session& session, v1::TuningJobSpec spec, const SubmitOptions& o
   v1::CreateTuningJobRequest request;
   *request.mutable_spec() = std::move(spec);
   if (absl::Status status = SendSource(session, request); !status.ok()) return status;
+  request.set_project(options.project);
+  const size_t mark = options.like.find('@');
+  if (options.project.empty() && mark != std::string::npos)
+    request.set_project(options.like.substr(mark + 1));
   request.set_request_id(options.request_id.empty() ? FreshRequestId() : options.request_id);
   const auto job = session.client().Create(request);
   if (absl::IsDeadlineExceeded(job.status())) {

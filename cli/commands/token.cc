@@ -1,11 +1,10 @@
-#include "cli/commands/actions.h"
-
 #include <fmt/core.h>
 
 #include <cctype>
 #include <string_view>
 
 #include "absl/time/clock.h"
+#include "cli/commands/actions.h"
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/table.h"
@@ -37,6 +36,14 @@ Table::Cell StateOf(const v1::Token& token) {
   return expired ? Table::Cell{"expired", Style::kDim} : Table::Cell{"valid", Style::kGood};
 }
 
+// What a worker's token is bound to.
+std::string BoundTo(const v1::Token& token) {
+  std::string text;
+  for (const std::string& project : token.worker_projects()) text += (text.empty() ? "" : ",") + project;
+  if (!token.worker_names().empty()) text += (text.empty() ? "as " : " as ") + token.worker_names();
+  return text;
+}
+
 std::string ExpiryText(const v1::Token& token) {
   return token.has_expire_time() ? TimeText(token.expire_time()) : "never";
 }
@@ -48,6 +55,8 @@ Exit CreateToken(Session& session, const CreateTokenOptions& options) {
   request.set_role(RoleOf(options.role));
   request.set_name(options.name);
   request.set_valid_seconds(options.days * kSecondsPerDay);
+  request.mutable_worker_projects()->Assign(options.worker_projects.begin(), options.worker_projects.end());
+  request.set_worker_names(options.worker_names);
   const auto made = session.client().CreateToken(request);
   if (!made.ok()) return made.status();
   if (PrintsJson(session, *made)) return kSuccess;
@@ -69,12 +78,18 @@ Exit ListTokens(Session& session) {
     return kSuccess;
   }
   using Align = Table::Align;
-  Table table(
-      {{"TOKEN"}, {"NAME"}, {"ROLE"}, {"CREATED", Align::kLeft, 2}, {"EXPIRES", Align::kLeft, 1}, {"STATE"}});
+  Table table({{"TOKEN"},
+               {"NAME"},
+               {"ROLE"},
+               {"PROJECTS", Align::kLeft, 3},
+               {"CREATED", Align::kLeft, 2},
+               {"EXPIRES", Align::kLeft, 1},
+               {"STATE"}});
   for (const v1::Token& token : list->tokens()) {
     table.Add({{token.id(), Style::kBold},
                {token.name()},
                {RoleText(token.role())},
+               {BoundTo(token)},
                {TimeText(token.create_time())},
                {ExpiryText(token)},
                StateOf(token)});

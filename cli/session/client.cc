@@ -15,6 +15,7 @@
 #include "winnow/v1/audit.grpc.pb.h"
 #include "winnow/v1/insight.grpc.pb.h"
 #include "winnow/v1/pools.grpc.pb.h"
+#include "winnow/v1/projects.grpc.pb.h"
 #include "winnow/v1/tuning.grpc.pb.h"
 #include "winnow/v1/webhooks.grpc.pb.h"
 
@@ -58,6 +59,7 @@ struct Client::Connection {
   std::unique_ptr<v1::PoolService::Stub> pools;
   std::unique_ptr<v1::AuditService::Stub> audit;
   std::unique_ptr<v1::WebhookService::Stub> webhooks;
+  std::unique_ptr<v1::ProjectService::Stub> projects;
   Mutex mutex;
   grpc::ClientContext* watching ABSL_GUARDED_BY(mutex) = nullptr;
   bool cancelled ABSL_GUARDED_BY(mutex) = false;
@@ -73,6 +75,7 @@ struct Client::Connection {
   v1::PoolService::Stub* StubOf(v1::PoolService::Stub*) const { return pools.get(); }
   v1::AuditService::Stub* StubOf(v1::AuditService::Stub*) const { return audit.get(); }
   v1::WebhookService::Stub* StubOf(v1::WebhookService::Stub*) const { return webhooks.get(); }
+  v1::ProjectService::Stub* StubOf(v1::ProjectService::Stub*) const { return projects.get(); }
 
   template <class Stub, class Request, class Response>
   absl::Status Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -134,6 +137,7 @@ Client::Client(const Endpoint& endpoint, absl::Duration timeout)
   connection_->pools = v1::PoolService::NewStub(*connection_->channel);
   connection_->audit = v1::AuditService::NewStub(*connection_->channel);
   connection_->webhooks = v1::WebhookService::NewStub(*connection_->channel);
+  connection_->projects = v1::ProjectService::NewStub(*connection_->channel);
 }
 
 Client::~Client() = default;
@@ -377,6 +381,30 @@ absl::StatusOr<v1::ListAuditEntriesResponse> Client::Audit(v1::ListAuditEntriesR
   return AllPages(Pages{&v1::AuditService::Stub::ListAuditEntries,
                         &v1::ListAuditEntriesResponse::entries_size, kAuditPage, limit},
                   std::move(request));
+}
+
+absl::StatusOr<v1::ListProjectsResponse> Client::Projects() {
+  return Call<v1::ListProjectsResponse>(&v1::ProjectService::Stub::ListProjects, v1::ListProjectsRequest());
+}
+
+absl::StatusOr<v1::Project> Client::CreateProject(const std::string& name) {
+  v1::CreateProjectRequest request;
+  request.set_name(name);
+  return Call<v1::Project>(&v1::ProjectService::Stub::CreateProject, request);
+}
+
+absl::Status Client::DeleteProject(const std::string& name) {
+  v1::DeleteProjectRequest request;
+  request.set_project(name);
+  return Call<v1::DeleteProjectResponse>(&v1::ProjectService::Stub::DeleteProject, request).status();
+}
+
+absl::StatusOr<v1::Project> Client::AddMember(const v1::AddMemberRequest& request) {
+  return Call<v1::Project>(&v1::ProjectService::Stub::AddMember, request);
+}
+
+absl::StatusOr<v1::Project> Client::RemoveMember(const v1::RemoveMemberRequest& request) {
+  return Call<v1::Project>(&v1::ProjectService::Stub::RemoveMember, request);
 }
 
 absl::StatusOr<v1::ListWebhooksResponse> Client::Webhooks() {

@@ -15,6 +15,7 @@
 #include "winnow/v1/audit.pb.h"
 #include "winnow/v1/insight.pb.h"
 #include "winnow/v1/pools.pb.h"
+#include "winnow/v1/projects.pb.h"
 #include "winnow/v1/tuning.pb.h"
 #include "winnow/v1/webhooks.pb.h"
 
@@ -87,6 +88,11 @@ class Client {
   absl::StatusOr<v1::Token> RevokeToken(const std::string& id);
   // The newest entries, at most `limit`; fills in the request's paging.
   absl::StatusOr<v1::ListAuditEntriesResponse> Audit(v1::ListAuditEntriesRequest request, int64_t limit);
+  absl::StatusOr<v1::ListProjectsResponse> Projects();
+  absl::StatusOr<v1::Project> CreateProject(const std::string& name);
+  absl::Status DeleteProject(const std::string& name);
+  absl::StatusOr<v1::Project> AddMember(const v1::AddMemberRequest& request);
+  absl::StatusOr<v1::Project> RemoveMember(const v1::RemoveMemberRequest& request);
   absl::StatusOr<v1::ListWebhooksResponse> Webhooks();
   // The newest deliveries, at most `limit`; fills in the request's paging.
   absl::StatusOr<v1::ListDeliveriesResponse> Deliveries(v1::ListDeliveriesRequest request, int64_t limit);

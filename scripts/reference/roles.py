@@ -20,7 +20,7 @@ def read(source):
     for name, expression in re.findall(r"constexpr unsigned (\w+) = ([^;]+);", source):
         known[name] = bits(expression, known)
     services = dict(re.findall(r'constexpr std::string_view (\w+) = "winnow\.v1\.(\w+)";', source))
-    rows = re.findall(r'\{(k\w+), "(\w+)", (k\w+),\s*"[^"]+"(?:,\s*kAudited)?\}', source)
+    rows = re.findall(r'\{(k\w+), "(\w+)", (k\w+),\s*"[^"]+",\s*(?:"[\w.]+"|k\w+)(?:,\s*kAudited)?\}', source)
     return {(services[service], method): known[roles] for service, method, roles in rows}
 
 

@@ -346,6 +346,7 @@ std::set<std::string> Artifacts::Settle() {
 void Artifacts::AddWanted(const WorkerEntry& worker, v1::SyncResponse& response) const {
   for (const auto& [key, wanted] : wanted_) {
     if (wanted.storage != worker.row.storage_id) continue;
+    if (!MayRun(worker.row.projects, ProjectOfJob(wanted.job_id))) continue;
     if (wanted.until_us > 0 && wanted.until_us < context_.wall_us()) continue;
     const auto home = workers_.all().find(wanted.worker);
     const bool there = home != workers_.all().end() && home->second.present();

@@ -327,4 +327,10 @@ GangRequest Attempts::Gang(const OpenJob& job, TrialNumber trial, int64_t from) 
   return gang;
 }
 
+// Ids are made by Place: JOB.TRIAL.ATTEMPT.RANK.RANDOM.
+std::string_view JobOfAssignment(std::string_view id) {
+  for (int part = 0; part < 4; ++part) id = id.substr(0, id.rfind('.'));
+  return id;
+}
+
 }  // namespace winnow

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,9 @@
 #include "server/engine/workers.h"
 
 namespace winnow {
+
+// The id of the job that an assignment is of, by its own id.
+std::string_view JobOfAssignment(std::string_view id);
 
 // The live attempts that workers train: their ranks, in memory and in the tables. An attempt ends when all
 // its ranks are gone, so that no two attempts of a trial ever write one checkpoint. No method records a fact:

@@ -176,13 +176,13 @@ void Coordinator::Follow(Engine::Effects effects) {
   for (const std::string& topic : effects.topics) hub_.Publish(topic);
 }
 
-void Coordinator::Sync(v1::SyncRequest request, SyncDone done, std::string caller) {
+void Coordinator::Sync(v1::SyncRequest request, SyncDone done, std::string caller,
+                       std::vector<std::string> projects) {
   const auto begin = std::chrono::steady_clock::now();
   PostHeld<SyncDone>(
       std::move(done),
-      [request = std::move(request), caller = std::move(caller)](Engine& engine, SyncDone answer) {
-        engine.Sync(request, std::move(answer), caller);
-      },
+      [request = std::move(request), caller = std::move(caller), projects = std::move(projects)](
+          Engine& engine, SyncDone answer) { engine.Sync(request, std::move(answer), caller, projects); },
       [metrics = metrics_, begin](const absl::Status& committed) {
         if (!committed.ok() || metrics == nullptr) return;
         metrics->sync.Observe(

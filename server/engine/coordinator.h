@@ -39,7 +39,8 @@ class Coordinator {
   ~Coordinator();
 
   // `caller`: as SyncCalls::Take.
-  void Sync(v1::SyncRequest request, SyncDone done, std::string caller = "");
+  void Sync(v1::SyncRequest request, SyncDone done, std::string caller = "",
+            std::vector<std::string> projects = {});
   // The call may be held. Returns a ticket for CancelSuggestTrials, after which the call ends with CANCELLED
   // if it was not answered before.
   int64_t SuggestTrials(v1::SuggestTrialsRequest request, SuggestDone done, Requester by = {});

@@ -83,16 +83,17 @@ absl::Status Engine::Load() {
 
 absl::StatusOr<std::string> Engine::CreateJob(const v1::TuningJobSpec& spec, const std::string& request_id,
                                               const WarmStart& start, const std::string& owner,
-                                              const v1::Source* source) {
+                                              const v1::Source* source, const std::string& project) {
   const auto fits = [&]() -> absl::Status {
-    absl::Status status = Fits(spec, workers_, context_.options.declared);
+    absl::Status status = Fits(spec, project, workers_, context_.options.declared);
     return status.ok() && source != nullptr ? artifacts_.ClaimSource(source->manifest()) : status;
   };
-  if (source == nullptr) return jobs_.Create(spec, request_id, start, owner, fits);
+  if (source == nullptr) return jobs_.Create(spec, request_id, start, owner, fits, "", nullptr, project);
   v1::Source told = *source;
   told.clear_manifest();
-  return jobs_.Create(spec, request_id, start, owner, fits, ToStoredJson(told),
-                      [&](int64_t job) { artifacts_.AddSource(job, source->manifest()); });
+  return jobs_.Create(
+      spec, request_id, start, owner, fits, ToStoredJson(told),
+      [&](int64_t job) { artifacts_.AddSource(job, source->manifest()); }, project);
 }
 
 absl::Status Engine::StopJob(const std::string& id, const Requester& by) {

@@ -36,7 +36,7 @@ class Engine {
   // ---- use cases
   absl::StatusOr<std::string> CreateJob(const v1::TuningJobSpec& spec, const std::string& request_id,
                                         const WarmStart& start, const std::string& owner = "",
-                                        const v1::Source* source = nullptr);
+                                        const v1::Source* source = nullptr, const std::string& project = "");
   absl::Status StopJob(const std::string& id, const Requester& by);
   // Records what ChangeTuningJob asks for. A job that is continued is open again then.
   absl::Status ChangeJob(const v1::ChangeTuningJobRequest& request, const Requester& by);
@@ -44,8 +44,9 @@ class Engine {
   absl::StatusOr<v1::Annotation> Annotate(const v1::AnnotateRequest& request, const Requester& by) {
     return winnow::Annotate(context_, request, by);
   }
-  void Sync(const v1::SyncRequest& request, SyncDone done, const std::string& caller = "") {
-    sync_calls_.Take(request, caller, std::move(done));
+  void Sync(const v1::SyncRequest& request, SyncDone done, const std::string& caller = "",
+            const std::vector<std::string>& projects = {}) {
+    sync_calls_.Take(request, caller, projects, std::move(done));
   }
   std::vector<v1::Worker> ListWorkers(bool include_gone) const;
   absl::StatusOr<v1::Worker> SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request);
@@ -85,7 +86,7 @@ class Engine {
   // To search models that may be asked while the batch is still open: after Finish, which may then be called
   // again. Committed puts all others among the effects.
   std::vector<Question> TakeQuestions();
-  void Committed();                    // answers workers and clients
+  void Committed();  // answers workers and clients
   // The batch is not in the file: all held calls are refused with `status`. Load follows.
   void RolledBack(const absl::Status& status);
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -21,9 +22,9 @@ std::string Counted(int64_t count, const char* noun) {
 
 class RanksFit {
  public:
-  RanksFit(const v1::TuningJobSpec& spec, const std::vector<WorkerRoom>& known,
+  RanksFit(const v1::TuningJobSpec& spec, const std::string& project, const std::vector<WorkerRoom>& known,
            const std::vector<WorkerRoom>& declared)
-      : spec_(spec), shape_(ShapeOf(spec)), known_(known), declared_(declared) {}
+      : spec_(spec), shape_(ShapeOf(spec, project)), known_(known), declared_(declared) {}
 
   std::vector<Violation> Check() const {
     if (known_.empty() && declared_.empty()) return {};
@@ -74,6 +75,7 @@ class RanksFit {
   // Says which of the things asked for is too much for every worker, the first that is.
   Violation NoRank() const {
     RankShape so_far;
+    so_far.project = shape_.project;
     so_far.pools = shape_.pools;
     so_far.labels = shape_.labels;
     if (Most(so_far) == 0) {
@@ -136,17 +138,21 @@ std::vector<WorkerRoom> KnownMachines(const std::vector<WorkerRow>& workers) {
   return rooms;
 }
 
-std::vector<Violation> CheckFits(const v1::TuningJobSpec& spec, const std::vector<WorkerRoom>& known,
+std::vector<Violation> CheckFits(const v1::TuningJobSpec& spec, const std::string& project,
+                                 const std::vector<WorkerRoom>& known,
                                  const std::vector<WorkerRoom>& declared) {
   if (spec.trainer().external()) return {};
-  return RanksFit(spec, known, declared).Check();
+  std::vector<WorkerRoom> its;
+  std::copy_if(known.begin(), known.end(), std::back_inserter(its),
+               [&project](const WorkerRoom& room) { return MayRun(room.projects, project); });
+  return RanksFit(spec, project, its, declared).Check();
 }
 
-absl::Status Fits(const v1::TuningJobSpec& spec, const Workers& workers,
+absl::Status Fits(const v1::TuningJobSpec& spec, const std::string& project, const Workers& workers,
                   const std::vector<WorkerRoom>& declared) {
   std::vector<WorkerRow> rows;
   for (const auto& [id, worker] : workers.all()) rows.push_back(worker.row);
-  const std::vector<Violation> found = CheckFits(spec, KnownMachines(rows), declared);
+  const std::vector<Violation> found = CheckFits(spec, project, KnownMachines(rows), declared);
   return found.empty() ? absl::OkStatus() : ViolationsError(found);
 }
 
@@ -172,8 +178,12 @@ std::string LabelsText(const RankShape& shape) {
 }
 
 std::string WaitsFor(int32_t nodes, const RankShape& shape, const std::vector<WorkerRoom>& whole) {
+  if (whole.empty() && !shape.project.empty())
+    return fmt::format("Waiting for a worker: none that runs jobs of project {} is present.", shape.project);
   if (whole.empty()) return "Waiting for a worker: none is present.";
-  const bool plain = shape == RankShape{};
+  RankShape plainest;
+  plainest.project = shape.project;
+  const bool plain = shape == plainest;
   const std::string of_each = plain ? "" : " of " + ShareText(shape);
   const int64_t most = CapacityOf(whole, shape);
   if (most < nodes) {

@@ -16,13 +16,14 @@ namespace winnow {
 // back. A name counts once, by its newest registration. Workers that have left do not count.
 std::vector<WorkerRoom> KnownMachines(const std::vector<WorkerRow>& workers);
 
-// Why neither the `known` machines nor the `declared` ones could ever hold the clusters that the job asks
-// for. Empty: they could, or there are no machines yet, for which a job waits.
-std::vector<Violation> CheckFits(const v1::TuningJobSpec& spec, const std::vector<WorkerRoom>& known,
+// Why neither the `known` machines nor the `declared` ones could ever hold the clusters that the job of that
+// project asks for. Empty: they could, or there are no machines yet that run its jobs, for which a job waits.
+std::vector<Violation> CheckFits(const v1::TuningJobSpec& spec, const std::string& project,
+                                 const std::vector<WorkerRoom>& known,
                                  const std::vector<WorkerRoom>& declared);
 
 // INVALID_ARGUMENT with what CheckFits finds for the machines of these workers.
-absl::Status Fits(const v1::TuningJobSpec& spec, const Workers& workers,
+absl::Status Fits(const v1::TuningJobSpec& spec, const std::string& project, const Workers& workers,
                   const std::vector<WorkerRoom>& declared);
 
 // "4 slots, 2 processors, 8 GiB and 1 GPU"

@@ -57,6 +57,10 @@ TrialNumber TrialOf(const FactBody& body) {
       body);
 }
 
+std::string StoredRequestId(const std::string& request_id, const std::string& project) {
+  return request_id.empty() || project.empty() ? request_id : request_id + '\n' + project;
+}
+
 std::string SpecToJson(const v1::TuningJobSpec& spec) { return ToStoredJson(spec); }
 
 absl::StatusOr<v1::TuningJobSpec> SpecFromJson(const std::string& json) {
@@ -78,7 +82,7 @@ OpenJob::OpenJob(JobRow the_row, v1::TuningJobSpec the_spec)
       submitted(ToSearchSpec(spec)),
       state(submitted),
       source_digest(SourceDigest(row.source)),
-      shape(ShapeOf(spec)) {}
+      shape(ShapeOf(spec, row.project)) {}
 
 Claim OpenJob::claim() const {
   return {row.key, spec.scheduling().priority(), WeightOf(spec), state.totals().live_nodes * shape.slots,
@@ -217,21 +221,24 @@ bool Jobs::IsWanted(const OpenJob& job, const Suggested& answer) const {
 absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const std::string& request_id,
                                          const WarmStart& start, const std::string& owner,
                                          const std::function<absl::Status()>& fits, const std::string& source,
-                                         const std::function<void(int64_t)>& add_source) {
+                                         const std::function<void(int64_t)>& add_source,
+                                         const std::string& project) {
   if (!request_id.empty()) {
-    absl::StatusOr<std::optional<JobRow>> known = context_.store.jobs.FindRequest(request_id);
+    absl::StatusOr<std::optional<JobRow>> known =
+        context_.store.jobs.FindRequest(StoredRequestId(request_id, project));
     if (!known.ok()) return known.status();
     if (*known) return (*known)->id;
   }
   if (absl::Status status = fits(); !status.ok()) return status;
   JobRow row;
-  row.request_id = request_id;
+  row.request_id = StoredRequestId(request_id, project);
   row.spec = SpecToJson(spec);
   row.state = "running";
   row.create_us = context_.wall_us();
   row.warm_start = start.text;
   row.owner = owner;
   row.source = source;
+  row.project = project;
   absl::StatusOr<JobRow> inserted = context_.store.jobs.Insert(spec.name(), std::move(row));
   if (!inserted.ok()) {
     context_.Note(inserted.status());

@@ -74,13 +74,15 @@ class Jobs {
   absl::Status Load();
   OpenJob& Add(std::unique_ptr<OpenJob> job);
 
-  // A known request id gives the id of the job it made. `fits`: whether its clusters could ever be placed.
-  // `add_source`, if given, is called with the key of a new job, whose row gets `source`.
+  // A known request id gives the id of the job of the same project that it made. `fits`: whether its clusters
+  // could ever be placed. `add_source`, if given, is called with the key of a new job, whose row gets
+  // `source`.
   absl::StatusOr<std::string> Create(const v1::TuningJobSpec& spec, const std::string& request_id,
                                      const WarmStart& start, const std::string& owner,
                                      const std::function<absl::Status()>& fits,
                                      const std::string& source = "",
-                                     const std::function<void(int64_t)>& add_source = nullptr);
+                                     const std::function<void(int64_t)>& add_source = nullptr,
+                                     const std::string& project = "");
   // The row of a job that may be deleted. NOT_FOUND; PERMISSION_DENIED if it is not `by`'s to delete;
   // FAILED_PRECONDITION while it runs.
   absl::StatusOr<JobRow> FindDeletable(const std::string& id, const Requester& by);
@@ -133,6 +135,9 @@ std::string Description(const OpenJob& job);
 // Makes the descriptions of ended jobs that have none, as in a file of an earlier version. Takes as long as
 // reading their facts. A job whose facts cannot be read gets none: reading the job gives the error.
 absl::Status DescribeEnded(Store& store);
+
+// A request id as it is stored: those of different projects never meet.
+std::string StoredRequestId(const std::string& request_id, const std::string& project);
 
 // Trial that a fact is about; 0: the job.
 TrialNumber TrialOf(const FactBody& body);

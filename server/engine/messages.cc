@@ -246,6 +246,7 @@ v1::TuningJob ToProto(const JobParts& view, int64_t now_us) {
   job.set_strategy_text(view.strategy_text);
   job.set_warm_start_text(row.warm_start);
   job.set_owner(row.owner);
+  job.set_project(row.project);
   if (!row.source.empty())
     (void)google::protobuf::util::JsonStringToMessage(row.source, job.mutable_source());
   AddFailures(state, job);

@@ -158,12 +158,19 @@ std::vector<MetricFamily> Metrics::Standing() {
   return families;
 }
 
-std::string Metrics::Text() {
+std::string Metrics::Text(const std::function<bool(const std::string&)>& shows) {
   for (const auto& [gauge, read] : gauges_) gauge->Set(read());
   std::vector<MetricFamily> families = registry_.Collect();
   for (MetricFamily& family : Standing()) families.push_back(std::move(family));
   for (const auto& read : families_) {
     for (MetricFamily& family : read()) families.push_back(std::move(family));
+  }
+  for (MetricFamily& family : families) {
+    if (shows == nullptr) break;
+    std::erase_if(family.metric, [&shows](const prometheus::ClientMetric& metric) {
+      return std::any_of(metric.label.begin(), metric.label.end(),
+                         [&shows](const auto& label) { return label.name == "job" && !shows(label.value); });
+    });
   }
   return prometheus::TextSerializer().Serialize(families);
 }

@@ -38,7 +38,8 @@ class Metrics {
   void Put(StateCounts counts);
 
   // In the text format, version 0.0.4.
-  std::string Text();
+  // `shows`, if given: of which jobs, by id, there may be metrics.
+  std::string Text(const std::function<bool(const std::string&)>& shows = nullptr);
 
  private:
   std::vector<prometheus::MetricFamily> Standing();

@@ -207,7 +207,8 @@ absl::Status SyncCalls::NameInUse(const WorkerEntry& holder) const {
                   holder.row.name, holder.row.host, heard));
 }
 
-absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, const std::string& caller) {
+absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, const std::string& caller,
+                                              const std::vector<std::string>& projects) {
   absl::Status status = CheckRequest(request);
   if (!status.ok()) return status;
   WorkerEntry* worker = workers_.Find(request.worker_id());
@@ -252,6 +253,7 @@ absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, co
   row.limits = request.limits();
   row.cost_per_hour = request.cost_per_hour();
   row.ends_us = EndOf(request, row.ends_us, context_.wall_us());
+  row.projects = projects;
   row.last_sync_us = context_.wall_us();
   bool leaves = request.leaving() && row.state == WorkerState::kLive;
   if (leaves) row.state = WorkerState::kLeaving;
@@ -316,17 +318,25 @@ void SyncCalls::TakeReports(const WorkerEntry& worker, const v1::SyncRequest& re
 }
 
 // What a process printed is kept even when its assignment is not live any more.
-void SyncCalls::TakeLogs(const v1::SyncRequest& request) {
+void SyncCalls::TakeLogs(const WorkerEntry& worker, const v1::SyncRequest& request) {
   for (const v1::LogChunk& chunk : request.logs()) {
     int64_t key = 0;
+    std::string holder;
     if (const Rank* rank = attempts_.Find(chunk.assignment_id())) {
       key = rank->row.key;
+      holder = rank->row.worker;
     } else {
       auto row = context_.Note(context_.store.assignments.Find(chunk.assignment_id()));
       if (!row) continue;  // of a job that was deleted
       key = row->key;
+      holder = row->worker;
     }
     if (chunk.offset() < 0) continue;
+    // A worker that is bound to projects writes no output of those of others.
+    if (!worker.row.projects.empty() && holder != worker.row.id) {
+      const WorkerEntry* other = workers_.Find(holder);
+      if (other == nullptr || other->row.projects != worker.row.projects) continue;
+    }
     context_.Note(
         context_.store.logs.Append(key, chunk.stream(), chunk.offset(), chunk.data(), chunk.truncated()));
     context_.Publish(LogTopic(key));
@@ -411,8 +421,9 @@ void SyncCalls::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request
   }
 }
 
-void SyncCalls::Take(const v1::SyncRequest& request, const std::string& caller, SyncDone done) {
-  absl::StatusOr<WorkerEntry*> admitted = Admit(request, caller);
+void SyncCalls::Take(const v1::SyncRequest& request, const std::string& caller,
+                     const std::vector<std::string>& projects, SyncDone done) {
+  absl::StatusOr<WorkerEntry*> admitted = Admit(request, caller, projects);
   if (!admitted.ok()) {
     refused_calls_.emplace_back(admitted.status(), std::move(done));
     return;
@@ -420,9 +431,10 @@ void SyncCalls::Take(const v1::SyncRequest& request, const std::string& caller, 
   WorkerEntry& worker = **admitted;
   const std::string& id = worker.row.id;
   TakeReports(worker, request);
-  TakeLogs(request);
+  TakeLogs(worker, request);
   TakeNotices(worker, request);
   for (const v1::ModelProblem& problem : request.model_problems()) {
+    if (!MayRun(worker.row.projects, ProjectOfJob(problem.job_id()))) continue;
     artifacts_.NoteProblem(worker, problem.job_id(), problem.trial(), Beginning(problem.reason()));
   }
   usage_.Take(worker, request);
@@ -471,7 +483,8 @@ void SyncCalls::TakeWaiting(WorkerEntry& worker, const v1::SyncRequest& request)
 }
 
 bool SyncCalls::MayGoOn(const WorkerEntry& worker, const v1::WaitingTrainer& program) const {
-  const OpenJob* job = jobs_.Find(program.job_id());
+  const bool may_run = MayRun(worker.row.projects, ProjectOfJob(program.job_id()));
+  const OpenJob* job = may_run ? jobs_.Find(program.job_id()) : nullptr;
   const bool is_parent = program.trial() == 0;  // from which programs of the job are forked
   if (job == nullptr || job->state.ended()) return is_parent && WINNOW_MUTANT("a parent outlives its job");
   if (is_parent) return true;
@@ -489,7 +502,9 @@ std::vector<v1::WaitingTrainer> SyncCalls::BestSpared(const WorkerEntry& worker)
   if (!worker.waiting || worker.waiting->size() <= kMostSpared) return {};
   std::map<std::pair<std::string, int64_t>, std::vector<Standing>> rungs;
   for (const v1::WaitingTrainer& program : *worker.waiting) {
-    const OpenJob* job = program.trial() > 0 && !program.suspended() ? jobs_.Find(program.job_id()) : nullptr;
+    const bool counts = program.trial() > 0 && !program.suspended() &&
+                        MayRun(worker.row.projects, ProjectOfJob(program.job_id()));
+    const OpenJob* job = counts ? jobs_.Find(program.job_id()) : nullptr;
     if (job == nullptr || program.trial() >= job->state.next_trial()) continue;
     const TrialState& trial = job->state.trial(program.trial());
     if (trial.live || trial.ended()) continue;

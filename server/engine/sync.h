@@ -50,7 +50,9 @@ class SyncCalls {
 
   // Inside the transaction. Answer or RefuseAll calls `done` exactly once. `caller`: the id of the call's
   // token, or ""; a call with another token than the worker's first is refused.
-  void Take(const v1::SyncRequest& request, const std::string& caller, SyncDone done);
+  // `projects`: those whose jobs the worker may run; empty: all.
+  void Take(const v1::SyncRequest& request, const std::string& caller,
+            const std::vector<std::string>& projects, SyncDone done);
   // After the commit: answers every call that is due.
   void Answer();
   // Answers every call with `status`.
@@ -72,10 +74,11 @@ class SyncCalls {
   };
 
   absl::Status NameInUse(const WorkerEntry& holder) const;
-  absl::StatusOr<WorkerEntry*> Admit(const v1::SyncRequest& request, const std::string& caller);
+  absl::StatusOr<WorkerEntry*> Admit(const v1::SyncRequest& request, const std::string& caller,
+                                     const std::vector<std::string>& projects);
   void TakeReports(const WorkerEntry& worker, const v1::SyncRequest& request);
   void TakeReport(OpenJob& job, const AssignmentRow& row, const v1::Report& report);
-  void TakeLogs(const v1::SyncRequest& request);
+  void TakeLogs(const WorkerEntry& worker, const v1::SyncRequest& request);
   void TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& request);
   void NoteTaken(const Rank& rank);
   void NoteRunning(Rank& rank);

@@ -62,8 +62,8 @@ void WorkerMarks::NoteTrouble(const std::string& name, Trouble trouble, const st
   WorkerMark mark;
   mark.name = name;
   mark.scheduling = Marked::kQuarantined;
-  mark.reason = fmt::format("{} {} in {} s, last: {}", troubles.size(), TroubleName(troubles),
-                            options.quarantine_window * options.lease_us / 1'000'000, what);
+  mark.reason = fmt::format("{} {} in {} s{}{}", troubles.size(), TroubleName(troubles),
+                            options.quarantine_window * options.lease_us / 1'000'000, kLastTrouble, what);
   mark.until_us = context_.wall_us() + time_us;
   v1::Event event;
   event.set_kind(v1::Event::WORKER_QUARANTINED);

@@ -11,6 +11,9 @@
 
 namespace winnow {
 
+// In the reason of a quarantine, before what happened last, which may name a job's files.
+inline constexpr char kLastTrouble[] = ", last: ";
+
 // Which workers are given nothing new: cordoned or draining by request, or quarantined after losses and
 // failed starts. A mark belongs to a name, and so holds when the worker registers anew. Owner: the
 // coordinator thread.

@@ -21,6 +21,7 @@ WorkerRoom WholeRoom(const WorkerRow& worker) {
   if (worker.memory_gib > 0) room.free_memory_gib = worker.memory_gib;
   for (const WorkerGpu& gpu : worker.gpus) room.gpus.push_back({gpu.id});
   room.ends_us = worker.ends_us;
+  room.projects = worker.projects;
   if (worker.ends_us != 0) room.life_us = worker.ends_us - worker.register_us;
   return room;
 }

@@ -13,7 +13,7 @@ using Unary = grpc::ServerUnaryReactor;
 Unary* AdminService::CreateToken(Context* context, const v1::CreateTokenRequest* request,
                                  v1::CreateTokenResponse* response) {
   Requester by;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   winnow::CreateToken(coordinator_, *request, by, [this, reactor, response](absl::StatusOr<MadeToken> made) {
     if (made.ok()) {
@@ -28,7 +28,7 @@ Unary* AdminService::CreateToken(Context* context, const v1::CreateTokenRequest*
 
 Unary* AdminService::ListTokens(Context* context, const v1::ListTokensRequest*,
                                 v1::ListTokensResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, nullptr, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
   winnow::ListTokens(coordinator_, [reactor, response](absl::StatusOr<std::vector<TokenRow>> rows) {
     if (rows.ok()) {
@@ -41,7 +41,7 @@ Unary* AdminService::ListTokens(Context* context, const v1::ListTokensRequest*,
 
 Unary* AdminService::RevokeToken(Context* context, const v1::RevokeTokenRequest* request, v1::Token* token) {
   Requester by;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   winnow::RevokeToken(coordinator_, request->id(), by, [this, reactor, token](absl::StatusOr<TokenRow> row) {
     if (row.ok()) {
@@ -57,7 +57,7 @@ Unary* AdminService::RevokeToken(Context* context, const v1::RevokeTokenRequest*
 Unary* AdminService::SetWorkerScheduling(Context* context, const v1::SetWorkerSchedulingRequest* request,
                                          v1::Worker* worker) {
   Requester by;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   AuditNote note{"SetWorkerScheduling"};
   note.subject = request->name();
@@ -75,13 +75,19 @@ Unary* AdminService::SetWorkerScheduling(Context* context, const v1::SetWorkerSc
 
 Unary* AdminService::GetCaller(Context* context, const v1::GetCallerRequest*, v1::Caller* caller) {
   Requester by;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, nullptr, __func__, &by)) return refused;
   const Authority::Caller known = guard_.authority().CallerOf(by.token_id);
   caller->set_role(known.role);
   caller->set_token_id(by.token_id);
   caller->set_name(known.name);
   caller->set_tokens_required(guard_.authority().tokens_required());
   caller->set_server_version(WINNOW_VERSION);
+  if (by.memberships != nullptr && !by.any) {
+    for (const auto& [project, leads] : *by.memberships) {
+      caller->add_projects(project);
+      if (leads) caller->add_led_projects(project);
+    }
+  }
   Unary* reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
   return reactor;
@@ -90,7 +96,7 @@ Unary* AdminService::GetCaller(Context* context, const v1::GetCallerRequest*, v1
 grpc::ServerWriteReactor<v1::BackupPart>* AdminService::Backup(Context* context, const v1::BackupRequest*) {
   using Parts = grpc::ServerWriteReactor<v1::BackupPart>;
   Requester by;
-  if (Parts* refused = guard_.Refuse<Parts>(context, __func__, &by)) return refused;
+  if (Parts* refused = guard_.Refuse<Parts>(context, nullptr, __func__, &by)) return refused;
   RecordAudited(coordinator_, by, {"Backup"}, absl::OkStatus(), nullptr);
   return backups_.Serve();
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "artifact/refusals.h"
 #include "base/mutex.h"
 #include "server/engine/artifacts.h"
+#include "server/grpc/blob_access.h"
 #include "server/grpc/errors.h"
 
 namespace winnow {
@@ -59,6 +61,10 @@ constexpr int kThreads = 2;  // a disk gains little from more
 
 grpc::Status Invalid(const std::string& what) { return {grpc::StatusCode::INVALID_ARGUMENT, what}; }
 
+absl::Status NoBlob(const std::string& digest) {
+  return absl::NotFoundError(fmt::format("there is no blob {}", digest));
+}
+
 absl::Status NoStore() { return absl::FailedPreconditionError("this server stores no artifacts"); }
 
 // Adds the kind of refusal to the status's details.
@@ -72,7 +78,8 @@ grpc::Status WithDetails(const absl::Status& status, const char* kind) {
 // Receives a blob, then has it written.
 class ArtifactService::Upload final : public grpc::ServerReadReactor<v1::BlobPart> {
  public:
-  Upload(ArtifactService& service, CallContext* context) : service_(service), limit_(context, kBlobPatience) {
+  Upload(ArtifactService& service, CallContext* context, Requester by)
+      : service_(service), by_(std::move(by)), limit_(context, kBlobPatience) {
     StartRead(&part_);
   }
 
@@ -102,7 +109,9 @@ class ArtifactService::Upload final : public grpc::ServerReadReactor<v1::BlobPar
       }
       digest_ = part_.digest();
       size_ = part_.size();
-      there_ = service_.store_->Has(digest_);
+      // Who sees some projects' jobs only is not told that there is a blob, and shows that they have its
+      // bytes.
+      there_ = service_.store_->Has(digest_) && !service_.guard_.authority().VisibleTo(by_);
       bytes_.reserve(static_cast<size_t>(size_));
     }
     if (static_cast<int64_t>(part_.data().size()) > kMaxPartBytes ||
@@ -119,10 +128,15 @@ class ArtifactService::Upload final : public grpc::ServerReadReactor<v1::BlobPar
       Finish(Invalid(fmt::format("the stream ended after {} of {} bytes", bytes_.size(), size_)));
       return;
     }
-    service_.threads_.Post([this] { Finish(ToGrpc(service_.store_->Put(digest_, bytes_))); });
+    service_.threads_.Post([this] {
+      const absl::Status put = service_.store_->Put(digest_, bytes_);
+      if (put.ok()) service_.guard_.authority().sent_blobs().Note(by_, digest_);
+      Finish(ToGrpc(put));
+    });
   }
 
   ArtifactService& service_;
+  const Requester by_;
   CallLimit limit_;
   v1::BlobPart part_;
   std::string digest_;
@@ -133,16 +147,16 @@ class ArtifactService::Upload final : public grpc::ServerReadReactor<v1::BlobPar
 
 class ArtifactService::Download final : public grpc::ServerWriteReactor<v1::BlobPart> {
  public:
-  Download(ArtifactService& service, CallContext* context, std::string digest)
+  Download(ArtifactService& service, CallContext* context, std::string digest, const Requester& by)
       : service_(service), limit_(context, kBlobPatience), digest_(std::move(digest)) {
-    service_.threads_.Post([this] {
-      absl::StatusOr<std::string> bytes = service_.store_->Get(digest_);
-      if (!bytes.ok()) {
-        Finish(ToGrpc(bytes.status()));
-        return;
-      }
-      bytes_ = *std::move(bytes);
-      Send();
+    if (!service_.guard_.authority().VisibleTo(by)) {
+      Read();
+      return;
+    }
+    service_.reader_.Post([this, by](Reads& reads) {
+      const auto hidden = HiddenBlobs(reads, service_.guard_.authority(), by, {digest_});
+      if (hidden.ok() && hidden->empty()) return Read();
+      Finish(ToGrpc(hidden.ok() ? NoBlob(digest_) : hidden.status()));
     });
   }
 
@@ -161,6 +175,18 @@ class ArtifactService::Download final : public grpc::ServerWriteReactor<v1::Blob
   }
 
  private:
+  void Read() {
+    service_.threads_.Post([this] {
+      absl::StatusOr<std::string> bytes = service_.store_->Get(digest_);
+      if (!bytes.ok()) {
+        Finish(ToGrpc(bytes.status()));
+        return;
+      }
+      bytes_ = *std::move(bytes);
+      Send();
+    });
+  }
+
   void Send() {
     part_.Clear();
     if (sent_ == 0) {
@@ -197,7 +223,8 @@ grpc::Status ArtifactService::BeginBlob() {
 
 Unary* ArtifactService::FindMissingBlobs(CallContext* context, const v1::FindMissingBlobsRequest* request,
                                          v1::FindMissingBlobsResponse* response) {
-  if (auto* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Requester by;
+  if (auto* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   if (store_ == nullptr) {
     reactor->Finish(ToGrpc(NoStore()));
@@ -209,34 +236,51 @@ Unary* ArtifactService::FindMissingBlobs(CallContext* context, const v1::FindMis
         Invalid(fmt::format("digests: expected at most {}, each of 64 hexadecimal digits", kMaxDigests)));
     return reactor;
   }
-  for (const std::string& digest : store_->Missing({digests.begin(), digests.end()})) {
-    response->add_digests(digest);
+  const auto answer = [this, reactor, request, response](const std::set<std::string>& hidden) {
+    const std::vector<std::string> missing =
+        store_->Missing({request->digests().begin(), request->digests().end()});
+    const std::set<std::string> gone(missing.begin(), missing.end());
+    for (const std::string& digest : request->digests()) {
+      if (gone.contains(digest) || hidden.contains(digest)) response->add_digests(digest);
+    }
+    reactor->Finish(grpc::Status::OK);
+  };
+  if (!guard_.authority().VisibleTo(by)) {
+    answer({});
+    return reactor;
   }
-  reactor->Finish(grpc::Status::OK);
+  reader_.Post([this, reactor, request, by, answer](Reads& reads) {
+    const auto hidden =
+        HiddenBlobs(reads, guard_.authority(), by, {request->digests().begin(), request->digests().end()});
+    hidden.ok() ? answer(*hidden) : reactor->Finish(ToGrpc(hidden.status()));
+  });
   return reactor;
 }
 
 grpc::ServerReadReactor<v1::BlobPart>* ArtifactService::PutBlob(CallContext* context, v1::PutBlobResponse*) {
   using Reactor = grpc::ServerReadReactor<v1::BlobPart>;
-  if (auto* refused = guard_.Refuse<Reactor>(context, __func__)) return refused;
+  Requester by;
+  if (auto* refused = guard_.Refuse<Reactor>(context, nullptr, __func__, &by)) return refused;
   if (const grpc::Status status = BeginBlob(); !status.ok()) return new RefusedCall<Reactor>(status);
-  return new Upload(*this, context);
+  return new Upload(*this, context, std::move(by));
 }
 
 grpc::ServerWriteReactor<v1::BlobPart>* ArtifactService::GetBlob(CallContext* context,
                                                                  const v1::GetBlobRequest* request) {
   using Reactor = grpc::ServerWriteReactor<v1::BlobPart>;
-  if (auto* refused = guard_.Refuse<Reactor>(context, __func__)) return refused;
+  Requester by;
+  if (auto* refused = guard_.Refuse<Reactor>(context, request, __func__, &by)) return refused;
   if (!IsDigest(request->digest())) {
     return new RefusedCall<Reactor>(Invalid("digest: expected 64 hexadecimal digits"));
   }
   if (const grpc::Status status = BeginBlob(); !status.ok()) return new RefusedCall<Reactor>(status);
-  return new Download(*this, context, request->digest());
+  return new Download(*this, context, request->digest(), by);
 }
 
 Unary* ArtifactService::PutArtifact(CallContext* context, const v1::PutArtifactRequest* request,
                                     v1::PutArtifactResponse*) {
-  if (auto* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Requester by;
+  if (auto* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   const v1::Artifact::Kind kind = request->artifact().kind();
   absl::Status status = CheckManifest(request->artifact().manifest());
@@ -247,16 +291,26 @@ Unary* ArtifactService::PutArtifact(CallContext* context, const v1::PutArtifactR
     reactor->Finish(ToGrpc(status));
     return reactor;
   }
-  coordinator_.Call<absl::Status>(
-      [request](Engine& engine) { return engine.PutArtifact(*request); },
-      [reactor](const absl::Status& put) { reactor->Finish(WithDetails(put, kMissingBlob)); });
+  const auto put = [this, reactor, request] {
+    coordinator_.Call<absl::Status>(
+        [request](Engine& engine) { return engine.PutArtifact(*request); },
+        [reactor](const absl::Status& done) { reactor->Finish(WithDetails(done, kMissingBlob)); });
+  };
+  if (!guard_.authority().VisibleTo(by)) {
+    put();
+    return reactor;
+  }
+  reader_.Post([this, reactor, request, by, put](Reads& reads) {
+    const absl::Status there = CheckBlobs(reads, guard_.authority(), by, request->artifact().manifest());
+    there.ok() ? put() : reactor->Finish(WithDetails(there, kMissingBlob));
+  });
   return reactor;
 }
 
 Unary* ArtifactService::GetArtifact(CallContext* context, const v1::GetArtifactRequest* request,
                                     v1::Artifact* response) {
   Requester by;
-  if (auto* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  if (auto* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   reader_.Post([this, reactor, request, response, by](Reads& reads) {
     absl::StatusOr<v1::Artifact> artifact = request->kind() == v1::Artifact::SOURCE

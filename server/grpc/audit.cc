@@ -52,7 +52,7 @@ void RecordAudited(Coordinator& coordinator, Requester by, AuditNote note, absl:
       });
 }
 
-void RefusedCalls::Note(const Requester& by, std::string_view method) {
+void RefusedCalls::Note(const Requester& by, std::string_view method, const absl::Status& why) {
   const int64_t now_us = clock_.steady_us();
   const std::string who = by.token_id.empty() ? by.address : by.token_id;
   {
@@ -62,8 +62,8 @@ void RefusedCalls::Note(const Requester& by, std::string_view method) {
   }
   // The method's name in the rule is a literal; the one given here may not live as long.
   coordinator_.Call<absl::Status>(
-      [by, method = std::string(method)](Engine& engine) {
-        AddAuditEntry(engine.context(), by, {method}, absl::PermissionDeniedError(""));
+      [by, method = std::string(method), why](Engine& engine) {
+        AddAuditEntry(engine.context(), by, {method}, why);
         return absl::OkStatus();
       },
       [](const absl::Status&) {});

@@ -50,14 +50,15 @@ void CallAudited(Coordinator& coordinator, Requester by, AuditNote note,
 void RecordAudited(Coordinator& coordinator, Requester by, AuditNote note, absl::Status outcome,
                    std::function<void()> done);
 
-// Records calls that were refused because of the caller's role: of each token and method one in a minute, so
-// that nobody fills the log with calls that cost the server nothing. Thread-safe.
+// Records calls that were refused before they began, because of the caller's role or because they may not see
+// the job: of each token and method one in a minute, so that nobody fills the log with calls that cost the
+// server nothing. Thread-safe.
 class RefusedCalls {
  public:
   // `coordinator` outlives it.
   explicit RefusedCalls(Coordinator& coordinator, Clock clock)
       : coordinator_(coordinator), clock_(std::move(clock)) {}
-  void Note(const Requester& by, std::string_view method);
+  void Note(const Requester& by, std::string_view method, const absl::Status& why);
 
  private:
   Coordinator& coordinator_;

@@ -159,12 +159,11 @@ absl::StatusOr<std::string> Authority::Admit(std::string_view service, std::stri
   }
   if (!identity.ok()) return identity.status();
   if (MayCall(identity->role, service, method)) return identity->token_id;
-  if (options_.on_refuse && IsAudited(service, method)) {
-    Requester by = RequesterOf(identity->token_id);
-    by.address = AddressOfPeer(origin.peer);
-    options_.on_refuse(by, method);
-  }
-  return absl::PermissionDeniedError(WhyNot(identity->role, service, method));
+  const absl::Status why = absl::PermissionDeniedError(WhyNot(identity->role, service, method));
+  Requester by = RequesterOf(identity->token_id);
+  by.address = AddressOfPeer(origin.peer);
+  Refused(by, service, method, why);
+  return why;
 }
 
 Authority::Caller Authority::CallerOf(const std::string& token_id) {
@@ -176,9 +175,55 @@ Authority::Caller Authority::CallerOf(const std::string& token_id) {
 
 Requester Authority::RequesterOf(const std::string& token_id) {
   if (token_id.empty()) return {};
-  Caller caller = CallerOf(token_id);
-  if (caller.name.empty()) caller.name = "token " + token_id;
-  return {std::move(caller.name), token_id, caller.role == v1::ADMIN, caller.role == v1::WORKER};
+  Requester by;
+  by.token_id = token_id;
+  by.any = false;
+  MutexLock lock(mutex_);
+  const auto known = tokens_.find(token_id);
+  if (known == tokens_.end()) {
+    by.name = "token " + token_id;
+    return by;
+  }
+  const TokenRow& row = known->second;
+  by.name = row.name.empty() ? "token " + token_id : row.name;
+  by.any = RoleOf(row.role) == v1::ADMIN;
+  by.worker = RoleOf(row.role) == v1::WORKER;
+  by.worker_projects = row.worker_projects;
+  by.worker_names = row.worker_names;
+  if (const auto member = members_.find(by.name); member != members_.end()) by.memberships = member->second;
+  return by;
+}
+
+void Authority::PutProjects(bool any_project, const std::vector<MemberRow>& members) {
+  std::map<std::string, Memberships> by_person;
+  for (const MemberRow& row : members) by_person[row.person][row.project] = row.leads;
+  MutexLock lock(mutex_);
+  any_project_ = any_project;
+  members_.clear();
+  for (auto& [person, memberships] : by_person)
+    members_[person] = std::make_shared<const Memberships>(std::move(memberships));
+}
+
+std::optional<std::vector<std::string>> Authority::VisibleTo(const Requester& by) {
+  {
+    MutexLock lock(mutex_);
+    if (!any_project_ && !by.worker) return std::nullopt;
+  }
+  return by.Visible();
+}
+
+std::vector<std::string> Authority::TokensOf(const std::string& name) {
+  std::vector<std::string> ids;
+  MutexLock lock(mutex_);
+  for (const auto& [id, row] : tokens_) {
+    if (row.name == name) ids.push_back(id);
+  }
+  return ids;
+}
+
+void Authority::Refused(const Requester& by, std::string_view service, std::string_view method,
+                        const absl::Status& why) const {
+  if (options_.on_refuse && IsAudited(service, method)) options_.on_refuse(by, method, why);
 }
 
 absl::Status Authority::CheckStill(const std::string& token_id) {

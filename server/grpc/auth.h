@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +14,8 @@
 #include "base/mutex.h"
 #include "server/engine/context.h"
 #include "server/engine/requester.h"
+#include "server/grpc/blob_access.h"
+#include "store/tables/projects.h"
 #include "store/tokens.h"
 #include "winnow/v1/admin.pb.h"
 
@@ -68,8 +72,9 @@ struct AuthOptions {
   Clock clock = Clock::System();
   // called for each call that the peer itself made and that was admitted
   std::function<void(std::string_view peer)> on_admit = {};
-  // called for each call of an audited method that is refused because of the caller's role
-  std::function<void(const Requester& by, std::string_view method)> on_refuse = {};
+  // called for each call of an audited method that is refused because of the caller's role, or because they
+  // may not see its job or project
+  std::function<void(const Requester& by, std::string_view method, const absl::Status& why)> on_refuse = {};
 };
 
 // What a call says about its caller.
@@ -112,10 +117,23 @@ class Authority {
   // UNAUTHENTICATED if the token that admitted a call is no longer valid, with the reason. OK for "".
   absl::Status CheckStill(const std::string& token_id);
 
+  // Replaces the projects and their members, with immediate effect.
+  void PutProjects(bool any_project, const std::vector<MemberRow>& members);
+  // The projects whose jobs `by` sees, unless it sees all jobs that there may be; see JobFilter.
+  std::optional<std::vector<std::string>> VisibleTo(const Requester& by);
+  // The ids of the tokens of that name.
+  std::vector<std::string> TokensOf(const std::string& name);
+
+  // Records that the call of an audited method was refused.
+  void Refused(const Requester& by, std::string_view service, std::string_view method,
+               const absl::Status& why) const;
+
   // Records that a call over the connection of `peer` was admitted.
   void Admitted(std::string_view peer) const {
     if (options_.on_admit) options_.on_admit(peer);
   }
+
+  SentBlobs& sent_blobs() { return sent_blobs_; }
 
   bool tokens_required() const { return options_.tokens_required; }
   // 32 random bytes in hexadecimal, new in each process.
@@ -133,9 +151,12 @@ class Authority {
 
   const AuthOptions options_;
   const std::string relay_key_;
+  SentBlobs sent_blobs_;
   Mutex mutex_;
   std::map<std::string, TokenRow, std::less<>> tokens_ ABSL_GUARDED_BY(mutex_);
   RateLimit limit_ ABSL_GUARDED_BY(mutex_);
+  bool any_project_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<std::string, std::shared_ptr<const Memberships>> members_ ABSL_GUARDED_BY(mutex_);  // by person
 };
 
 // Topic (see Hub) that is published when a token is revoked.

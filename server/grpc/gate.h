@@ -27,8 +27,8 @@ struct GateLimits {
   size_t connections = 4'000;  // all connections; also at most a quarter of the process's file limit
   size_t strangers = 500;      // connections without an admitted call; beyond it the oldest is ended
   std::chrono::milliseconds patience{30'000};  // until the first admitted call
-  int64_t bytes = 17 << 20;  // received from one stranger: the largest message of a first call
-  int64_t all_bytes = 24 << 20;                // received from all strangers
+  int64_t bytes = 17 << 20;      // received from one stranger: the largest message of a first call
+  int64_t all_bytes = 24 << 20;  // received from all strangers
   // Heap growth allowed while strangers send, beside `heap_factor` times the bytes they sent. Above it those
   // that sent most are ended.
   int64_t heap = 24 << 20;
@@ -91,22 +91,22 @@ class Gate {
   std::atomic<size_t> strangers_ = 0;
   mutable Mutex mutex_;
   Connections connections_ ABSL_GUARDED_BY(mutex_);
-  std::map<uint64_t, std::string> peers_ ABSL_GUARDED_BY(mutex_);  // by number
+  std::map<uint64_t, std::string> peers_ ABSL_GUARDED_BY(mutex_);                // by number
   std::map<uint64_t, std::string> strangers_by_number_ ABSL_GUARDED_BY(mutex_);  // the oldest first
   uint64_t next_ = 0;  // number of the next connection
   // Used by the thread alone:
   bool accepts_ = true;  // false: no descriptor was free, so the listeners are not watched…
   std::chrono::steady_clock::time_point accept_again_;  // …until this time, or until a connection has closed
-  bool suspicion_ = false;  // a stranger has sent more than `few_bytes`
-  bool ended_some_ = false;  // its memory may not have been released yet
-  int64_t calm_heap_ = 0;    // heap in use before the suspicion
+  bool suspicion_ = false;                              // a stranger has sent more than `few_bytes`
+  bool ended_some_ = false;                             // its memory may not have been released yet
+  int64_t calm_heap_ = 0;                               // heap in use before the suspicion
   std::chrono::steady_clock::time_point looked_;
   std::chrono::steady_clock::time_point calm_from_;  // when the memory should have been released
   CondVar handed_;
   std::deque<std::pair<uint64_t, int>> accepted_
       ABSL_GUARDED_BY(mutex_);                    // numbers and sockets to hand to gRPC
   uint64_t handing_ ABSL_GUARDED_BY(mutex_) = 0;  // the number being handed to gRPC, 0: none
-  std::thread thread_;                             // accepts, and watches
+  std::thread thread_;                            // accepts, and watches
   std::thread hand_over_;
 };
 

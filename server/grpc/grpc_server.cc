@@ -183,7 +183,9 @@ absl::Status CloseFolder(const std::string& socket) {
 // Reports admitted callers to the gate.
 AuthOptions Watched(AuthOptions options, Gate& gate, RefusedCalls& refused) {
   options.on_admit = [&gate](std::string_view peer) { gate.Admit(peer); };
-  options.on_refuse = [&refused](const Requester& by, std::string_view method) { refused.Note(by, method); };
+  options.on_refuse = [&refused](const Requester& by, std::string_view method, const absl::Status& why) {
+    refused.Note(by, method, why);
+  };
   return options;
 }
 
@@ -235,7 +237,8 @@ GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> g
       usage_(reader, authority_),
       pools_(options.pools, authority_),
       audit_(reader, authority_),
-      webhooks_(options.webhooks, coordinator, reader, authority_) {}
+      webhooks_(options.webhooks, coordinator, reader, authority_),
+      projects_(coordinator, hub, authority_) {}
 
 absl::Status GrpcServer::LoadTokens() {
   std::promise<absl::StatusOr<std::vector<TokenRow>>> promise;
@@ -244,7 +247,10 @@ absl::Status GrpcServer::LoadTokens() {
   const absl::StatusOr<std::vector<TokenRow>> rows = promise.get_future().get();
   if (!rows.ok()) return rows.status();
   for (const TokenRow& row : *rows) authority_.Put(row);
-  return absl::OkStatus();
+  std::promise<absl::Status> projects;
+  coordinator_.Call<absl::Status>([this](Engine& engine) { return LoadProjects(engine, authority_); },
+                                  [&](const absl::Status& status) { projects.set_value(status); });
+  return projects.get_future().get();
 }
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOptions& options,
@@ -287,6 +293,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   builder.RegisterService(&server->pools_);
   builder.RegisterService(&server->audit_);
   builder.RegisterService(&server->webhooks_);
+  builder.RegisterService(&server->projects_);
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || socket == 0) return CannotListen(options.socket);
   if (!options.socket.empty() && chmod(options.socket.c_str(), kOwnSocket) != 0) {

@@ -17,6 +17,7 @@
 #include "server/grpc/health_watch.h"
 #include "server/grpc/insight_service.h"
 #include "server/grpc/pool_service.h"
+#include "server/grpc/project_service.h"
 #include "server/grpc/tls.h"
 #include "server/grpc/tuning_service.h"
 #include "server/grpc/webhook_service.h"
@@ -75,6 +76,7 @@ class GrpcServer {
  private:
   GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator& coordinator,
              Reader& reader, Hub& hub, std::unique_ptr<InsightThreads> insights, SlowReaders slow);
+  // Reads who may do what into the authority.
   absl::Status LoadTokens();
   void TellHealth(bool healthy);
 
@@ -93,6 +95,7 @@ class GrpcServer {
   PoolService pools_;
   AuditService audit_;
   WebhookService webhooks_;
+  ProjectService projects_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<HealthWatch> health_;  // calls the server: destroyed first
 };

@@ -6,8 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "server/grpc/auth.h"
 #include "server/grpc/errors.h"
+#include "server/grpc/roles.h"
 
 namespace winnow {
 namespace {
@@ -33,20 +35,67 @@ std::string PeerOf(const grpc::CallbackServerContext& context, const std::string
                                                           : peer;
 }
 
+namespace pb = google::protobuf;
+
+void AddJobs(const pb::Message& message, std::string_view path, std::vector<std::string>& jobs) {
+  const size_t dot = path.find('.');
+  const std::string name(path.substr(0, dot));
+  const pb::FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(name);
+  WINNOW_CHECK(field != nullptr, "the rule of a method names a field of its request");
+  const pb::Reflection& reflection = *message.GetReflection();
+  if (dot != std::string_view::npos) {
+    if (reflection.HasField(message, field))
+      AddJobs(reflection.GetMessage(message, field), path.substr(dot + 1), jobs);
+    return;
+  }
+  if (!field->is_repeated()) {
+    jobs.push_back(reflection.GetString(message, field));
+    return;
+  }
+  for (int i = 0; i < reflection.FieldSize(message, field); ++i)
+    jobs.push_back(reflection.GetRepeatedString(message, field, i));
+}
+
 }  // namespace
 
-grpc::Status Guard::Admit(const grpc::CallbackServerContext& context, std::string_view method,
-                          Requester* by) {
+std::vector<std::string> JobsNamedBy(const pb::Message& request, std::string_view path) {
+  std::vector<std::string> jobs;
+  AddJobs(request, path, jobs);
+  return jobs;
+}
+
+absl::Status CheckSees(const Requester& by, const pb::Message& request, std::string_view path) {
+  if (by.any) return absl::OkStatus();
+  if (!path.starts_with('(')) {
+    for (const std::string& job : JobsNamedBy(request, path)) {
+      if (absl::Status seen = by.CheckSees(job); !seen.ok()) return seen;
+    }
+  }
+  const pb::FieldDescriptor* field = request.GetDescriptor()->FindFieldByName("project");
+  if (field == nullptr) return absl::OkStatus();
+  const std::string project = request.GetReflection()->GetString(request, field);
+  return by.Sees(ProjectNamed(project)) ? absl::OkStatus() : NoProject(project);
+}
+
+grpc::Status Guard::Admit(const grpc::CallbackServerContext& context, const pb::Message* request,
+                          std::string_view method, Requester* by) {
   CallOrigin origin;
   origin.peer = PeerOf(context, authority_.relay_key());
   origin.authorization = TheOne(context.client_metadata(), "authorization");
   absl::StatusOr<std::string> admitted = authority_.Admit(service_, method, origin);
   if (!admitted.ok()) return ToGrpc(admitted.status());
   authority_.Admitted(context.peer());
-  if (by != nullptr) {
-    *by = authority_.RequesterOf(*admitted);
-    by->address = AddressOfPeer(origin.peer);
+  const MethodRule& rule = *RuleOf(service_, method);
+  WINNOW_CHECK(request != nullptr || rule.jobs.starts_with('('), "a handler gives the jobs of its request");
+  Requester caller = authority_.RequesterOf(*admitted);
+  caller.address = AddressOfPeer(origin.peer);
+  if (request != nullptr) {
+    if (const absl::Status seen = CheckSees(caller, *request, rule.jobs); !seen.ok()) {
+      authority_.Refused(caller, service_, method, seen);
+      return ToGrpc(seen);
+    }
   }
+  if (by != nullptr) *by = std::move(caller);
   return grpc::Status::OK;
 }
 

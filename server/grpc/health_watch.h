@@ -38,7 +38,7 @@ class HealthWatch {
     CondVar changed;
     bool stopping ABSL_GUARDED_BY(mutex) = false;
     bool waiting ABSL_GUARDED_BY(mutex) = false;  // for a probe's answer
-    bool healthy ABSL_GUARDED_BY(mutex) = true;  // by the newest answer, or its absence
+    bool healthy ABSL_GUARDED_BY(mutex) = true;   // by the newest answer, or its absence
   };
   void Run();
 

@@ -102,50 +102,50 @@ void Finish(Unary* reactor, absl::StatusOr<Message> answer, Message* response) {
 
 Unary* InsightService::GetProgress(CallContext* context, const v1::GetProgressRequest* request,
                                    v1::GetProgressResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return Answer(hub_, threads_, request, response, &Insights::GetProgress);
 }
 
 Unary* InsightService::GetSieve(CallContext* context, const v1::GetSieveRequest* request,
                                 v1::Sieve* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return Answer(hub_, threads_, request, response, &Insights::GetSieve);
 }
 
 Unary* InsightService::GetParallelCoordinates(CallContext* context,
                                               const v1::GetParallelCoordinatesRequest* request,
                                               v1::ParallelCoordinates* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return Answer(hub_, threads_, request, response, &Insights::GetParallelCoordinates);
 }
 
 Unary* InsightService::GetObjectives(CallContext* context, const v1::GetObjectivesRequest* request,
                                      v1::ObjectivePoints* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return Answer(hub_, threads_, request, response, &Insights::GetObjectives);
 }
 
 Unary* InsightService::QueryTrials(CallContext* context, const v1::QueryTrialsRequest* request,
                                    v1::QueryTrialsResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return Answer(hub_, threads_, request, response, &Insights::QueryTrials);
 }
 
 Unary* InsightService::GetNeighbours(CallContext* context, const v1::GetNeighboursRequest* request,
                                      v1::Neighbours* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return Answer(hub_, threads_, request, response, &Insights::GetNeighbours);
 }
 
 Unary* InsightService::Compare(CallContext* context, const v1::CompareRequest* request,
                                v1::Comparison* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return Answer(hub_, threads_, request, response, &Insights::Compare);
 }
 
 Unary* InsightService::GetLearningCurves(CallContext* context, const v1::GetLearningCurvesRequest* request,
                                          v1::LearningCurves* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return Post(hub_, threads_, request, response,
               [&threads = threads_](const Call<v1::LearningCurves>& call,
                                     const std::shared_ptr<const v1::GetLearningCurvesRequest>& asked,
@@ -160,7 +160,7 @@ Unary* InsightService::GetLearningCurves(CallContext* context, const v1::GetLear
 
 Unary* InsightService::GetImportance(CallContext* context, const v1::GetImportanceRequest* request,
                                      v1::Importance* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return PostCompared(
       hub_, threads_, request, response,
       [&threads = threads_](const Call<v1::Importance>& call, const v1::GetImportanceRequest& asked,
@@ -174,7 +174,7 @@ Unary* InsightService::GetImportance(CallContext* context, const v1::GetImportan
 
 Unary* InsightService::GetSlice(CallContext* context, const v1::GetSliceRequest* request,
                                 v1::Slice* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return PostCompared(hub_, threads_, request, response,
                       [&threads = threads_](const Call<v1::Slice>& call, const v1::GetSliceRequest& asked,
                                             Insights& insights, const LevelScores& compared) {
@@ -192,7 +192,7 @@ Unary* InsightService::GetSlice(CallContext* context, const v1::GetSliceRequest*
 
 Unary* InsightService::GetContour(CallContext* context, const v1::GetContourRequest* request,
                                   v1::Contour* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return PostCompared(hub_, threads_, request, response,
                       [&threads = threads_](const Call<v1::Contour>& call, const v1::GetContourRequest& asked,
                                             Insights& insights, const LevelScores& compared) {
@@ -209,7 +209,7 @@ Unary* InsightService::GetContour(CallContext* context, const v1::GetContourRequ
 
 Unary* InsightService::GetScatter(CallContext* context, const v1::GetScatterRequest* request,
                                   v1::Scatter* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return Post(
       hub_, threads_, request, response,
       [&threads = threads_](const Call<v1::Scatter>& call,
@@ -227,7 +227,7 @@ Unary* InsightService::GetScatter(CallContext* context, const v1::GetScatterRequ
 
 Unary* UsageService::GetWorkerUsage(Context* context, const v1::GetWorkerUsageRequest* request,
                                     v1::GetWorkerUsageResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
   reader_.Post([=](Reads& reads) { Finish(reactor, reads.GetWorkerUsage(*request), response); });
   return reactor;
@@ -235,7 +235,7 @@ Unary* UsageService::GetWorkerUsage(Context* context, const v1::GetWorkerUsageRe
 
 Unary* UsageService::GetTrialUsage(Context* context, const v1::GetTrialUsageRequest* request,
                                    v1::GetTrialUsageResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
   reader_.Post([=](Reads& reads) { Finish(reactor, reads.GetTrialUsage(*request), response); });
   return reactor;

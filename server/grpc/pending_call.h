@@ -73,7 +73,7 @@ class PendingCall final : public grpc::ServerUnaryReactor,
   grpc::Alarm alarm_;
   Mutex mutex_;
   Response* const response_ ABSL_GUARDED_BY(mutex_);  // invalid once the call is answered
-  std::atomic<bool> answered_ = false;  // set under mutex_
+  std::atomic<bool> answered_ = false;                // set under mutex_
 };
 
 }  // namespace winnow

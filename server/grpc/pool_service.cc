@@ -10,7 +10,7 @@ namespace winnow {
 
 PoolService::Unary* PoolService::ListPools(Context* context, const v1::ListPoolsRequest*,
                                            v1::ListPoolsResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, nullptr, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
   const auto finish = [reactor, response](absl::StatusOr<v1::ListPoolsResponse> answer) {
     if (answer.ok()) *response = *std::move(answer);
@@ -22,7 +22,7 @@ PoolService::Unary* PoolService::ListPools(Context* context, const v1::ListPools
 
 PoolService::Unary* PoolService::RenderPool(Context* context, const v1::RenderPoolRequest* request,
                                             v1::RenderPoolResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
   const absl::StatusOr<std::string> text =
       calls_.render == nullptr

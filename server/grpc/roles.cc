@@ -24,6 +24,7 @@ constexpr std::string_view kUsage = "winnow.v1.UsageService";
 constexpr std::string_view kInsight = "winnow.v1.InsightService";
 constexpr std::string_view kAdmin = "winnow.v1.AdminService";
 constexpr std::string_view kPool = "winnow.v1.PoolService";
+constexpr std::string_view kProject = "winnow.v1.ProjectService";
 constexpr std::string_view kWebhook = "winnow.v1.WebhookService";
 constexpr std::string_view kAudit = "winnow.v1.AuditService";
 
@@ -31,74 +32,79 @@ constexpr std::string_view kAudit = "winnow.v1.AuditService";
 
 const std::vector<MethodRule>& MethodRules() {
   static const std::vector<MethodRule> kRules = {
-      {kTuning, "CreateTuningJob", kSubmitters, "submit jobs", kAudited},
-      {kTuning, "DescribeTuningJob", kReaders, "see jobs"},
-      {kTuning, "ListTuningJobs", kReaders, "see jobs"},
-      {kTuning, "StopTuningJob", kSubmitters, "stop jobs", kAudited},
-      {kTuning, "ChangeTuningJob", kSubmitters, "change jobs", kAudited},
-      {kTuning, "DeleteTuningJob", kSubmitters, "delete jobs", kAudited},
-      {kTuning, "Annotate", kSubmitters, "annotate jobs", kAudited},
-      {kTuning, "GetParetoFront", kReaders, "see trials"},
-      {kTuning, "GetSchedule", kReaders, "see trials"},
-      {kTuning, "ListTrials", kReaders, "see trials"},
-      {kTuning, "DescribeTrial", kReaders, "see trials"},
-      {kTuning, "QueryMetrics", kReaders, "see metrics"},
-      {kTuning, "GetAnalytics", kReaders, "see trials"},
-      {kTuning, "PreviewTuningJob", kReaders, "preview jobs"},
-      {kTuning, "WatchTuningJob", kReaders, "watch jobs"},
-      {kTuning, "ListWorkers", kReaders, "see workers"},
-      {kTuning, "GetLogs", kReaders, "read logs"},
-      {kTuning, "ReplayTuningJob", kReaders, "replay jobs"},
-      {kTuning, "SuggestTrials", kSubmitters, "ask for trials"},
-      {kTuning, "ReportMetrics", kSubmitters, "report metrics"},
-      {kTuning, "CompleteTrial", kSubmitters, "complete trials"},
+      {kTuning, "CreateTuningJob", kSubmitters, "submit jobs", "spec.warm_start.jobs", kAudited},
+      {kTuning, "DescribeTuningJob", kReaders, "see jobs", "id"},
+      {kTuning, "ListTuningJobs", kReaders, "see jobs", kLeavesOut},
+      {kTuning, "StopTuningJob", kSubmitters, "stop jobs", "id", kAudited},
+      {kTuning, "ChangeTuningJob", kSubmitters, "change jobs", "id", kAudited},
+      {kTuning, "DeleteTuningJob", kSubmitters, "delete jobs", "id", kAudited},
+      {kTuning, "Annotate", kSubmitters, "annotate jobs", "job_id", kAudited},
+      {kTuning, "GetParetoFront", kReaders, "see trials", "job_id"},
+      {kTuning, "GetSchedule", kReaders, "see trials", "job_id"},
+      {kTuning, "ListTrials", kReaders, "see trials", "job_id"},
+      {kTuning, "DescribeTrial", kReaders, "see trials", "job_id"},
+      {kTuning, "QueryMetrics", kReaders, "see metrics", "job_id"},
+      {kTuning, "GetAnalytics", kReaders, "see trials", "job_id"},
+      {kTuning, "PreviewTuningJob", kReaders, "preview jobs", "spec.warm_start.jobs"},
+      {kTuning, "WatchTuningJob", kReaders, "watch jobs", "id"},
+      {kTuning, "ListWorkers", kReaders, "see workers", kLeavesOut},
+      {kTuning, "GetLogs", kReaders, "read logs", "job_id"},
+      {kTuning, "ReplayTuningJob", kReaders, "replay jobs", "id"},
+      {kTuning, "SuggestTrials", kSubmitters, "ask for trials", "job_id"},
+      {kTuning, "ReportMetrics", kSubmitters, "report metrics", "job_id"},
+      {kTuning, "CompleteTrial", kSubmitters, "complete trials", "job_id"},
 
-      {kInsight, "GetProgress", kReaders, "see jobs"},
-      {kInsight, "GetSieve", kReaders, "see jobs"},
-      {kInsight, "GetLearningCurves", kReaders, "see metrics"},
-      {kInsight, "GetParallelCoordinates", kReaders, "see trials"},
-      {kInsight, "GetImportance", kReaders, "see trials"},
-      {kInsight, "GetSlice", kReaders, "see trials"},
-      {kInsight, "GetContour", kReaders, "see trials"},
-      {kInsight, "GetScatter", kReaders, "see metrics"},
-      {kInsight, "GetObjectives", kReaders, "see trials"},
-      {kInsight, "QueryTrials", kReaders, "see trials"},
-      {kInsight, "GetNeighbours", kReaders, "see trials"},
-      {kInsight, "Compare", kReaders, "compare jobs"},
+      {kInsight, "GetProgress", kReaders, "see jobs", "job_ids"},
+      {kInsight, "GetSieve", kReaders, "see jobs", "job_id"},
+      {kInsight, "GetLearningCurves", kReaders, "see metrics", "job_id"},
+      {kInsight, "GetParallelCoordinates", kReaders, "see trials", "job_id"},
+      {kInsight, "GetImportance", kReaders, "see trials", "job_id"},
+      {kInsight, "GetSlice", kReaders, "see trials", "job_id"},
+      {kInsight, "GetContour", kReaders, "see trials", "job_id"},
+      {kInsight, "GetScatter", kReaders, "see metrics", "job_id"},
+      {kInsight, "GetObjectives", kReaders, "see trials", "job_id"},
+      {kInsight, "QueryTrials", kReaders, "see trials", "job_id"},
+      {kInsight, "GetNeighbours", kReaders, "see trials", "job_id"},
+      {kInsight, "Compare", kReaders, "compare jobs", "job_ids"},
 
-      {kWorker, "Sync", kWorkers, "run trials as a worker"},
+      {kWorker, "Sync", kWorkers, "run trials as a worker", kLeavesOut},
 
       // Readers of a job may read its models. Submitters store the sources of their jobs, workers the rest. A
       // source is read by its owner and by workers: GetArtifact alone tells which blobs it has.
-      {kArtifact, "FindMissingBlobs", kSubmittersAndWorkers, "store sources, checkpoints and models"},
-      {kArtifact, "PutBlob", kSubmittersAndWorkers, "store sources, checkpoints and models"},
-      {kArtifact, "GetBlob", kReadersAndWorkers, "download models"},
-      {kArtifact, "PutArtifact", kWorkers, "store checkpoints and models"},
-      {kArtifact, "GetArtifact", kReadersAndWorkers, "download models"},
+      {kArtifact, "FindMissingBlobs", kSubmittersAndWorkers, "store sources, checkpoints and models",
+       kLeavesOut},
+      {kArtifact, "PutBlob", kSubmittersAndWorkers, "store sources, checkpoints and models", kLeavesOut},
+      {kArtifact, "GetBlob", kReadersAndWorkers, "download models", kLeavesOut},
+      {kArtifact, "PutArtifact", kWorkers, "store checkpoints and models", "artifact.job_id"},
+      {kArtifact, "GetArtifact", kReadersAndWorkers, "download models", "job_id"},
 
-      {kUsage, "GetWorkerUsage", kReaders, "see workers' usage"},
-      {kUsage, "GetTrialUsage", kReaders, "see trials' usage"},
+      {kUsage, "GetWorkerUsage", kReaders, "see workers' usage", kNoJobs},
+      {kUsage, "GetTrialUsage", kReaders, "see trials' usage", "job_id"},
 
-      {kPool, "ListPools", kReaders, "see pools"},
-      {kPool, "RenderPool", kReaders, "see pools"},
+      {kPool, "ListPools", kReaders, "see pools", kNoJobs},
+      {kPool, "RenderPool", kReaders, "see pools", kNoJobs},
 
-      {kAdmin, "CreateToken", kAdmins, "create tokens", kAudited},
-      {kAdmin, "ListTokens", kAdmins, "list tokens"},
-      {kAdmin, "RevokeToken", kAdmins, "revoke tokens", kAudited},
-      {kAdmin, "SetWorkerScheduling", kAdmins, "cordon or drain workers", kAudited},
-      {kAdmin, "Backup", kAdmins, "back up the database", kAudited},
-      {kAdmin, "GetCaller", kReadersAndWorkers, "see who it is"},
+      {kAdmin, "CreateToken", kAdmins, "create tokens", kForAdmins, kAudited},
+      {kAdmin, "ListTokens", kAdmins, "list tokens", kForAdmins},
+      {kAdmin, "RevokeToken", kAdmins, "revoke tokens", kForAdmins, kAudited},
+      {kAdmin, "SetWorkerScheduling", kAdmins, "cordon or drain workers", kForAdmins, kAudited},
+      {kAdmin, "Backup", kAdmins, "back up the database", kForAdmins, kAudited},
+      {kAdmin, "GetCaller", kReadersAndWorkers, "see who it is", kNoJobs},
 
-      {kWebhook, "ListWebhooks", kAdmins, "see webhooks"},
-      {kWebhook, "ListDeliveries", kAdmins, "see deliveries"},
-      {kWebhook, "TestWebhook", kAdmins, "test webhooks", kAudited},
+      {kProject, "ListProjects", kReaders, "see projects", kLeavesOut},
+      {kProject, "CreateProject", kAdmins, "create projects", kForAdmins, kAudited},
+      {kProject, "DeleteProject", kAdmins, "delete projects", kForAdmins, kAudited},
+      {kProject, "AddMember", kSubmitters, "change the members of projects", kNoJobs, kAudited},
+      {kProject, "RemoveMember", kSubmitters, "change the members of projects", kNoJobs, kAudited},
 
-      {kAudit, "ListAuditEntries", kAdmins, "read the audit log"},
+      {kWebhook, "ListWebhooks", kAdmins, "see webhooks", kForAdmins},
+      {kWebhook, "ListDeliveries", kAdmins, "see deliveries", kForAdmins},
+      {kWebhook, "TestWebhook", kAdmins, "test webhooks", kForAdmins, kAudited},
+
+      {kAudit, "ListAuditEntries", kAdmins, "read the audit log", kForAdmins},
   };
   return kRules;
 }
-
-namespace {
 
 const MethodRule* RuleOf(std::string_view service, std::string_view method) {
   static const auto kByName = [] {
@@ -109,8 +115,6 @@ const MethodRule* RuleOf(std::string_view service, std::string_view method) {
   const auto rule = kByName.find({service, method});
   return rule == kByName.end() ? nullptr : rule->second;
 }
-
-}  // namespace
 
 bool MayCall(v1::Role role, std::string_view service, std::string_view method) {
   const MethodRule* rule = RuleOf(service, method);

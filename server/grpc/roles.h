@@ -14,13 +14,26 @@ struct MethodRule {
   std::string_view method;
   unsigned roles;         // bits 1 << v1::Role
   std::string_view what;  // the action, after "may not"
-  bool audited = false;   // the audit log has an entry of each call
+  // Where the request names jobs, which the caller must see: a field, or fields with '.' between them. Or
+  // what keeps a method that names none from telling of jobs that its caller may not see.
+  std::string_view jobs;
+  bool audited = false;  // the audit log has an entry of each call
 };
+
+// Neither the request nor the response tells of any job.
+inline constexpr std::string_view kNoJobs = "(no jobs)";
+// The handler leaves out what the caller may not see.
+inline constexpr std::string_view kLeavesOut = "(leaves out)";
+// For admins, who see everything.
+inline constexpr std::string_view kForAdmins = "(admins)";
 
 const std::vector<MethodRule>& MethodRules();
 
 // False for a method without a row, for every role.
 bool MayCall(v1::Role role, std::string_view service, std::string_view method);
+
+// The method's rule; null: it has none.
+const MethodRule* RuleOf(std::string_view service, std::string_view method);
 
 // Whether the audit log has an entry of each call of the method.
 bool IsAudited(std::string_view service, std::string_view method);

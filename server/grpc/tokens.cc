@@ -1,6 +1,7 @@
 #include "server/grpc/tokens.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <google/protobuf/util/time_util.h>
 
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "server/grpc/audit.h"
 #include "server/grpc/auth.h"
+#include "server/grpc/projects.h"
 #include "server/grpc/roles.h"
 
 namespace winnow {
@@ -32,6 +34,16 @@ absl::Status Check(const v1::CreateTokenRequest& request) {
         fmt::format("name: \"{}\" begins like the names of the tokens of allocations; expected another name",
                     request.name()));
   }
+  if (request.role() != v1::WORKER &&
+      (request.worker_projects_size() > 0 || !request.worker_names().empty())) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: a token of role {} is for no worker; expected none",
+        request.worker_projects_size() > 0 ? "worker_projects" : "worker_names", RoleName(request.role())));
+  }
+  if (request.worker_names().size() > kLongestName) {
+    return absl::InvalidArgumentError(fmt::format("worker_names: it has {} characters; expected at most {}",
+                                                  request.worker_names().size(), kLongestName));
+  }
   if (request.valid_seconds() < 0 || request.valid_seconds() > kLongestSeconds) {
     return absl::InvalidArgumentError(fmt::format(
         "valid_seconds: {} is out of range; expected 1 to {}, or 0 for a token that does not expire",
@@ -49,6 +61,10 @@ void CreateToken(Coordinator& coordinator, const v1::CreateTokenRequest& request
       fmt::format("role {}, name \"{}\", {}", RoleName(request.role()), request.name(),
                   request.valid_seconds() == 0 ? std::string("does not expire")
                                                : fmt::format("expires after {} s", request.valid_seconds()));
+  if (request.worker_projects_size() > 0)
+    note.detail += fmt::format(", of projects {}", fmt::join(request.worker_projects(), ", "));
+  if (!request.worker_names().empty())
+    note.detail += fmt::format(", for workers \"{}\"", request.worker_names());
   if (const absl::Status status = Check(request); !status.ok()) {
     return RecordAudited(coordinator, by, std::move(note), status,
                          [status, done = std::move(done)] { done(status); });
@@ -60,6 +76,9 @@ void CreateToken(Coordinator& coordinator, const v1::CreateTokenRequest& request
   made.row.name = request.name();
   made.row.role = RoleName(request.role());
   made.row.hash = HashSecret(secret->secret);
+  for (const std::string& name : request.worker_projects())
+    made.row.worker_projects.push_back(ProjectNamed(name));
+  made.row.worker_names = request.worker_names();
   made.secret = std::move(secret->secret);
   const int64_t valid_us = request.valid_seconds() * 1'000'000;
   note.subject = made.row.id;
@@ -67,6 +86,9 @@ void CreateToken(Coordinator& coordinator, const v1::CreateTokenRequest& request
       coordinator, by, std::move(note),
       [made, valid_us](Engine& engine, AuditNote&) mutable -> absl::StatusOr<MadeToken> {
         Context& context = engine.context();
+        for (const std::string& project : made.row.worker_projects) {
+          if (absl::Status there = CheckProject(engine, project); !there.ok()) return there;
+        }
         made.row.create_us = context.wall_us();
         if (valid_us > 0) made.row.expire_us = made.row.create_us + valid_us;
         absl::Status status = context.store.tokens.Insert(made.row);
@@ -121,6 +143,9 @@ v1::Token ToMessage(const TokenRow& row) {
   token.set_role(RoleOf(row.role));
   *token.mutable_create_time() = TimeUtil::MicrosecondsToTimestamp(row.create_us);
   if (row.expire_us != 0) *token.mutable_expire_time() = TimeUtil::MicrosecondsToTimestamp(row.expire_us);
+  for (const std::string& project : row.worker_projects)
+    token.add_worker_projects(project.empty() ? kDefaultProject : project);
+  token.set_worker_names(row.worker_names);
   if (row.revoke_us != 0) *token.mutable_revoke_time() = TimeUtil::MicrosecondsToTimestamp(row.revoke_us);
   return token;
 }

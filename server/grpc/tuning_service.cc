@@ -7,10 +7,14 @@
 #include <chrono>
 #include <memory>
 
+#include "server/engine/attempts.h"
 #include "server/engine/violations.h"
+#include "server/engine/worker_marks.h"
 #include "server/grpc/audit.h"
+#include "server/grpc/blob_access.h"
 #include "server/grpc/errors.h"
 #include "server/grpc/pending_call.h"
+#include "server/grpc/projects.h"
 #include "server/grpc/watch.h"
 #include "server/reads/warm_start_reading.h"
 #include "spec/check_size.h"
@@ -91,6 +95,33 @@ GoOn WhileWaits(std::shared_ptr<PendingCall<v1::TuningJob>> call, std::chrono::m
   };
 }
 
+// Whoever sees a job sees those with whose results it began: they are of its project or of the default one.
+absl::Status CheckParents(const v1::TuningJobSpec& spec, const std::string& project) {
+  for (int i = 0; i < spec.warm_start().jobs_size(); ++i) {
+    const std::string_view parents = ProjectOfJob(spec.warm_start().jobs(i));
+    if (parents.empty() || parents == project) continue;
+    return ViolationsError(
+        {{fmt::format("warm_start.jobs[{}]", i),
+          fmt::format("is \"{}\", a job of project {}; expected one of {}the default project",
+                      spec.warm_start().jobs(i), parents,
+                      project.empty() ? "" : "project " + project + " or ")}});
+  }
+  return absl::OkStatus();
+}
+
+// Leaves out what tells of jobs that `by` does not see.
+void LeaveOutHidden(const Requester& by, v1::Worker& worker) {
+  std::vector<std::string> seen;
+  for (const std::string& id : worker.assignment_ids()) {
+    if (by.May(Deed::kSee, {JobOfAssignment(id), ""})) seen.push_back(id);
+  }
+  worker.mutable_assignment_ids()->Assign(seen.begin(), seen.end());
+  // What went wrong last may name a job's files.
+  const size_t last = worker.scheduling_reason().find(kLastTrouble);
+  if (worker.scheduling() == v1::Worker::QUARANTINED && last != std::string::npos)
+    worker.set_scheduling_reason(worker.scheduling_reason().substr(0, last));
+}
+
 // Finishes a call with the result of the coordinator or the replays.
 template <typename Response>
 std::function<void(absl::StatusOr<Response>)> FinishBy(Unary* reactor, Response* response) {
@@ -127,7 +158,7 @@ absl::StatusOr<SlowReaders> SlowReaders::Start(const std::string& file, const Cl
 Unary* TuningService::CreateTuningJob(CallContext* context, const v1::CreateTuningJobRequest* request,
                                       v1::TuningJob* job) {
   Requester by;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   const auto call = PendingCall<v1::TuningJob>::Start(hub_, job, kLongestCreate);
   AuditNote note{"CreateTuningJob"};
   note.subject = request->spec().name();
@@ -142,12 +173,18 @@ Unary* TuningService::CreateTuningJob(CallContext* context, const v1::CreateTuni
   const auto kept = std::make_shared<const v1::CreateTuningJobRequest>(*request);
   const auto answer = [call](absl::StatusOr<v1::TuningJob> described) { call->Answer(std::move(described)); };
   const auto create = [call, kept, answer, refuse, note, &coordinator = coordinator_, &reader = reader_,
-                       training = training_, &files = files_, by](Reads& reads) {
+                       training = training_, &files = files_, &authority = guard_.authority(),
+                       by](Reads& reads) {
     if (!call->GoOn().ok()) return;
+    if (kept->request_id().find('\n') != std::string::npos)
+      return refuse(absl::InvalidArgumentError("request_id: has a line break; expected none"));
     // A repeated request gets the same answer, even if the files have changed since.
-    const absl::StatusOr<std::string> known = reads.FindRequest(kept->request_id());
+    const std::string project = ProjectNamed(kept->project());
+    const absl::StatusOr<std::string> known = reads.FindRequest(kept->request_id(), project);
     if (!known.ok() || !known->empty()) return Describe(reader, known, by, answer);
-    const absl::Status status = CheckCreate(*kept, training, files);
+    absl::Status status = CheckParents(kept->spec(), project);
+    if (status.ok()) status = CheckCreate(*kept, training, files);
+    if (status.ok()) status = CheckBlobs(reads, authority, by, kept->source().manifest());
     if (!status.ok()) return refuse(status);
     absl::StatusOr<WarmStart> start =
         ReadWarmStart(kept->spec(), reads, files, WhileWaits(call, kReadingPatience));
@@ -155,10 +192,14 @@ Unary* TuningService::CreateTuningJob(CallContext* context, const v1::CreateTuni
     if (!call->GoOn().ok()) return;
     CallAudited<absl::StatusOr<std::string>>(
         coordinator, by, note,
-        [kept, spec = NewJobSpec(kept->spec()), start = *std::move(start), by](Engine& engine,
-                                                                               AuditNote& entry) {
-          absl::StatusOr<std::string> id = engine.CreateJob(spec, kept->request_id(), start, by.name,
-                                                            kept->has_source() ? &kept->source() : nullptr);
+        [kept, spec = NewJobSpec(kept->spec()), start = *std::move(start), by, project, &authority](
+            Engine& engine, AuditNote& entry) -> absl::StatusOr<std::string> {
+          // Reading files takes time, in which they may have been removed from the project.
+          if (!authority.RequesterOf(by.token_id).Sees(project)) return NoProject(project);
+          if (absl::Status there = CheckProject(engine, project); !there.ok()) return there;
+          absl::StatusOr<std::string> id =
+              engine.CreateJob(spec, kept->request_id(), start, by.name,
+                               kept->has_source() ? &kept->source() : nullptr, project);
           if (id.ok()) entry.job = *id;
           return id;
         },
@@ -174,7 +215,7 @@ Unary* TuningService::CreateTuningJob(CallContext* context, const v1::CreateTuni
 Unary* TuningService::DescribeTuningJob(CallContext* context, const v1::DescribeTuningJobRequest* request,
                                         v1::TuningJob* job) {
   Requester by;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   reader_.Post([reactor, request, by, job, &expectations = *slow_.expectations](Reads& reads) {
     absl::StatusOr<v1::TuningJob> described = reads.DescribeTuningJob(request->id());
@@ -193,9 +234,10 @@ Unary* TuningService::DescribeTuningJob(CallContext* context, const v1::Describe
 Unary* TuningService::ListTuningJobs(CallContext* context, const v1::ListTuningJobsRequest* request,
                                      v1::ListTuningJobsResponse* response) {
   Requester by;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
-  return Answer(context, reader_, response, [request, by](Reads& reads) {
-    absl::StatusOr<v1::ListTuningJobsResponse> listed = reads.ListTuningJobs(*request);
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
+  const auto visible = guard_.authority().VisibleTo(by);
+  return Answer(context, reader_, response, [request, by, visible](Reads& reads) {
+    absl::StatusOr<v1::ListTuningJobsResponse> listed = reads.ListTuningJobs(*request, visible);
     if (!listed.ok()) return listed;
     for (v1::TuningJob& job : *listed->mutable_jobs()) by.Redact(job);
     return listed;
@@ -205,7 +247,7 @@ Unary* TuningService::ListTuningJobs(CallContext* context, const v1::ListTuningJ
 Unary* TuningService::StopTuningJob(CallContext* context, const v1::StopTuningJobRequest* request,
                                     v1::TuningJob* job) {
   Requester by;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   CallAudited<absl::Status>(
       coordinator_, by, {"StopTuningJob", request->id()},
@@ -222,7 +264,7 @@ Unary* TuningService::StopTuningJob(CallContext* context, const v1::StopTuningJo
 Unary* TuningService::ChangeTuningJob(CallContext* context, const v1::ChangeTuningJobRequest* request,
                                       v1::TuningJob* job) {
   Requester by;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   AuditNote note{"ChangeTuningJob", request->id(), request->stop_trial()};
   const auto* change = v1::ChangeTuningJobRequest::descriptor()->FindFieldByNumber(request->change_case());
@@ -242,7 +284,7 @@ Unary* TuningService::ChangeTuningJob(CallContext* context, const v1::ChangeTuni
 Unary* TuningService::DeleteTuningJob(CallContext* context, const v1::DeleteTuningJobRequest* request,
                                       v1::DeleteTuningJobResponse*) {
   Requester by;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   CallAudited<absl::Status>(
       coordinator_, by, {"DeleteTuningJob", request->id()},
@@ -257,7 +299,7 @@ Unary* TuningService::DeleteTuningJob(CallContext* context, const v1::DeleteTuni
 Unary* TuningService::Annotate(CallContext* context, const v1::AnnotateRequest* request,
                                v1::AnnotateResponse* response) {
   Requester by;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   CallAudited<absl::StatusOr<v1::Annotation>>(
       coordinator_, by, {"Annotate", request->job_id(), request->trial()},
@@ -271,13 +313,13 @@ Unary* TuningService::Annotate(CallContext* context, const v1::AnnotateRequest* 
 
 Unary* TuningService::ListTrials(CallContext* context, const v1::ListTrialsRequest* request,
                                  v1::ListTrialsResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return Answer(context, reader_, response, [request](Reads& reads) { return reads.ListTrials(*request); });
 }
 
 Unary* TuningService::DescribeTrial(CallContext* context, const v1::DescribeTrialRequest* request,
                                     v1::DescribeTrialResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return Answer(context, reader_, response, [this, request](Reads& reads) {
     absl::StatusOr<v1::DescribeTrialResponse> answer = reads.DescribeTrial(*request);
     if (answer.ok() && preparations_ != nullptr) {
@@ -289,19 +331,19 @@ Unary* TuningService::DescribeTrial(CallContext* context, const v1::DescribeTria
 
 Unary* TuningService::QueryMetrics(CallContext* context, const v1::QueryMetricsRequest* request,
                                    v1::QueryMetricsResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return Answer(context, reader_, response, [request](Reads& reads) { return reads.QueryMetrics(*request); });
 }
 
 Unary* TuningService::GetSchedule(CallContext* context, const v1::GetScheduleRequest* request,
                                   v1::Schedule* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return Answer(context, reader_, response, [request](Reads& reads) { return reads.GetSchedule(*request); });
 }
 
 Unary* TuningService::GetParetoFront(CallContext* context, const v1::GetParetoFrontRequest* request,
                                      v1::ParetoFront* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return Answer(context, reader_, response,
                 [request](Reads& reads) { return reads.GetParetoFront(*request); });
 }
@@ -309,7 +351,7 @@ Unary* TuningService::GetParetoFront(CallContext* context, const v1::GetParetoFr
 Unary* TuningService::GetAnalytics(CallContext* context, const v1::GetAnalyticsRequest* request,
                                    v1::GetAnalyticsResponse* response) {
   Requester by;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   return Answer(context, reader_, response, [request, by](Reads& reads) {
     absl::StatusOr<v1::GetAnalyticsResponse> analytics = reads.GetAnalytics(*request);
     if (analytics.ok() && analytics->has_job()) by.Redact(*analytics->mutable_job());
@@ -319,7 +361,7 @@ Unary* TuningService::GetAnalytics(CallContext* context, const v1::GetAnalyticsR
 
 Unary* TuningService::PreviewTuningJob(CallContext* context, const v1::PreviewTuningJobRequest* request,
                                        v1::TuningPlan* plan) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   const auto call = PendingCall<v1::TuningPlan>::Start(hub_, plan, kLongestPreview);
   if (const std::vector<Violation> large = CheckSize(request->spec()); !large.empty()) {
     call->Answer(ViolationsError(large));
@@ -334,21 +376,26 @@ Unary* TuningService::PreviewTuningJob(CallContext* context, const v1::PreviewTu
 
 Unary* TuningService::ListWorkers(CallContext* context, const v1::ListWorkersRequest* request,
                                   v1::ListWorkersResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  coordinator_.ListWorkers(request->include_gone(),
-                           [reactor, response](absl::StatusOr<std::vector<v1::Worker>> workers) {
-                             if (workers.ok())
-                               response->mutable_workers()->Assign(workers->begin(), workers->end());
-                             reactor->Finish(ToGrpc(workers.status()));
-                           });
+  const bool sees_all = !guard_.authority().VisibleTo(by);
+  coordinator_.ListWorkers(request->include_gone(), [reactor, response, by, sees_all](
+                                                        absl::StatusOr<std::vector<v1::Worker>> workers) {
+    if (workers.ok()) response->mutable_workers()->Assign(workers->begin(), workers->end());
+    for (v1::Worker& worker : *response->mutable_workers()) {
+      if (!sees_all) LeaveOutHidden(by, worker);
+    }
+    reactor->Finish(ToGrpc(workers.status()));
+  });
   return reactor;
 }
 
 grpc::ServerWriteReactor<v1::TuningJobEvent>* TuningService::WatchTuningJob(
     CallContext* context, const v1::WatchTuningJobRequest* request) {
   Requester by;
-  if (auto* refused = guard_.Refuse<grpc::ServerWriteReactor<v1::TuningJobEvent>>(context, __func__, &by)) {
+  if (auto* refused =
+          guard_.Refuse<grpc::ServerWriteReactor<v1::TuningJobEvent>>(context, request, __func__, &by)) {
     return refused;
   }
   return JobWatch::Start(*context, reader_, hub_, *request, {guard_.authority(), by});
@@ -356,13 +403,13 @@ grpc::ServerWriteReactor<v1::TuningJobEvent>* TuningService::WatchTuningJob(
 
 Unary* TuningService::GetLogs(CallContext* context, const v1::GetLogsRequest* request,
                               v1::GetLogsResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   return LogPoll::Start(reader_, hub_, *request, response);
 }
 
 Unary* TuningService::ReplayTuningJob(CallContext* context, const v1::ReplayTuningJobRequest* request,
                                       v1::ReplayTuningJobResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
   replays_.Replay(request->id(), FinishBy(reactor, response));
   return reactor;
@@ -371,14 +418,14 @@ Unary* TuningService::ReplayTuningJob(CallContext* context, const v1::ReplayTuni
 Unary* TuningService::SuggestTrials(CallContext* context, const v1::SuggestTrialsRequest* request,
                                     v1::SuggestTrialsResponse* response) {
   Requester by;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   return AskCall::Start(coordinator_, *request, by, response);
 }
 
 Unary* TuningService::ReportMetrics(CallContext* context, const v1::ReportMetricsRequest* request,
                                     v1::ReportMetricsResponse* response) {
   Requester by;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   coordinator_.ReportMetrics(*request, FinishBy(reactor, response), std::move(by));
   return reactor;
@@ -387,7 +434,7 @@ Unary* TuningService::ReportMetrics(CallContext* context, const v1::ReportMetric
 Unary* TuningService::CompleteTrial(CallContext* context, const v1::CompleteTrialRequest* request,
                                     v1::CompleteTrialResponse* response) {
   Requester by;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   coordinator_.CompleteTrial(*request, FinishBy(reactor, response), std::move(by));
   return reactor;

@@ -91,7 +91,9 @@ void JobWatch::OnWriteDone(bool ok) {
 void JobWatch::OnSendInitialMetadataDone(bool ok) { OnWriteDone(ok); }
 
 void JobWatch::Read(Reads& reads) {
-  if (absl::Status leave = leave_.authority.CheckStill(leave_.by.token_id); !leave.ok()) {
+  absl::Status leave = leave_.authority.CheckStill(leave_.by.token_id);
+  if (leave.ok()) leave = leave_.authority.RequesterOf(leave_.by.token_id).CheckSees(id_);
+  if (!leave.ok()) {
     return End(ToGrpc(leave));
   }
   int64_t after = 0;

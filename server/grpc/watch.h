@@ -28,7 +28,8 @@ class JobWatch final : public grpc::ServerWriteReactor<v1::TuningJobEvent>,
     Authority& authority;
     Requester by;
   };
-  // Ends with UNAUTHENTICATED when the token is revoked, and before the next event once it has expired.
+  // Ends with UNAUTHENTICATED when the token is revoked, and before the next event once it has expired; with
+  // NOT_FOUND when its holder is removed from the job's project.
   // `context` is the call's.
   static JobWatch* Start(grpc::CallbackServerContext& context, Reader& reader, Hub& hub,
                          const v1::WatchTuningJobRequest& request, Leave leave);

@@ -11,7 +11,7 @@ namespace winnow {
 
 WebhookService::Unary* WebhookService::ListWebhooks(Context* context, const v1::ListWebhooksRequest*,
                                                     v1::ListWebhooksResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, nullptr, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
   if (calls_.list == nullptr) {
     reactor->Finish(grpc::Status::OK);
@@ -29,7 +29,7 @@ WebhookService::Unary* WebhookService::ListWebhooks(Context* context, const v1::
 WebhookService::Unary* WebhookService::ListDeliveries(Context* context,
                                                       const v1::ListDeliveriesRequest* request,
                                                       v1::ListDeliveriesResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
   reader_.Post([reactor, request, response](Reads& reads) {
     absl::StatusOr<v1::ListDeliveriesResponse> answer = reads.ListDeliveries(*request);
@@ -42,7 +42,7 @@ WebhookService::Unary* WebhookService::ListDeliveries(Context* context,
 WebhookService::Unary* WebhookService::TestWebhook(Context* context, const v1::TestWebhookRequest* request,
                                                    v1::Delivery* delivery) {
   Requester by;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   AuditNote note{"TestWebhook"};
   note.subject = request->name();

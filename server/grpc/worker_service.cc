@@ -1,6 +1,7 @@
 #include "server/grpc/worker_service.h"
 
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include "server/grpc/errors.h"
 #include "server/grpc/tokens.h"
@@ -10,7 +11,8 @@ namespace winnow {
 grpc::ServerUnaryReactor* WorkerService::Sync(grpc::CallbackServerContext* context,
                                               const v1::SyncRequest* request, v1::SyncResponse* response) {
   Requester by;
-  if (auto* refused = guard_.Refuse<grpc::ServerUnaryReactor>(context, __func__, &by)) return refused;
+  if (auto* refused = guard_.Refuse<grpc::ServerUnaryReactor>(context, request, __func__, &by))
+    return refused;
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const std::string allocation = AllocationOfToken(guard_.authority().CallerOf(by.token_id).name);
   if (!allocation.empty() && request->name().substr(0, request->name().find_last_of(".-")) != allocation) {
@@ -21,11 +23,19 @@ grpc::ServerUnaryReactor* WorkerService::Sync(grpc::CallbackServerContext* conte
                      request->name(), allocation, allocation)});
     return reactor;
   }
+  if (!by.worker_names.empty() && fnmatch(by.worker_names.c_str(), request->name().c_str(), 0) != 0) {
+    reactor->Finish(
+        {grpc::StatusCode::PERMISSION_DENIED,
+         fmt::format("name: \"{}\" does not match \"{}\", the names of workers to which this token "
+                     "is bound",
+                     request->name(), by.worker_names)});
+    return reactor;
+  }
   const auto finish = [reactor, response](absl::StatusOr<v1::SyncResponse> answer) {
     if (answer.ok()) *response = *std::move(answer);
     reactor->Finish(ToGrpc(answer.status()));
   };
-  coordinator_.Sync(*request, finish, by.token_id);
+  coordinator_.Sync(*request, finish, by.token_id, by.worker_projects);
   return reactor;
 }
 

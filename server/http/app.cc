@@ -6,10 +6,12 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/mutex.h"
 #include "base/status_text.h"
+#include "server/engine/requester.h"
 #include "server/http/call_message.h"
 #include "server/http/errors.h"
 #include "server/http/openapi.h"
@@ -258,7 +260,12 @@ HttpApp::Way HttpApp::Metrics(const HttpRequest& request) const {
         HttpAnswer answer;
         answer.headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"},
                           {"Cache-Control", "no-store"}};
-        answer.body = metrics();
+        const std::set<std::string, std::less<>> projects(caller.projects().begin(), caller.projects().end());
+        const bool all = caller.role() == v1::ADMIN;
+        answer.body = metrics([&projects, all](const std::string& job) {
+          const std::string_view project = ProjectOfJob(job);
+          return all || project.empty() || projects.contains(project);
+        });
         return answer;
       });
 }

@@ -22,7 +22,8 @@ struct HttpAppOptions {
   bool tls = false;        // cookies require TLS
   HealthProbe probe = {};  // none: healthy while it answers
   std::chrono::milliseconds probe_patience{2'000};
-  std::function<std::string()> metrics = {};  // Prometheus text; none: no /metrics
+  // Prometheus text, with metrics of those jobs only that `shows` says; none: no /metrics
+  std::function<std::string(const std::function<bool(const std::string&)>& shows)> metrics = {};
 };
 
 // Routes a request to a page's file, a method of the services, or one of the few paths of HTTP's own.

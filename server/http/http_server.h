@@ -40,7 +40,7 @@ struct HttpServerOptions {
   bool tokens_required = false;
   std::string relay_key = {};  // of the gRPC server
   HealthProbe probe = {};
-  std::function<std::string()> metrics = {};
+  std::function<std::string(const std::function<bool(const std::string&)>& shows)> metrics = {};
   HttpLimits limits = {};
   int threads = 2;  // 1 or more
 };

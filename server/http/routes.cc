@@ -10,6 +10,7 @@
 #include "winnow/v1/http.pb.h"
 #include "winnow/v1/insight.pb.h"
 #include "winnow/v1/pools.pb.h"
+#include "winnow/v1/projects.pb.h"
 #include "winnow/v1/tuning.pb.h"
 #include "winnow/v1/usage.pb.h"
 #include "winnow/v1/webhooks.pb.h"
@@ -84,8 +85,8 @@ const std::vector<std::string>& ContractFiles() {
     for (const pb::Descriptor* message :
          {v1::Caller::descriptor(), v1::Artifact::descriptor(), v1::AuditEntry::descriptor(),
           v1::HttpRule::descriptor(), v1::Sieve::descriptor(), v1::ListPoolsResponse::descriptor(),
-          v1::TuningJob::descriptor(), v1::UsageSample::descriptor(), v1::Webhook::descriptor(),
-          v1::SyncRequest::descriptor()}) {
+          v1::Project::descriptor(), v1::TuningJob::descriptor(), v1::UsageSample::descriptor(),
+          v1::Webhook::descriptor(), v1::SyncRequest::descriptor()}) {
       files.push_back(message->file()->name());
     }
     return files;

@@ -6,7 +6,7 @@
 
 #include "server/reads/paging.h"
 #include "server/reads/reads.h"
-#include "store/deliveries.h"
+#include "store/tables/deliveries.h"
 
 namespace winnow {
 namespace {

@@ -9,10 +9,12 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
+#include "absl/strings/str_join.h"
 #include "scheduler/decide.h"
 #include "scheduler/suggest.h"
 #include "server/engine/feasible.h"
 #include "server/engine/job_view.h"
+#include "server/engine/jobs.h"
 #include "server/engine/messages.h"
 #include "server/engine/violations.h"
 #include "server/reads/annotations.h"
@@ -34,10 +36,11 @@ absl::StatusOr<std::string> WaitReason(Store& store, const JobView& job) {
   for (const WorkerRow& worker : *present) {
     const bool marked = std::any_of(marks->begin(), marks->end(),
                                     [&worker](const WorkerMark& mark) { return mark.name == worker.name; });
-    if (worker.state == WorkerState::kLive && !marked) open.push_back(HealthyRoom(worker));
+    const bool may_run = MayRun(worker.projects, job.row.project);
+    if (worker.state == WorkerState::kLive && !marked && may_run) open.push_back(HealthyRoom(worker));
   }
   const std::optional<Admission> next = Admit(job.state);
-  const RankShape shape = ShapeOf(job.spec);
+  const RankShape shape = ShapeOf(job.spec, job.row.project);
   const int32_t nodes = next && next->trial > 0 ? NodesOf(job.state, *next) : job.state.spec().LeastNodes();
   if (next || CapacityOf(open, shape) < nodes) return WaitsFor(nodes, shape, open);
   return WantsSuggestion(job.state) ? "Waiting for the search model's suggestion." : "";
@@ -143,6 +146,7 @@ std::string FilterText(const JobFilter& filter) {
   for (const std::string& tag : filter.tags) text += " #" + tag;
   for (const std::string& state : filter.states) text += " " + state;
   if (!filter.search.empty()) text += " ?" + filter.search;
+  if (filter.projects) text += " @" + absl::StrJoin(*filter.projects, "@");
   return text;
 }
 
@@ -219,8 +223,9 @@ absl::Status Reads::Message(const JobRow& row, v1::TuningJob& message) {
   if (!waits || message.paused()) return absl::OkStatus();
   absl::StatusOr<std::string> reason = WaitReason(store_, job);
   if (!reason.ok()) return reason.status();
-  const std::string words =
-      pool_words_ == nullptr || job.spec.trainer().external() ? "" : pool_words_(ShapeOf(job.spec));
+  const std::string words = pool_words_ == nullptr || job.spec.trainer().external()
+                                ? ""
+                                : pool_words_(ShapeOf(job.spec, job.row.project));
   message.set_state_reason(*reason + (reason->empty() || words.empty() ? "" : " ") + words);
   return absl::OkStatus();
 }
@@ -242,11 +247,19 @@ absl::StatusOr<v1::TuningJob> Reads::DescribeTuningJob(const std::string& id) {
   return job;
 }
 
-absl::StatusOr<v1::ListTuningJobsResponse> Reads::ListTuningJobs(const v1::ListTuningJobsRequest& request) {
+absl::StatusOr<v1::ListTuningJobsResponse> Reads::ListTuningJobs(
+    const v1::ListTuningJobsRequest& request, std::optional<std::vector<std::string>> visible) {
   absl::StatusOr<int64_t> size = PageSize(request.page_size(), 50, 1000);
   if (!size.ok()) return size.status();
-  const absl::StatusOr<JobFilter> filter = ToFilter(request);
+  absl::StatusOr<JobFilter> filter = ToFilter(request);
   if (!filter.ok()) return filter.status();
+  filter->projects = std::move(visible);
+  if (!request.project().empty()) {
+    const std::string project = ProjectNamed(request.project());
+    if (filter->projects && std::count(filter->projects->begin(), filter->projects->end(), project) == 0)
+      return NoProject(request.project());
+    filter->projects = {project};
+  }
   // A token is valid for its filter only.
   const std::string kind = "jobs" + FilterText(*filter);
   absl::StatusOr<std::vector<std::string>> token = ReadPageToken(request.page_token(), kind, 1);
@@ -541,9 +554,9 @@ absl::StatusOr<WatchBatch> Reads::Watch(const std::string& id, int64_t after) {
   return batch;
 }
 
-absl::StatusOr<std::string> Reads::FindRequest(const std::string& request_id) {
+absl::StatusOr<std::string> Reads::FindRequest(const std::string& request_id, const std::string& project) {
   if (request_id.empty()) return "";
-  absl::StatusOr<std::optional<JobRow>> row = store_.jobs.FindRequest(request_id);
+  absl::StatusOr<std::optional<JobRow>> row = store_.jobs.FindRequest(StoredRequestId(request_id, project));
   if (!row.ok()) return row.status();
   return *row ? (*row)->id : "";
 }
@@ -588,13 +601,28 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
   return artifact;
 }
 
+absl::StatusOr<std::set<std::string>> Reads::ReadableBlobs(const std::vector<std::string>& digests,
+                                                           const std::vector<std::string>& projects,
+                                                           const Requester& by) {
+  const std::optional<std::string> owner = by.worker ? std::nullopt : std::optional(by.name);
+  std::set<std::string> readable;
+  const absl::Status status = store_.Read([&]() -> absl::Status {
+    absl::StatusOr<std::set<std::string>> found = store_.artifacts.Among(digests, projects, owner);
+    if (!found.ok()) return found.status();
+    readable = *std::move(found);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return readable;
+}
+
 absl::StatusOr<v1::Artifact> Reads::GetSource(const std::string& job_id, const Requester& by) {
   v1::Artifact artifact;
   absl::Status status = store_.Read([&]() -> absl::Status {
     const absl::StatusOr<std::optional<JobRow>> job = store_.jobs.Find(job_id);
     if (!job.ok()) return job.status();
     if (!*job) return absl::NotFoundError(fmt::format("there is no job \"{}\"", job_id));
-    if (!by.MayReadSource((*job)->owner)) return by.MayChange(job_id, (*job)->owner);
+    if (absl::Status may = by.MayReadSource(job_id, (*job)->owner); !may.ok()) return may;
     const auto row = store_.artifacts.Find((*job)->key, 0, ArtifactKind::kSource);
     if (!row.ok()) return row.status();
     if (!*row) {

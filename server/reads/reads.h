@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,10 @@ class Reads {
   void SetPoolWords(PoolWords words) { pool_words_ = std::move(words); }
 
   absl::StatusOr<v1::TuningJob> DescribeTuningJob(const std::string& id);
-  absl::StatusOr<v1::ListTuningJobsResponse> ListTuningJobs(const v1::ListTuningJobsRequest& request);
+  // `visible`: jobs of these projects only; absent: of all. NOT_FOUND: the request's project is none of them.
+  absl::StatusOr<v1::ListTuningJobsResponse> ListTuningJobs(
+      const v1::ListTuningJobsRequest& request,
+      std::optional<std::vector<std::string>> visible = std::nullopt);
   absl::StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request);
   absl::StatusOr<v1::DescribeTrialResponse> DescribeTrial(const v1::DescribeTrialRequest& request);
   absl::StatusOr<v1::QueryMetricsResponse> QueryMetrics(const v1::QueryMetricsRequest& request);
@@ -68,6 +72,11 @@ class Reads {
   // The job's source. NOT_FOUND: no such job, or it has none; PERMISSION_DENIED: `by` is neither the job's
   // owner nor a worker.
   absl::StatusOr<v1::Artifact> GetSource(const std::string& job_id, const Requester& by);
+  // Blobs among these that `by` may read, which sees jobs of these projects: of their checkpoints and
+  // models, and of the sources that it may read.
+  absl::StatusOr<std::set<std::string>> ReadableBlobs(const std::vector<std::string>& digests,
+                                                      const std::vector<std::string>& projects,
+                                                      const Requester& by);
   // after = -1: only future events (an empty batch with the job's last sequence).
   absl::StatusOr<WatchBatch> Watch(const std::string& id, int64_t after);
   absl::StatusOr<Record> GetRecord(const std::string& id);
@@ -81,8 +90,8 @@ class Reads {
   absl::StatusOr<v1::ListDeliveriesResponse> ListDeliveries(const v1::ListDeliveriesRequest& request);
   // OK: rows can be read.
   absl::Status Probe();
-  // Returns the id of the job that a create request made; "": none.
-  absl::StatusOr<std::string> FindRequest(const std::string& request_id);
+  // Returns the id of the job of the project ("": the default one) that a create request made; "": none.
+  absl::StatusOr<std::string> FindRequest(const std::string& request_id, const std::string& project);
 
  private:
   // The client's view of the job; with the reason for waiting if it runs and no present worker could train

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/mutex.h"
+#include "base/status_text.h"
 #include "base/task_threads.h"
 #include "server/sagemaker/jobs/follower.h"
 #include "server/sagemaker/jobs/job_service.h"
@@ -133,6 +134,7 @@ class SagemakerApp::Parts {
     const absl::StatusOr<Signer> signer = Check(request, SignedPart::kAll, account);
     if (!signer.ok()) return ErrorAnswer(request, signer.status());
     const std::string request_id = NewRequestId();
+    if (const absl::Status may = MayUse(*signer, request.peer); !may.ok()) return ErrorAnswer(request, may);
     if (signer->service == "s3") return s3_.Answer(request, account, request_id);
     const absl::StatusOr<AwsCall> call = ReadAwsCall(request, signer->service);
     if (!call.ok()) return WriteAwsAnswer(request, signer->service, "", call.status(), request_id);
@@ -182,9 +184,22 @@ class SagemakerApp::Parts {
     return CheckSignature(request, secret_of, absl::ToUnixSeconds(absl::Now()), part);
   }
 
+  // AccessDenied: the token of the key is not valid, or is not of a member of the key's project. The key of a
+  // job has no token; it may use S3 only.
+  absl::Status MayUse(const Signer& signer, const std::string& peer) {
+    const AccessKey* key = keys_.Find(signer.key_id);
+    if (key == nullptr || key->token.empty()) return absl::OkStatus();
+    const absl::Status may = calls_.CheckMember(CallerOfKey(signer.key_id, peer));
+    if (may.ok()) return may;
+    const bool s3 = signer.service == "s3";
+    if (absl::IsUnauthenticated(may) || absl::IsPermissionDenied(may))
+      return AwsError(s3 ? "AccessDenied" : "AccessDeniedException", MessageOf(may));
+    return AwsError(s3 ? "SlowDown" : "ThrottlingException", MessageOf(may));
+  }
+
   CallerOf CallerOfKey(const std::string& key_id, const std::string& peer) const {
     const AccessKey* key = keys_.Find(key_id);
-    return {peer, key == nullptr ? "" : key->token};
+    return key == nullptr ? CallerOf{peer, ""} : CallerOf{peer, key->token, key->project};
   }
 
   // What a service other than S3 answers.

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "server/engine/context.h"
 #include "server/webhooks/webhooks_file.h"
-#include "store/deliveries.h"
+#include "store/tables/deliveries.h"
 #include "winnow/v1/webhooks.pb.h"
 
 namespace winnow {

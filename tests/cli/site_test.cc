@@ -13,6 +13,7 @@
 #include "tests/catch.h"
 #include "tests/cli/process.h"
 #include "winnow/v1/audit.grpc.pb.h"
+#include "winnow/v1/projects.grpc.pb.h"
 #include "winnow/v1/webhooks.grpc.pb.h"
 
 namespace winnow {
@@ -21,13 +22,16 @@ namespace {
 using nlohmann::json;
 
 // Answers with what a test puts into it, entry by entry.
-class FakeSite : private v1::AuditService::Service, private v1::WebhookService::Service {
+class FakeSite : private v1::AuditService::Service,
+                 private v1::WebhookService::Service,
+                 private v1::ProjectService::Service {
  public:
   FakeSite() {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(static_cast<v1::AuditService::Service*>(this));
     builder.RegisterService(static_cast<v1::WebhookService::Service*>(this));
+    builder.RegisterService(static_cast<v1::ProjectService::Service*>(this));
     server_ = builder.BuildAndStart();
   }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
@@ -51,8 +55,42 @@ class FakeSite : private v1::AuditService::Service, private v1::WebhookService::
   v1::ListDeliveriesResponse deliveries;
   v1::ListDeliveriesRequest deliveries_asked;
   std::string tested;
+  v1::ListProjectsResponse projects;
+  std::string changed;  // the newest change of a project
 
  private:
+  grpc::Status ListProjects(grpc::ServerContext*, const v1::ListProjectsRequest*,
+                            v1::ListProjectsResponse* response) override {
+    *response = projects;
+    return grpc::Status::OK;
+  }
+  grpc::Status CreateProject(grpc::ServerContext*, const v1::CreateProjectRequest* request,
+                             v1::Project* project) override {
+    changed = "create " + request->name();
+    project->set_name(request->name());
+    return grpc::Status::OK;
+  }
+  grpc::Status DeleteProject(grpc::ServerContext*, const v1::DeleteProjectRequest* request,
+                             v1::DeleteProjectResponse*) override {
+    changed = "delete " + request->project();
+    return grpc::Status::OK;
+  }
+  grpc::Status AddMember(grpc::ServerContext*, const v1::AddMemberRequest* request,
+                         v1::Project* project) override {
+    changed = "add " + request->person() + (request->leads() ? " leads" : "") + " to " + request->project();
+    project->set_name(request->project());
+    v1::Member& member = *project->add_members();
+    member.set_person(request->person());
+    member.set_leads(request->leads());
+    return grpc::Status::OK;
+  }
+  grpc::Status RemoveMember(grpc::ServerContext*, const v1::RemoveMemberRequest* request,
+                            v1::Project* project) override {
+    changed = "remove " + request->person() + " from " + request->project();
+    project->set_name(request->project());
+    return grpc::Status::OK;
+  }
+
   // A page has at most two entries.
   grpc::Status ListAuditEntries(grpc::ServerContext*, const v1::ListAuditEntriesRequest* request,
                                 v1::ListAuditEntriesResponse* response) override {
@@ -154,6 +192,36 @@ TEST_CASE("webhooks: they, and what was delivered, are lines of tables", "[cli]"
   const Result tested = RunWinnow({"webhooks", "test", "chat", "-o", "json"}, site.address());
   CHECK(json::parse(tested.out)["number"] == 17);
   CHECK(site.tested == "chat");
+}
+
+TEST_CASE("projects: they and their members are lines of a table, and are changed by its words", "[cli]") {
+  FakeSite site;
+  CHECK_THAT(RunWinnow({"projects"}, site.address()).out, Catch::Contains("projects create NAME"));
+  v1::Project& project = *site.projects.add_projects();
+  project.set_name("vision");
+  project.set_jobs(17);
+  project.add_members()->set_person("ana");
+  v1::Member& lea = *project.add_members();
+  lea.set_person("lea");
+  lea.set_leads(true);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"projects"}, {"projects", "list"}}) {
+    CHECK_THAT(RunWinnow(words, site.address()).out,
+               Catch::Contains("vision") && Catch::Contains("17") && Catch::Contains("ana, lea (leads)"));
+  }
+  const Result lines = RunWinnow({"projects", "-o", "jsonl"}, site.address());
+  CHECK(json::parse(lines.out)["members"][1]["leads"] == true);
+  CHECK(RunWinnow({"projects", "create", "speech"}, site.address()).out ==
+        "Project speech: no members yet\n");
+  CHECK(site.changed == "create speech");
+  CHECK(RunWinnow({"projects", "add-member", "vision", "ben", "--leads"}, site.address()).out ==
+        "Project vision: ben (leads)\n");
+  CHECK(site.changed == "add ben leads to vision");
+  const Result removed =
+      RunWinnow({"projects", "remove-member", "vision", "ben", "-o", "json"}, site.address());
+  CHECK(json::parse(removed.out)["name"] == "vision");
+  CHECK(site.changed == "remove ben from vision");
+  CHECK(RunWinnow({"projects", "delete", "vision"}, site.address()).out == "Project vision is deleted.\n");
+  CHECK(site.changed == "delete vision");
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ TEST_CASE("submit: sends the file, its folder and a fresh request id", "[cli]") 
   CHECK(service.created.spec().name() == "bank");
   CHECK(service.created.spec().working_directory() == folder.path());
   CHECK(service.created.request_id().size() == 32);
+  CHECK(service.created.project().empty());
   const std::string first = service.created.request_id();
   CHECK(RunWinnow({"submit", file}, service.address()).code == 0);
   CHECK(service.created.request_id() != first);
@@ -91,6 +92,28 @@ TEST_CASE("submit --like: the settings of an ended job, its results, and the nex
   expected.clear_initial_configurations();
   expected.mutable_limits()->set_max_trials(20);
   CHECK(service.created.spec().DebugString() == expected.DebugString());
+}
+
+TEST_CASE(
+    "submit: into the project of the flag, else of the environment, else of the job that it goes on from",
+    "[cli]") {
+  FakeService service;
+  service.jobs = {SampleJob(), RunningJob()};
+  service.jobs[0].set_id("bank@vision");
+  const Folder folder;
+  const std::string file = folder.Write("job.json", SampleFile());
+  const auto project = [&](std::vector<std::string> words, const std::vector<std::string>& environment = {}) {
+    words.insert(words.begin(), "submit");
+    Process process(words, service.address(), Process::Io::kPipes, environment);
+    CHECK(process.Wait() == 0);
+    INFO(process.err());
+    return service.created.project();
+  };
+  CHECK(project({file, "--project", "speech"}) == "speech");
+  CHECK(project({file}, {"WINNOW_PROJECT=vision"}) == "vision");
+  CHECK(project({file, "--project", "default"}, {"WINNOW_PROJECT=vision"}) == "default");
+  CHECK(project({"--like", "bank@vision"}) == "vision");
+  CHECK(project({file}).empty());
 }
 
 TEST_CASE("submit --like: what cannot be gone on from is refused, and nothing is sent", "[cli]") {

@@ -77,6 +77,34 @@ test('Dashboard: an admin stops a job by the cookie alone, and logs out', async 
   assert.deepEqual(page.faults, []);
 });
 
+test('Dashboard: members see their project, and list its jobs alone; for others there are none', async () => {
+  await here.site.winnow('projects', 'create', 'vision');
+  await here.site.winnow('projects', 'add-member', 'vision', 'the submitter', '--leads');
+  const id = await here.site.submit(descending('private', {limits: {maxTrials: 1}}), '--project', 'vision');
+  assert.equal(id, 'private@vision');
+  const page = await visit();
+  await page.goto('/login');
+  await logIn(page, 'submitter');
+  await page.getByRole('link', {name: 'private@vision'}).waitFor();
+  await page.getByText('project vision').waitFor();
+  await page.getByRole('link', {name: 'guarded', exact: true}).waitFor();
+  await page.getByLabel('Project', {exact: true}).selectOption('vision');
+  await page.getByRole('link', {name: 'guarded', exact: true}).waitFor({state: 'detached'});
+  assert.deepEqual(await seriousFindings(page), []);
+  await page.getByRole('link', {name: 'private@vision'}).click();
+  await page.getByRole('heading', {name: 'private@vision'}).waitFor();
+  await page.getByRole('button', {name: /Stop|Delete/}).first().waitFor();  // who leads the project may
+
+  const other = await visit();
+  other.expected.push(/status of 404/);
+  await other.goto('/login?to=/');
+  await logIn(other, 'viewer');
+  await other.getByRole('link', {name: 'guarded', exact: true}).waitFor();
+  assert.equal(await other.getByText('vision').count(), 0);
+  await other.goto('/jobs/private@vision');
+  await other.getByText('there is no job "private@vision"').first().waitFor();
+});
+
 test('Dashboard: an admin makes a token, whose secret is shown once, and revokes it', async () => {
   const page = await visit();
   await page.goto('/login');

@@ -52,6 +52,25 @@ TEST_CASE("Placement: near the checkpoint, then where it ran before", "[schedule
   CHECK(Place(workers, {1, "gone", "gone"}) == Workers{"b"});
 }
 
+TEST_CASE("Placement: a worker that is bound to projects gets ranks of these only", "[scheduler]") {
+  std::vector<WorkerRoom> workers = {{"a", 8, ""}, {"b", 8, ""}, {"c", 8, ""}};
+  workers[0].projects = {"vision"};
+  workers[1].projects = {"", "speech"};
+  RankShape vision, speech, common;
+  vision.project = "vision";
+  speech.project = "speech";
+  CHECK(Capacity(workers[0], vision) == 8);
+  CHECK(Capacity(workers[0], common) == 0);
+  CHECK(Capacity(workers[1], vision) == 0);
+  CHECK(Capacity(workers[1], common) == 8);
+  CHECK(CapacityOf(workers, speech) == 16);  // c runs all
+  CHECK(Place(workers, {2, "", "", vision}) == Workers{"a", "c"});
+  CHECK(Place(workers, {2, "", "a", common}) == Workers{"b", "c"});
+  workers.pop_back();
+  CHECK(Place(workers, {8, "", "", vision}) == Workers(8, "a"));
+  CHECK_FALSE(Place(workers, {9, "", "", vision}));
+}
+
 TEST_CASE("Placement: labels, processors and memory are asked for by every rank", "[scheduler]") {
   const std::vector<WorkerRoom> workers = {{"a", 8, "", {{"gpu", "a100"}}, 4, 32}, {"b", 8, "", {}, 16, 64}};
   CHECK(Capacity(workers[0], {1, 0, 0, {{"gpu", ""}}}) == 8);

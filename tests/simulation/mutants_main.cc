@@ -42,6 +42,7 @@ constexpr std::string_view kMutants[] = {
     "a trial goes on where its checkpoint is not",
     "another attempt begins at the wrong level",
     "no waiting program is let go",
+    "a worker gets trials of a project that it may not run",
     "a parent outlives its job",
     "a suspended program goes on from any level",
     "a trial goes on where its program is not",

@@ -207,6 +207,23 @@ void DrawPrices(Dice& dice, Profile& profile) {
   }
 }
 
+// Some workers run jobs of some projects only. The first runs all, so that no job waits for ever.
+void DrawProjects(Dice& dice, Profile& profile) {
+  const bool single = std::all_of(profile.jobs.begin(), profile.jobs.end(), [](const JobProfile& job) {
+    const v1::ClusterSpec& cluster = job.spec.cluster();
+    return cluster.nodes() <= 1 && cluster.slots() <= 1 && cluster.gpus() == 0 && cluster.gpu_share() == 0;
+  });
+  if (!single || profile.hosts.size() < 2 || !dice.Chance(0.6)) return;
+  for (JobProfile& job : profile.jobs) {
+    if (dice.Chance(0.6)) job.project = dice.Chance(0.5) ? "vision" : "speech";
+  }
+  for (size_t i = 1; i < profile.hosts.size(); ++i) {
+    for (const char* project : {"", "vision", "speech"}) {
+      if (dice.Chance(0.4)) profile.hosts[i].projects.push_back(project);
+    }
+  }
+}
+
 }  // namespace
 
 const char* NameOf(Fault fault) {
@@ -287,6 +304,7 @@ Profile DrawProfile(uint64_t seed, Scale scale) {
   }
   DrawLives(dice, profile);
   DrawPrices(dice, profile);
+  DrawProjects(dice, profile);
   return profile;
 }
 

@@ -23,6 +23,7 @@ struct HostProfile {
   std::string storage;
   int64_t life_us = 0;  // after which its worker leaves by itself, and another is started; 0: never
   double cost_per_hour = 0;
+  std::vector<std::string> projects = {};  // whose jobs its worker may run ("": the default one); empty: all
 };
 
 struct JobProfile {
@@ -31,6 +32,7 @@ struct JobProfile {
   bool comparable = false;
   int64_t submit_us = 0;
   int64_t stop_us = 0;  // when a user asks to stop it; 0: never
+  std::string project = {};
 };
 
 enum class Fault {

@@ -142,16 +142,24 @@ void SimServer::Deliver(const v1::SyncRequest& request, const Reply& reply) {
         *taken = true;
         auto ticket = std::make_shared<Ledger::Ticket>(0);
         *ticket = setting_->ledger.Take(request, [&] {
-          engine.Sync(request, [this, reply, ticket](absl::StatusOr<v1::SyncResponse> answer) {
+          const auto answered = [this, reply, ticket](absl::StatusOr<v1::SyncResponse> answer) {
             if (silent_) return;
             if (answer.ok()) setting_->ledger.Acknowledged(*ticket);
             reply(std::move(answer));
-          });
+          };
+          engine.Sync(request, answered, "", ProjectsOf(request.name()));
         });
       },
       [reply, taken](const absl::Status& committed) {
         if (!*taken) reply(absl::UnavailableError(std::string(committed.message())));
       });
+}
+
+std::vector<std::string> SimServer::ProjectsOf(const std::string& worker) const {
+  for (const HostProfile& host : setting_->profile.hosts) {
+    if (host.name == worker) return host.projects;
+  }
+  return {};
 }
 
 // Plans the next batch: soon if something waits, otherwise when something is due.

@@ -48,6 +48,8 @@ class SimServer {
  private:
   struct Thinking;  // the model of one job
 
+  // To which the token of the host's worker is bound.
+  std::vector<std::string> ProjectsOf(const std::string& worker) const;
   void Plan();
   void Turn(uint64_t life);
   bool DieInBatch(std::deque<UseCase>& batch);
@@ -67,7 +69,7 @@ class SimServer {
   int64_t stalled_until_us_ = 0;
   bool fail_commit_ = false;
   bool full_ = false;
-  bool silent_ = false;  // it is dying: sends nothing any more
+  bool silent_ = false;           // it is dying: sends nothing any more
   Death death_ = Death::kAtOnce;  // otherwise: how the next batch ends
   int64_t down_us_ = 0;
   std::unique_ptr<Engine> engine_;

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "scheduler/placement.h"
+#include "server/engine/requester.h"
 #include "worker/trainer_parents.h"
 #include "worker/waiting_trainers.h"
 
@@ -260,6 +262,10 @@ absl::StatusOr<std::unique_ptr<RankRun>> SimTrainers::Start(const v1::Assignment
                                         : "process starts",
                  assignment.id(), assignment.resource_from(), assignment.resource_to());
   setting_->ledger.Started(host_->name, {host_->slots, host_->cpus, host_->gpus}, assignment);
+  if (!MayRun(host_->projects, ProjectOfJob(assignment.job_id()))) {
+    setting_->ledger.Fail(
+        fmt::format("{} may not run {}, of job {}", host_->name, assignment.id(), assignment.job_id()));
+  }
   if (!goes_on && !setting_->ledger.HasCheckpoint(host_->storage, assignment)) {
     setting_->ledger.Fail(fmt::format("{} is to go on from {}, of which there is no checkpoint on {}",
                                       assignment.id(), assignment.resource_from(), host_->name));

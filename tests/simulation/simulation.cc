@@ -76,7 +76,9 @@ class World {
     auto id = std::make_shared<absl::StatusOr<std::string>>();
     server_.Use(
         [this, job, id](Engine& engine) {
-          *id = engine.CreateJob(setting_.profile.jobs[job].spec, fmt::format("request{}", job), {});
+          const JobProfile& profile = setting_.profile.jobs[job];
+          *id =
+              engine.CreateJob(profile.spec, fmt::format("request{}", job), {}, "", nullptr, profile.project);
         },
         [this, job, id](const absl::Status& committed) {
           if (!committed.ok()) return;

@@ -74,6 +74,7 @@ TEST_CASE("Migrations: a file of 0.1.0 keeps its rows", "[store]") {
   CHECK((*job)->request_id == "r1");
   CHECK((*job)->warm_start == "");
   CHECK((*job)->owner == "");
+  CHECK((*job)->project == "");
   auto facts = s.facts.Load((*job)->key);
   REQUIRE(facts.ok());
   REQUIRE(facts->size() == 4);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "store/leadership.h"
+#include "store/tables/projects.h"
 #include "tests/catch.h"
 #include "tests/store/example_facts.h"
 #include "tests/store/get.h"
@@ -40,6 +41,9 @@ void FillStore(Store& store) {
   REQUIRE(store.artifacts.Put({0, job, 1, ArtifactKind::kModel, 1, 9, std::string("\0m", 2), 7}, {{"d", 3}})
               .ok());
   REQUIRE(store.annotations.Put(job, 0, {{"good"}, "a note", "Ada", 5}).ok());
+  ProjectTable projects(store.database());
+  REQUIRE(projects.Insert({"vision", 3}).ok());
+  REQUIRE(projects.PutMember({"vision", "Ada", true}).ok());
   REQUIRE(store.jobs.Delete(gone).ok());
 }
 
@@ -69,6 +73,7 @@ TEST_CASE("Move: every row arrives, there and back, and numbers that were used a
     REQUIRE(facts.size() == before.size());
     for (size_t i = 0; i < facts.size(); ++i) CHECK(facts[i].sequence == before[i].sequence);
     CHECK(Get(store->logs.Read(1, 0, 0, 9)).data == std::string("a\0\xff", 3));
+    CHECK(Get(ProjectTable(store->database()).Members()) == std::vector<MemberRow>{{"vision", "Ada", true}});
     CHECK(Get(store->tokens.List()).front().hash == std::string("\0\xfe", 2));
     CHECK(Get(store->jobs.List(100, 9, {{"good"}, {}, "ada"})).size() == 1);
   }

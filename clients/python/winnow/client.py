@@ -37,16 +37,19 @@ class Client:
         return self._calls.call(verb, path, fields)
 
     def submit(self, spec: Spec, *, working_directory: Optional[str] = None, tags: Sequence[str] = (),
-               note: str = "") -> Job:
+               note: str = "", project: Optional[str] = None) -> Job:
         """Starts a job. `spec`: a job file's path, or its content. Relative paths in it are relative to the file's
         directory, or to `working_directory` (default: the current one). `tags`, by which jobs are found, and `note` take
-        the place of the file's. InvalidArgument has every error."""
+        the place of the file's. `project`: the project that the job will belong to; default: WINNOW_PROJECT, else the
+        default project. InvalidArgument has every error."""
         found = read_spec(spec, working_directory)
         if tags:
             found["tags"] = _words("tags", tags)
         if note:
             found["note"] = note
-        fields = {"spec": found, "request_id": uuid.uuid4().hex}
+        fields: dict[str, Any] = {"spec": found, "request_id": uuid.uuid4().hex}
+        if project := os.environ.get("WINNOW_PROJECT", "") if project is None else project:
+            fields["project"] = project
         return Job(self._calls, self._calls.call("POST", "/v1/tuning-jobs", fields)["id"])
 
     def plan(self, spec: Spec, *, slots: int = 1, unit_seconds: float = 0.0, startup_seconds: float = 0.0,
@@ -63,11 +66,14 @@ class Client:
         job.spec  # noqa: B018: asks for it
         return job
 
-    def jobs(self, *, tags: Sequence[str] = (), states: Sequence[str] = (), search: str = "") -> list[dict[str, Any]]:
+    def jobs(self, *, tags: Sequence[str] = (), states: Sequence[str] = (), search: str = "",
+             project: str = "") -> list[dict[str, Any]]:
         """The jobs, newest first: those that have all of `tags`, are in one of `states` (RUNNING, COMPLETED …), and have
-        the text `search` in their id, tags, note, owner, metric or parameters. None given: all."""
+        the text `search` in their id, tags, note, owner, metric or parameters; those of one `project` ("default": of the
+        default project). None given: all that you may see."""
         fields: dict[str, Any] = {"page_size": 1000}
-        given: dict[str, Any] = {"tags": _words("tags", tags), "states": _words("states", states), "search": search}
+        given: dict[str, Any] = {"tags": _words("tags", tags), "states": _words("states", states), "search": search,
+                                 "project": project}
         fields.update({name: value for name, value in given.items() if value})
         found: list[dict[str, Any]] = []
         while True:

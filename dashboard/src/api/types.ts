@@ -124,6 +124,7 @@ export interface TuningJob {
   strategyText: string;
   warmStartText: string;
   owner: string;
+  project: string; // "": the default one
   notices: JobNotice[];
   failures: FailureGroup[];  // only where one job was asked for
   annotation?: Annotation;
@@ -273,6 +274,11 @@ export interface Caller {
   name: string;
   tokensRequired: boolean;
   serverVersion: string;
+  projects: string[];     // that they are a member of
+  ledProjects: string[];  // of these, those that they lead
+}
+export interface Project {
+  name: string;
 }
 
 export interface TuningPlan {

@@ -98,6 +98,7 @@ export const paths = {
   // `f`: filters, as filters.ts writes them; `part`: the card that is scrolled to.
   job: (id: string, {f = [], part = ''}: {f?: readonly string[]; part?: string} = {}) =>
     `/jobs/${encodeURIComponent(id)}${withParams('', {f})}${part && `#${part}`}`,
+  project: (project: string) => `/${withParams('', {project})}`,  // its jobs
   tagged: (tag: string) => `/${withParams('', {tag})}`,  // the jobs with this tag
   // Trials of one job side by side.
   trials: (id: string, trials: readonly number[]) => `/jobs/${encodeURIComponent(id)}/compare${withParams('', {trials: trials.join(',')})}`,

@@ -10,8 +10,9 @@ export const caller = signal<Caller | undefined>(undefined);
 export const maySubmit = () => !caller.value || !caller.value.tokensRequired || ['SUBMITTER', 'ADMIN'].includes(caller.value.role);
 export const mayAdminister = () => !caller.value || !caller.value.tokensRequired || caller.value.role === 'ADMIN';
 
-// Whether the caller may change a job of that owner.
-export const mayChange = (owner: string) => mayAdminister() || (maySubmit() && owner !== '' && caller.value?.name === owner);
+// Whether the caller may change the job.
+export const mayChange = ({owner, project}: {owner: string; project: string}) =>
+  mayAdminister() || (maySubmit() && ((owner !== '' && caller.value?.name === owner) || (project !== '' && !!caller.value?.ledProjects?.includes(project))));
 
 export async function learnCaller(): Promise<void> {
   try {

@@ -1,7 +1,9 @@
 #include "server/sagemaker/jobs/winnow_calls.h"
 
+#include <fmt/format.h>
 #include <grpcpp/client_context.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -47,6 +49,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
 WinnowCalls::WinnowCalls(const std::shared_ptr<grpc::Channel>& channel, std::string relay_key)
     : tuning_(v1::TuningService::NewStub(channel)),
       artifacts_(v1::ArtifactService::NewStub(channel)),
+      admin_(v1::AdminService::NewStub(channel)),
       relay_key_(std::move(relay_key)) {}
 
 absl::Status WinnowCalls::Send(const CallerOf& caller, const ScriptCode& code) {
@@ -70,11 +73,24 @@ absl::Status WinnowCalls::Send(const CallerOf& caller, const ScriptCode& code) {
   return absl::OkStatus();
 }
 
+absl::Status WinnowCalls::CheckMember(const CallerOf& caller) {
+  CallContext context(caller, relay_key_);
+  v1::Caller known;
+  const grpc::Status status = admin_->GetCaller(context.get(), v1::GetCallerRequest(), &known);
+  if (!status.ok()) return FromGrpc(status);
+  const bool member =
+      std::find(known.projects().begin(), known.projects().end(), caller.project) != known.projects().end();
+  if (caller.project.empty() || known.role() == v1::ADMIN || member) return absl::OkStatus();
+  return absl::PermissionDeniedError(fmt::format(
+      "{} is no member of project {}, to which the access key's jobs belong", known.name(), caller.project));
+}
+
 absl::StatusOr<v1::TuningJob> WinnowCalls::Create(const CallerOf& caller, const JobPlan& plan,
                                                   const std::string& request_id) {
   v1::CreateTuningJobRequest request;
   *request.mutable_spec() = plan.spec;
   request.set_request_id(request_id);
+  request.set_project(caller.project);
   if (plan.code) {
     if (absl::Status status = Send(caller, *plan.code); !status.ok()) return status;
     *request.mutable_source() = plan.code->source;

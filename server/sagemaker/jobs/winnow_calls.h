@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/sagemaker/jobs/job_spec.h"
+#include "winnow/v1/admin.grpc.pb.h"
 #include "winnow/v1/artifact.grpc.pb.h"
 #include "winnow/v1/tuning.grpc.pb.h"
 
@@ -16,8 +17,9 @@ namespace winnow {
 
 // On whose behalf Winnow's methods are called.
 struct CallerOf {
-  std::string peer;   // gRPC's form
-  std::string token;  // "": none
+  std::string peer;          // gRPC's form
+  std::string token;         // "": none
+  std::string project = {};  // to which its jobs belong; "": the default project
 };
 
 // Which output of a trial to read.
@@ -37,6 +39,8 @@ class WinnowCalls {
  public:
   WinnowCalls(const std::shared_ptr<grpc::Channel>& channel, std::string relay_key);
 
+  // UNAUTHENTICATED: its token is not valid; PERMISSION_DENIED: it is no member of its project.
+  absl::Status CheckMember(const CallerOf& caller);
   // Stores the plan's code first, if it has any.
   absl::StatusOr<v1::TuningJob> Create(const CallerOf& caller, const JobPlan& plan,
                                        const std::string& request_id);
@@ -63,6 +67,7 @@ class WinnowCalls {
 
   std::unique_ptr<v1::TuningService::Stub> tuning_;
   std::unique_ptr<v1::ArtifactService::Stub> artifacts_;
+  std::unique_ptr<v1::AdminService::Stub> admin_;
   const std::string relay_key_;
 };
 

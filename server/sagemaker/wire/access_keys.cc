@@ -58,6 +58,7 @@ absl::StatusOr<AccessKeys> AccessKeys::Open(const std::filesystem::path& file, b
   if (!list.is_array())
     return absl::InvalidArgumentError(fmt::format("{}: expected a JSON list of access keys", file.string()));
   AccessKeys keys;
+  std::map<std::string, std::string> projects;  // by account
   for (size_t i = 0; i < list.size(); ++i) {
     const auto text_of = [&](const char* name) -> std::string {
       if (!list[i].is_object() || !list[i].contains(name) || !list[i][name].is_string()) return "";
@@ -67,13 +68,19 @@ absl::StatusOr<AccessKeys> AccessKeys::Open(const std::filesystem::path& file, b
       return absl::InvalidArgumentError(
           fmt::format("{}: [{}].{}: expected {}", file.string(), i, name, expected));
     };
-    AccessKey key{text_of("access_key_id"), text_of("secret_access_key"), text_of("account"), text_of("name"),
-                  text_of("token")};
+    AccessKey key{text_of("access_key_id"), text_of("secret_access_key"),
+                  text_of("account"),       text_of("name"),
+                  text_of("token"),         text_of("project")};
+    if (key.project == "default") key.project = "";
     if (!IsKeyId(key.id)) return wrong("access_key_id", "16 to 128 letters and digits");
     if (key.secret.size() < 16) return wrong("secret_access_key", "at least 16 characters");
     if (!IsAccount(key.account)) return wrong("account", "12 digits");
     if (tokens_required && key.token.empty())
       return wrong("token", "a token of Winnow, because this server requires tokens");
+    const auto [account, fresh] = projects.emplace(key.account, key.project);
+    if (!fresh && account->second != key.project)
+      return wrong("project",
+                   "that of the account's other keys, because keys of one account see the same jobs");
     const std::string id = key.id;
     if (!keys.keys_.emplace(id, std::move(key)).second)
       return wrong("access_key_id", "another id than the others");

@@ -17,13 +17,14 @@ struct AccessKey {
   std::string account;  // 12 digits: keys of one account see the same jobs, buckets and objects
   std::string name;     // of the person
   std::string token;    // of Winnow, on whose behalf jobs are created; "": none
+  std::string project;  // to which its jobs belong; one for all keys of an account; "": the default project
 };
 
 // Creates the file with one random key if it is missing.
 absl::Status CreateFirstKey(const std::filesystem::path& file);
 
 // The access keys of a file, a JSON list of objects with access_key_id, secret_access_key, account, and
-// perhaps name and token.
+// perhaps name, token and project.
 class AccessKeys {
  public:
   // `tokens_required`: every key then needs a token.

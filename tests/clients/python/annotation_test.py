@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Tags and notes of jobs and trials, and the jobs that are found by them."""
+"""Tags, notes and projects of jobs, and the jobs that are found by them."""
 
 import unittest
+import unittest.mock
 
 from servers import EXTERNAL, WithFolder, main
 import winnow
@@ -47,6 +48,20 @@ class Annotations(WithFolder):
         self.assertEqual(self.found(tags=["b"], states=["STOPPED"]), [second.id])
         self.assertEqual(self.found(search="small data"), [first])
         self.assertEqual(self.found(search="nothing has this"), [])
+
+    def test_jobs_belong_to_the_project_that_is_given(self):
+        self.client.call("POST", "/v1/projects", name="vision")
+        job = self.client.submit(EXTERNAL, project="vision")
+        other = self.client.submit(EXTERNAL)
+        self.assertEqual(job.id, other.id + "@vision")
+        self.assertEqual(job.describe()["project"], "vision")
+        self.assertEqual(self.found(project="vision"), [job.id])
+        self.assertEqual(self.found(project="default"), [other.id])
+        with unittest.mock.patch.dict("os.environ", WINNOW_PROJECT="vision"):
+            self.assertEqual(self.client.submit(EXTERNAL).id, other.id + "-2@vision")
+            self.assertEqual(self.client.submit(EXTERNAL, project="").id, other.id + "-2")
+        with self.assertRaises(winnow.NotFound):
+            self.client.submit(EXTERNAL, project="never")
 
     def test_what_is_no_tag_is_refused_with_its_field(self):
         with self.assertRaises(winnow.InvalidArgument) as refused:

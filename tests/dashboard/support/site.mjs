@@ -69,11 +69,11 @@ export class Site {
     return JSON.parse(await this.winnow(...words, '-o', 'json'));
   }
 
-  // The id of the new job.
-  async submit(spec) {
+  // The id of the new job. `flags`: of winnow submit.
+  async submit(spec, ...flags) {
     const file = path.join(this.folder, `${spec.name}.json`);
     writeFileSync(file, JSON.stringify(spec));
-    return (await this.json('submit', file)).id;
+    return (await this.json('submit', file, ...flags)).id;
   }
 
   describe(job) {

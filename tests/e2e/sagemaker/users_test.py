@@ -99,6 +99,45 @@ class Creations(unittest.TestCase):
             self.assertEqual(ended(sagemaker, name)["TrainingJobStatus"], "Stopped")
 
 
+class Teams(unittest.TestCase):
+    def test_the_jobs_of_an_account_belong_to_its_project_and_only_members_use_its_keys(self):
+        cluster = self.enterContext(sagemaker_clients.Endpoint(workers=0, keys=KEYS[:1]))
+        cluster.client.run("projects", "create", "vision")
+        cluster.client.run("projects", "add-member", "vision", "ana")
+        token = {name: cluster.client.run("token", "create", "--role", "submitter", "--name", name).strip() for name in ("ana", "ben")}
+        of_vision = {"account": KEYS[0]["account"], "project": "vision"}
+        with open(cluster.keys_file, "w", encoding="ascii") as file:
+            json.dump([{**KEYS[0], **of_vision, "token": token["ana"]}, {**KEYS[1], **of_vision, "token": token["ben"]},
+                       {**KEYS[2], "token": token["ben"]}], file)
+        cluster.flags.append("--require-tokens")
+        cluster.restart()
+        cluster.found()
+        admin = processes.Client(cluster.server, "unix:" + os.path.join(cluster.folder, "winnow.db.d", "server.sock"))
+        ana, ben = ((cluster.boto3("s3", key), cluster.boto3("sagemaker", key)) for key in (0, 1))
+        table = os.path.join(cluster.folder, "table.csv")
+        sagemaker_clients.write_table(table, 50, 1)
+        ana[0].create_bucket(Bucket="bucket")
+        for name in ("train/train.csv", "validation/validation.csv"):
+            ana[0].upload_file(table, "bucket", "data/" + name)
+        ana[1].create_training_job(**sagemaker_clients.training_job("job", "bucket"))
+        self.assertEqual([(job["id"], job["project"], job["owner"]) for job in admin.json("list")["jobs"]], [("job@vision", "vision", "ana")])
+        self.assertEqual(cluster.boto3("s3", 2).list_buckets()["Buckets"], [])  # ben's own account
+
+        def refused(client):
+            for call, code in ((client[0].list_buckets, "AccessDenied"), (client[1].list_training_jobs, "AccessDeniedException")):
+                with self.assertRaises(ClientError) as caught:
+                    call()
+                self.assertEqual(caught.exception.response["Error"]["Code"], code)
+                self.assertIn("is no member of project vision", str(caught.exception))
+        refused(ben)
+        admin.run("projects", "add-member", "vision", "ben")
+        self.assertEqual([job["TrainingJobName"] for job in ben[1].list_training_jobs()["TrainingJobSummaries"]], ["job"])
+        with self.assertRaises(ClientError):
+            ben[1].stop_training_job(TrainingJobName="job")  # ana's
+        admin.run("projects", "remove-member", "vision", "ana")
+        refused(ana)
+
+
 class CommandLine(unittest.TestCase):
     def test_the_variables_it_prints_suffice_and_the_doctor_says_what_works(self):
         cluster = self.enterContext(sagemaker_clients.Endpoint(workers=0, keys=KEYS))

@@ -19,7 +19,7 @@ v1::TuningJobSpec Asking(int32_t nodes, int32_t slots = 0, const std::string& la
 std::string Refusal(const v1::TuningJobSpec& spec, const std::vector<WorkerRoom>& known,
                     const std::vector<WorkerRoom>& declared = {}) {
   std::string text;
-  for (const Violation& violation : CheckFits(spec, known, declared))
+  for (const Violation& violation : CheckFits(spec, "", known, declared))
     text += violation.field + " " + violation.description;
   return text;
 }

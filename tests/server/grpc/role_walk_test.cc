@@ -3,17 +3,13 @@
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/generic/generic_stub.h>
 
-#include <filesystem>
 #include <map>
 #include <set>
 
-#include "checkout.h"
 #include "server/grpc/roles.h"
 #include "tests/server/grpc/canaries.h"
+#include "tests/server/grpc/every_method.h"
 #include "tests/server/grpc/token_play.h"
-#include "winnow/v1/artifact.grpc.pb.h"
-#include "winnow/v1/pools.grpc.pb.h"
-#include "winnow/v1/usage.grpc.pb.h"
 
 namespace winnow {
 namespace {
@@ -24,12 +20,13 @@ const std::set<std::string> kReads = {
     "DescribeTuningJob", "ListTuningJobs", "ListTrials", "DescribeTrial", "QueryMetrics", "GetAnalytics",
     "GetParetoFront", "GetSchedule", "PreviewTuningJob", "WatchTuningJob", "ListWorkers", "GetLogs",
     "ReplayTuningJob", "GetBlob", "GetArtifact", "GetWorkerUsage", "GetTrialUsage", "ListPools", "RenderPool",
+    "ListProjects",
     // Methods of insights.
     "GetProgress", "GetSieve", "GetLearningCurves", "GetParallelCoordinates", "GetImportance", "GetSlice",
     "QueryTrials", "GetNeighbours", "Compare", "GetObjectives", "GetContour", "GetScatter"};
 const std::set<std::string> kSubmits = {"CreateTuningJob", "StopTuningJob", "ChangeTuningJob",
                                         "DeleteTuningJob", "Annotate", "SuggestTrials", "ReportMetrics",
-                                        "CompleteTrial",
+                                        "CompleteTrial", "AddMember", "RemoveMember",
                                         // The blobs of a source.
                                         "FindMissingBlobs", "PutBlob"};
 const std::string kForAll = "GetCaller";
@@ -48,61 +45,6 @@ bool Expected(v1::Role role, const std::string& method) {
     default:
       return role == v1::ADMIN;
   }
-}
-
-// Every method that the .proto files of the tree declare.
-std::vector<const pb::MethodDescriptor*> AllMethods() {
-  // Linked in by being used.
-  v1::TuningService::service_full_name(), v1::WorkerService::service_full_name();
-  v1::ArtifactService::service_full_name(), v1::AdminService::service_full_name();
-  v1::UsageService::service_full_name(), v1::PoolService::service_full_name();
-  std::vector<const pb::MethodDescriptor*> methods;
-  for (const auto& entry : std::filesystem::directory_iterator(WINNOW_SOURCE_DIR "/proto/winnow/v1")) {
-    const pb::FileDescriptor* file =
-        pb::DescriptorPool::generated_pool()->FindFileByName("winnow/v1/" + entry.path().filename().string());
-    INFO(entry.path());
-    REQUIRE(file != nullptr);
-    for (int s = 0; s < file->service_count(); ++s) {
-      for (int m = 0; m < file->service(s)->method_count(); ++m)
-        methods.push_back(file->service(s)->method(m));
-    }
-  }
-  return methods;
-}
-
-// Sends a request and reads all answers, also of streams; appends them to `answers`, if given.
-grpc::Status CallWith(const std::shared_ptr<grpc::Channel>& channel, const pb::MethodDescriptor& method,
-                      const std::string& request, std::string* answers = nullptr) {
-  grpc::GenericStub stub(channel);
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
-  grpc::CompletionQueue queue;
-  const auto call =
-      stub.PrepareCall(&context, "/" + method.service()->full_name() + "/" + method.name(), &queue);
-  const auto done = [&queue] {
-    void* tag = nullptr;
-    bool ok = false;
-    return queue.Next(&tag, &ok) && ok;
-  };
-  call->StartCall(nullptr);
-  done();
-  grpc::Slice message(request);
-  call->WriteLast(grpc::ByteBuffer(&message, 1), grpc::WriteOptions(), nullptr);
-  done();
-  while (true) {
-    grpc::ByteBuffer answer;
-    call->Read(&answer, nullptr);
-    if (!done()) break;
-    std::vector<grpc::Slice> slices;
-    answer.Dump(&slices);
-    for (const grpc::Slice& slice : slices) {
-      if (answers != nullptr) answers->append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-    }
-  }
-  grpc::Status status;
-  call->Finish(&status, nullptr);
-  done();
-  return status;
 }
 
 grpc::Status CallEmpty(const std::shared_ptr<grpc::Channel>& channel, const pb::MethodDescriptor& method) {

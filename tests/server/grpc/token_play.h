@@ -17,7 +17,10 @@ namespace winnow {
 // A Play behind gRPC that requires tokens, on a port chosen by the system and on a Unix socket.
 class TokenPlay : public Play {
  public:
-  explicit TokenPlay(const TlsFiles& tls = {}, double calls_per_second = AuthOptions().calls_per_second) {
+  explicit TokenPlay(const TlsFiles& tls = {}, double calls_per_second = AuthOptions().calls_per_second,
+                     ArtifactStore* artifacts = nullptr)
+      : Play(15'000'000, artifacts) {
+    options.artifacts = artifacts;
     reader = *Reader::Start(file(), time.clock());
     options.address = "127.0.0.1:0";
     options.tls = tls;

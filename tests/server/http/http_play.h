@@ -42,8 +42,8 @@ using HttpPlay = WithHttp<ServicePlay>;
 class TokenHttpPlay : public WithHttp<TokenPlay> {
  public:
   explicit TokenHttpPlay(const TlsFiles& tls = {})
-      : WithHttp(HttpServerOptions{.tls = tls, .tokens_required = true, .metrics = [] { return "up 1\n"; }}) {
-  }
+      : WithHttp(HttpServerOptions{
+            .tls = tls, .tokens_required = true, .metrics = [](const auto&) { return "up 1\n"; }}) {}
 };
 
 // The header Authorization with a token.

@@ -1,6 +1,7 @@
 // Who may ask over HTTP: tokens, cookies, and pages of other sites.
 
 #include "server/http/origin.h"
+#include "tests/server/grpc/project_play.h"
 #include "tests/server/http/http_play.h"
 
 namespace winnow {
@@ -143,6 +144,29 @@ TEST_CASE("Login: metrics are for those who may read", "[http]") {
   CHECK_THAT(metrics.headers.at("content-type"), Catch::StartsWith("text/plain; version=0.0.4"));
   HttpPlay without;
   CHECK(without.Ask("GET", "/metrics").status == 404);
+}
+
+TEST_CASE("Login: over HTTP too, what is in a project is its members'", "[http]") {
+  WithHttp<ProjectPlay> play(HttpServerOptions{.tokens_required = true, .metrics = [](const auto& shows) {
+                                                 std::string text;
+                                                 for (const char* job : {"job", "job@vision", "job@speech"})
+                                                   text += shows(job) ? std::string(job) + "\n" : "";
+                                                 return text;
+                                               }});
+  const HttpClient::Headers ana = Bearer(play.Token(v1::SUBMITTER, "ana")),
+                            cem = Bearer(play.Token(v1::VIEWER, "cem")),
+                            admin = Bearer(play.Token(v1::ADMIN, "adam"));
+  CHECK(play.Ask("GET", "/metrics", "", ana).body == "job\njob@vision\n");
+  CHECK(play.Ask("GET", "/metrics", "", cem).body == "job\njob@speech\n");
+  CHECK(play.Ask("GET", "/metrics", "", admin).body == "job\njob@vision\njob@speech\n");
+  const std::string id = play.Submit(play.Token(v1::SUBMITTER, "ana"), "vision");
+  for (const char* path : {"/v1/tuning-jobs/job@vision", "/v1/tuning-jobs/job%40vision"}) {
+    CHECK(play.Ask("GET", path, "", ana).status == 200);
+    CHECK(play.Ask("GET", path, "", cem).status == 404);
+  }
+  CHECK_THAT(play.Ask("GET", "/v1/tuning-jobs?project=vision", "", ana).body, Catch::Contains(id));
+  CHECK(play.Ask("GET", "/v1/tuning-jobs?project=vision", "", cem).status == 404);
+  CHECK_THAT(play.Ask("GET", "/v1/tuning-jobs", "", cem).body, !Catch::Contains(id));
 }
 
 TEST_CASE("Login: calls over HTTP are counted as those over gRPC", "[http]") {

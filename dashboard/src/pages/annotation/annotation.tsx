@@ -2,7 +2,6 @@ import {useEffect, useState} from 'preact/hooks';
 import {annotate} from '../../api/calls';
 import type {Annotation} from '../../api/types';
 import {paths} from '../../app/router';
-import {mayChange} from '../../app/session';
 import {Button, Icon, toast} from '../../design';
 import {ago, exactMoment} from '../../format';
 import {parseTags} from './tags';
@@ -23,14 +22,14 @@ export function TagChips({tags, href = (tag) => paths.tagged(tag)}: {tags: reado
 
 interface Props {
   job: string;
-  owner: string;
+  may: boolean; // whether the caller may write them
   trial?: number;                   // none: of the job itself
   given: Annotation | undefined;    // as the server said it last
   href?(tag: string): string;
 }
 
 // Tags and note of a job or of a trial, edited in place.
-export function AnnotationBox({job, owner, trial = 0, given, href}: Props) {
+export function AnnotationBox({job, may, trial = 0, given, href}: Props) {
   // What was written here is newer than an answer that was asked for before.
   const [written, setWritten] = useState<Annotation | undefined>(undefined);
   const [editing, setEditing] = useState(false);
@@ -53,7 +52,6 @@ export function AnnotationBox({job, owner, trial = 0, given, href}: Props) {
       />
     );
   }
-  const may = mayChange(owner);
   if (!may && tags.length === 0 && note === '') return null;
   return (
     <div class="annotation" role="group" aria-label="Tags and note">

@@ -1,7 +1,7 @@
 import {useEffect, useState} from 'preact/hooks';
 import {address} from '../../api/client';
 import {useGet} from '../../api/query';
-import type {JobState, Progress, TuningJob} from '../../api/types';
+import type {JobState, Progress, Project, TuningJob} from '../../api/types';
 import {go, param, params, paths, setParams} from '../../app/router';
 import {mayChange, maySubmit} from '../../app/session';
 import {Sparkline} from '../../charts/sparkline';
@@ -35,8 +35,10 @@ export default function JobsPage() {
   const show = kShows.find((each) => each.value === param('show')) ?? kShows[0];
   const text = param('q') ?? '';
   const tags = params('tag');
-  const filter = {states: show.states, search: text, tags: show.value === 'favourites' ? [...tags, kFavourite] : tags};
-  const isFiltered = show.value !== 'all' || text !== '' || tags.length > 0;
+  const project = param('project') ?? '';
+  const projects = useGet<{projects: Project[]}>('/v1/projects').data?.projects ?? [];
+  const filter = {states: show.states, search: text, project, tags: show.value === 'favourites' ? [...tags, kFavourite] : tags};
+  const isFiltered = show.value !== 'all' || text !== '' || tags.length > 0 || project !== '';
   // The pages that were gone through; a new filter begins with the first.
   const filterKey = JSON.stringify(filter);
   const [walked, setWalked] = useState({filterKey, tokens: ['']});
@@ -49,8 +51,8 @@ export default function JobsPage() {
   const someLive = shown.some(isLive);
   useEffect(() => setLive(someLive), [someLive]);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const ended = shown.filter((job) => chosen.has(job.id) && !isLive(job) && mayChange(job.owner));
-  const clear = () => setParams({q: null, show: null, tag: null});
+  const ended = shown.filter((job) => chosen.has(job.id) && !isLive(job) && mayChange(job));
+  const clear = () => setParams({q: null, show: null, tag: null, project: null});
 
   // Curves of jobs that have a best value; asked for again when one of them changes.
   const withBest = shown.filter((job) => job.best).map((job) => job.id);
@@ -88,6 +90,16 @@ export default function JobsPage() {
               </button>
             </span>
           ))}
+          {(projects.length > 0 || project !== '') && (
+            <select class="input small" aria-label="Project" value={project} onChange={(event) => setParams({project: event.currentTarget.value || null}, {replace: true})}>
+              <option value="">All projects</option>
+              {[...new Set(['default', ...projects.map((each) => each.name), ...(project ? [project] : [])])].map((name) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          )}
           <select class="input small" aria-label="Which jobs" value={show.value} onChange={(event) => setParams({show: event.currentTarget.value === 'all' ? null : event.currentTarget.value}, {replace: true})}>
             {kShows.map((each) => (
               <option key={each.value} value={each.value}>
@@ -183,6 +195,7 @@ function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
           <span class="quiet nowrap" title={exactMoment(job.createTime)}>
             {ago(job.createTime)}
             {job.owner && ` · ${job.owner}`}
+            {job.project && ` · project ${job.project}`}
           </span>
         </div>
         {(job.annotation?.tags.length ?? 0) > 0 && (
@@ -247,7 +260,7 @@ function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
             <a role="menuitem" href={paths.submit(job.id)}>
               Run again with changes
             </a>
-            {mayChange(job.owner) && (
+            {mayChange(job) && (
               <button type="button" role="menuitem" onClick={() => void done(toggleFavourite(job))}>
                 {isFavourite(job) ? 'Remove from favourites' : 'Add to favourites'}
               </button>

@@ -24,6 +24,7 @@ export function tableOf(jobs: readonly TuningJob[]): DataTable {
     state: (job) => job.state,
     reason: (job) => job.stateReason,
     owner: (job) => job.owner,
+    project: (job) => job.project,
     tags: (job) => job.annotation?.tags.join(' '),
     note: (job) => job.annotation?.note,
     strategy: (job) => job.strategyText,

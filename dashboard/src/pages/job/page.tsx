@@ -210,11 +210,17 @@ function Head({id, job, live}: {id: string; job: TuningJob | undefined; live: Li
             <span class="quiet nowrap" title={exactMoment(job.createTime)}>
               {isLive(job) ? `started ${ago(job.createTime)}` : `ended ${ago(job.endTime)}`}
               {job.owner && `, submitted by ${job.owner}`}
+              {job.project && (
+                <>
+                  {' '}
+                  in project <a href={paths.project(job.project)}>{job.project}</a>
+                </>
+              )}
             </span>
           )}
         </div>
         {job && <Goals job={job} />}
-        <div class="annotation-room">{job && <AnnotationBox job={job.id} owner={job.owner} given={job.annotation} />}</div>
+        <div class="annotation-room">{job && <AnnotationBox job={job.id} may={mayChange(job)} given={job.annotation} />}</div>
       </div>
       {job && (
         <div class="actions">
@@ -226,12 +232,12 @@ function Head({id, job, live}: {id: string; job: TuningJob | undefined; live: Li
           <LinkButton small icon="compare" href={paths.compare([job.id])}>
             Compare
           </LinkButton>
-          {mayChange(job.owner) && job.state === 'RUNNING' && (
+          {mayChange(job) && job.state === 'RUNNING' && (
             <Button small icon={job.paused ? 'play' : 'pause'} onClick={() => void togglePaused(job).then((done) => done && live.reload())}>
               {job.paused ? 'Resume' : 'Pause'}
             </Button>
           )}
-          {!mayChange(job.owner) ? null : isLive(job) ? (
+          {!mayChange(job) ? null : isLive(job) ? (
             <Button small kind="danger" icon="stop" disabled={job.state === 'STOPPING'} onClick={() => void askToStop(job).then((done) => done && live.reload())}>
               Stop
             </Button>

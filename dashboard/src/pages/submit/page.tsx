@@ -1,7 +1,8 @@
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {describeJob} from '../../api/calls';
 import {ApiError, get, isAbort, post} from '../../api/client';
-import type {TuningJob, TuningPlan, Worker} from '../../api/types';
+import {useGet} from '../../api/query';
+import type {Project, TuningJob, TuningPlan, Worker} from '../../api/types';
 import {go, param, paths, setParams} from '../../app/router';
 import {maySubmit} from '../../app/session';
 import {ask, Button, Card, ErrorState, PageHead, Segmented, Skeleton, toast, useTitle} from '../../design';
@@ -18,12 +19,13 @@ const kPauseMs = 350;  // of typing, before the server is asked
 
 interface Draft {
   text: string;
+  project: string;  // that the job will belong to; "": the default one
   unitSeconds: number;
 }
 
 export default function SubmitPage() {
   const from = param('from');
-  const [draft, setDraft] = useState<Draft | null>(from ? null : {text: pretty(kStarters[0].spec), unitSeconds: 1});
+  const [draft, setDraft] = useState<Draft | null>(from ? null : {text: pretty(kStarters[0].spec), project: '', unitSeconds: 1});
   const [error, setError] = useState<Error | null>(null);
   const [turn, setTurn] = useState(0);
   useTitle('New job');
@@ -32,7 +34,7 @@ export default function SubmitPage() {
     const abort = new AbortController();
     setError(null);
     describeJob(from, abort.signal).then(
-      (job) => setDraft({text: pretty(jobFile(job.rawSpec, true)), unitSeconds: unitOf(job)}),
+      (job) => setDraft({text: pretty(jobFile(job.rawSpec, true)), project: job.project, unitSeconds: unitOf(job)}),
       (problem: Error) => !isAbort(problem) && setError(problem),
     );
     return () => abort.abort();
@@ -108,6 +110,8 @@ function requestId(): string {
 
 function Form({draft, starters}: {draft: Draft; starters: boolean}) {
   const [text, setText] = useState(draft.text);
+  const [project, setProject] = useState(draft.project);
+  const projects = useGet<{projects: Project[]}>('/v1/projects').data?.projects ?? [];
   const [slots, setSlots] = useState(0);
   const [unitSeconds, setUnitSeconds] = useState(draft.unitSeconds);
   const [checked, setChecked] = useState<Checked>({marks: []});
@@ -142,11 +146,11 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
   }, [text, slots, unitSeconds]);
 
   // Asked again after a lost answer, the server starts no second job.
-  const request = useMemo(requestId, [text]);
+  const request = useMemo(requestId, [text, project]);
   const submit = async () => {
     setBusy(true);
     try {
-      const job = await post<TuningJob>('/v1/tuning-jobs', {spec, requestId: request});
+      const job = await post<TuningJob>('/v1/tuning-jobs', {spec, requestId: request, project});
       toast(`${job.id} has started.`);
       go(paths.job(job.id));
     } catch (error) {
@@ -250,6 +254,19 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
             </ul>
           </div>
           <div class="row">
+            {(projects.length > 0 || project !== '') && (
+              <label>
+                in project{' '}
+                <select class="input small" aria-label="Project" value={project} onChange={(event) => setProject(event.currentTarget.value)}>
+                  <option value="">default</option>
+                  {[...new Set([...projects.map((each) => each.name), ...(project ? [project] : [])])].map((name) => (
+                    <option key={name} value={name}>
+                      {name}
+                    </option>
+                  ))}
+                </select>
+              </label>
+            )}
             <Button kind="primary" icon="plus" disabled={busy || wrong || !checked.plan || !maySubmit()} onClick={() => void submit()}>
               {busy ? 'Submitting …' : 'Submit the job'}
             </Button>

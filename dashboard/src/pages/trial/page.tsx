@@ -2,6 +2,7 @@ import {trialPath} from '../../api/calls';
 import {useGet} from '../../api/query';
 import type {Attempt, DescribeTrialResponse, Neighbours, Trial, TuningJob, TuningJobEvent} from '../../api/types';
 import {param, paths} from '../../app/router';
+import {mayChange} from '../../app/session';
 import {tableOf, tableOfItems} from '../../data_table';
 import {Badge, Button, Card, EmptyState, ErrorState, LinkButton, Skeleton, Stat, StateBadge, Stats, useTitle} from '../../design';
 import {count, counted, duration, exactMoment, number, percent, plainHyperparameter} from '../../format';
@@ -109,7 +110,7 @@ function Head({id, number: text, trial, job}: {id: string; number: string; trial
         </div>
         <div class="annotation-room">
           {trial && job && (
-            <AnnotationBox job={id} owner={job.owner} trial={own} given={trial.annotation} href={(tag) => paths.job(id, {f: [tagFilter(tag)], part: 'trials'})} />
+            <AnnotationBox job={id} may={mayChange(job)} trial={own} given={trial.annotation} href={(tag) => paths.job(id, {f: [tagFilter(tag)], part: 'trials'})} />
           )}
         </div>
       </div>

@@ -1,4 +1,4 @@
-#include "store/deliveries.h"
+#include "store/tables/deliveries.h"
 
 #include <fmt/format.h>
 

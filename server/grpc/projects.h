@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/engine/engine.h"
+#include "server/engine/requester.h"
+#include "server/grpc/auth.h"
+#include "store/tables/projects.h"
+#include "winnow/v1/projects.pb.h"
+
+// Projects and their members, as they are in the tables. All run on the coordinator's thread, in a batch.
+namespace winnow {
+
+// A change of a project, and what there is after it.
+struct ChangedProject {
+  v1::Project project;  // as it is now; empty: it is deleted
+  bool any_project = false;
+  std::vector<MemberRow> members;  // of all projects
+};
+
+// NOT_FOUND if there is no such project; OK for "".
+absl::Status CheckProject(Engine& engine, const std::string& name);
+// Those that the caller sees. Besides the default one.
+absl::StatusOr<v1::ListProjectsResponse> ListProjects(Engine& engine, const Requester& by);
+absl::StatusOr<ChangedProject> CreateProject(Engine& engine, const v1::CreateProjectRequest& request);
+absl::StatusOr<ChangedProject> DeleteProject(Engine& engine, const std::string& name);
+absl::StatusOr<ChangedProject> AddMember(Engine& engine, const v1::AddMemberRequest& request,
+                                         const Requester& by);
+absl::StatusOr<ChangedProject> RemoveMember(Engine& engine, const v1::RemoveMemberRequest& request,
+                                            const Requester& by);
+// Reads them into the authority.
+absl::Status LoadProjects(Engine& engine, Authority& authority);
+
+}  // namespace winnow
