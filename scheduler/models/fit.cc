@@ -56,7 +56,7 @@ struct Layout {
     if (i < signal()) return kWarpPrior;
     if (i == signal()) return kSignalPrior;
     if (i == mean()) return kMeanPrior;
-    return {std::log(settings.noise_median), settings.noise_spread, std::log(1e-6), std::log(2.0)};
+    return {std::log(settings.noise_median), settings.noise_spread, std::log(1e-10), std::log(2.0)};
   }
 };
 

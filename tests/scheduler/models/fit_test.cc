@@ -68,6 +68,10 @@ TEST_CASE("Fit: finds how noisy values are", "[scheduler]") {
   CHECK(noise < 0.25 * 2);
 }
 
+TEST_CASE("Fit: values without an error are taken for such, so that their last digits count", "[scheduler]") {
+  CHECK(Fit(kThree, OneMatters(100, 0)).noise < 1e-7);
+}
+
 TEST_CASE("Fit: values that are equal, and a single one, give numbers", "[scheduler]") {
   Observations seen = OneMatters(1, 0);
   for (const Index count : {1, 12}) {
