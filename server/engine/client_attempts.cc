@@ -97,6 +97,11 @@ absl::StatusOr<v1::SuggestedTrial> ClientAttempts::Start(OpenJob& job, const Adm
   message.set_resource_from(admission.from);
   message.set_resource_to(admission.to);
   message.set_seed(TrainingSeed(spec, number, admission.to));
+  const auto* created = admission.decision ? std::get_if<TrialCreated>(&*admission.decision) : nullptr;
+  if (created != nullptr) {
+    message.set_choice_reason(created->why);
+    return message;
+  }
   absl::StatusOr<std::vector<Fact>> facts = context_.store.facts.LoadTrial(job.row.key, number);
   if (!facts.ok()) return facts.status();
   message.set_choice_reason(ChoiceReason(*facts));

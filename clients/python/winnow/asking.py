@@ -156,12 +156,14 @@ class _Renewer:
     def _forget(self) -> None:
         self._changed = threading.Condition()
         self._pauses: weakref.WeakKeyDictionary[Trial, float] = weakref.WeakKeyDictionary()  # seconds between renewals
+        self._wakes = -math.inf  # when the thread looks again by itself
         self._thread: Optional[threading.Thread] = None
 
     def add(self, trial: Trial, lease: float) -> None:
         with self._changed:
-            self._pauses[trial] = max(0.2, lease / _RENEWALS)
-            self._changed.notify()  # the thread may be waiting for longer than this lease allows
+            self._pauses[trial] = pause = max(0.2, lease / _RENEWALS)
+            if time.monotonic() + pause < self._wakes:
+                self._changed.notify()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="winnow-leases", daemon=True)
                 self._thread.start()
@@ -191,6 +193,7 @@ class _Renewer:
         """Waits until the shortest pause since `renewed` is over; the trials."""
         with self._changed:
             while (rest := renewed + min(self._pauses.values(), default=math.inf) - time.monotonic()) > 0:
+                self._wakes = time.monotonic() + rest
                 self._changed.wait(min(rest, threading.TIMEOUT_MAX))
             return list(self._pauses)
 
