@@ -5,12 +5,15 @@ import sagemaker_clients
 sagemaker_clients.with_newest_boto3()
 
 import datetime  # noqa: E402
+import http.client  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
+import re  # noqa: E402
 import unittest  # noqa: E402
 import urllib.error  # noqa: E402
 import urllib.parse  # noqa: E402
 import urllib.request  # noqa: E402
+from unittest import mock  # noqa: E402
 
 import botocore.auth  # noqa: E402
 import botocore.awsrequest  # noqa: E402
@@ -171,6 +174,83 @@ class Models(unittest.TestCase):
                       "GetObject", "HeadObject", "DeleteObject", "DeleteObjects", "CopyObject", "CreateMultipartUpload", "UploadPart", "ListParts",
                       "CompleteMultipartUpload", "AbortMultipartUpload"}
         self.assertEqual({name for name in self.seen[("s3", "rest-xml")] if name in operations}, operations)
+
+    def test_every_error_of_s3(self):
+        s3, bucket = self.client("s3"), {"Bucket": "bucket"}
+        s3.create_bucket(**bucket)
+        s3.put_object(Key="k", Body=b"0123456789", **bucket)
+        upload = {"Key": "parts", "UploadId": s3.create_multipart_upload(Key="parts", **bucket)["UploadId"], **bucket}
+        parts = [{"PartNumber": n, "ETag": s3.upload_part(PartNumber=n, Body=b"small", **upload)["ETag"]} for n in (1, 2)]
+
+        def complete(listed):
+            return {"MultipartUpload": {"Parts": listed}, **upload}
+
+        of_sdk = [("AccessDenied", s3.list_objects_v2, {"ExpectedBucketOwner": "999999999999", **bucket}),
+                  ("BadDigest", s3.put_object, {"Key": "bad", "Body": b"x", "ContentMD5": "AAAAAAAAAAAAAAAAAAAAAA==", **bucket}),
+                  ("BucketAlreadyOwnedByYou", s3.create_bucket, bucket),
+                  ("BucketNotEmpty", s3.delete_bucket, bucket),
+                  ("EntityTooSmall", s3.complete_multipart_upload, complete(parts)),
+                  ("InvalidArgument", s3.list_objects_v2, {"MaxKeys": -1, **bucket}),
+                  ("InvalidBucketName", s3.create_bucket, {"Bucket": "a..b"}),
+                  ("InvalidPart", s3.complete_multipart_upload, complete([{"PartNumber": 1, "ETag": "x"}])),
+                  ("InvalidPartOrder", s3.complete_multipart_upload, complete(parts[::-1])),
+                  ("InvalidRange", s3.get_object, {"Key": "k", "Range": "bytes=99-", **bucket}),
+                  ("KeyTooLongError", s3.put_object, {"Key": "n" * 1025, "Body": b"", **bucket}),
+                  ("MalformedXML", s3.complete_multipart_upload, complete([])),
+                  ("NoSuchBucket", s3.list_objects_v2, {"Bucket": "other"}),
+                  ("NoSuchKey", s3.get_object, {"Key": "none", **bucket}),
+                  ("NoSuchUpload", s3.list_parts, {**upload, "UploadId": "none"}),
+                  ("NotImplemented", s3.get_object_acl, {"Key": "k", **bucket}),
+                  ("PreconditionFailed", s3.get_object, {"Key": "k", "IfMatch": '"x"', **bucket})]
+        for code, call, request in of_sdk:
+            self.refused(code, call, **request)
+            if hasattr(s3.exceptions, code):  # what the service models is an exception of its own
+                with self.assertRaises(getattr(s3.exceptions, code)):
+                    call(**request)
+
+        # What no SDK sends: a request that is wrong before or after it was signed.
+        key, model = self.cluster.keys[0], s3.meta.service_model.operation_model("PutObject")
+        statuses = {shape.name: shape.metadata["error"]["httpStatusCode"] for shape in s3.meta.service_model.error_shapes if "error" in shape.metadata}
+
+        def raw(code, secret=key["secret_access_key"], key_id=key["access_key_id"], signer=botocore.auth.S3SigV4Auth,
+                before=lambda request: None, after=lambda request: None):
+            request = botocore.awsrequest.AWSRequest("PUT", self.cluster.url + "/bucket/raw", data=b"0123456789")
+            before(request)
+            signer(botocore.credentials.Credentials(key_id, secret), "s3", "us-east-1").add_auth(request)
+            after(request)
+            prepared = request.prepare()
+            connection = http.client.HTTPConnection(self.cluster.address)
+            connection.request("PUT", prepared.url.removeprefix(self.cluster.url), prepared.body, dict(prepared.headers))
+            answer = connection.getresponse()
+            content = answer.read()
+            connection.close()
+            self.look("s3", "rest-xml", model, answer.status, answer.headers, content, code)
+            self.assertGreaterEqual(answer.status, 400)
+            self.assertEqual(answer.status, statuses.get(code, answer.status), content)
+
+        def far_away(*given):
+            return botocore.auth.S3SigV4QueryAuth(*given, expires=10_000_000)
+
+        raw("SignatureDoesNotMatch", secret="another secret of some length")
+        raw("InvalidAccessKeyId", key_id="NOBODYSACCESSKEY")
+        raw("AccessDenied", after=lambda request: request.headers.__delitem__("Authorization"))
+        raw("XAmzContentSHA256Mismatch", after=lambda request: setattr(request, "data", b"9876543210"))
+        raw("InvalidRequest", signer=botocore.auth.SigV4Auth)  # without the digest of the body
+        raw("IncompleteBody", before=lambda request: request.context.update(checksum={"request_algorithm": {"in": "trailer"}}))
+        raw("AuthorizationQueryParametersError", signer=far_away)
+        raw("EntityTooLarge", after=lambda request: (request.headers.__setitem__("Content-Length", str(65 << 20)), setattr(request, "data", None)))
+        with mock.patch.object(botocore.auth, "get_current_datetime", lambda *_, **__: datetime.datetime(2020, 1, 1)):
+            raw("RequestTimeTooSkewed")
+        self.assertEqual(self.wrong, [])
+        sources = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../server/sagemaker")
+        named = set()
+        for file in ("s3/object_store.cc", "s3/payload.cc", "s3/s3_service.cc", "wire/signature.cc", "wire/xml.cc"):
+            with open(os.path.join(sources, file), encoding="utf-8") as text:
+                named |= set(re.findall(r'AwsError\(\s*"([A-Za-z0-9]+)"', text.read()))
+        of_others = {"InvalidSignatureException"}
+        seen = self.seen[("s3", "rest-xml")]
+        self.assertEqual({code for code in named - of_others if code not in seen}, set())
+        self.assertLessEqual({"SignatureDoesNotMatch", "InvalidAccessKeyId", "EntityTooLarge"}, seen)
 
 
 if __name__ == "__main__":
