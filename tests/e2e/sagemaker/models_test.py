@@ -237,7 +237,7 @@ class Models(unittest.TestCase):
         raw("XAmzContentSHA256Mismatch", after=lambda request: setattr(request, "data", b"9876543210"))
         raw("InvalidRequest", signer=botocore.auth.SigV4Auth)  # without the digest of the body
         raw("IncompleteBody", before=lambda request: request.context.update(checksum={"request_algorithm": {"in": "trailer"}}))
-        raw("AuthorizationQueryParametersError", signer=far_away)
+        raw("AuthorizationQueryParametersError", signer=far_away, before=lambda request: setattr(request, "data", None))
         raw("EntityTooLarge", after=lambda request: (request.headers.__setitem__("Content-Length", str(65 << 20)), setattr(request, "data", None)))
         with mock.patch.object(botocore.auth, "get_current_datetime", lambda *_, **__: datetime.datetime(2020, 1, 1)):
             raw("RequestTimeTooSkewed")
