@@ -110,7 +110,7 @@ absl::StatusOr<size_t> PlaceOf(const OrderedJson& several, const std::string& de
                   names.empty() ? "none, because it has only one" : "one of " + names));
 }
 
-// Of `total`, in equal parts; the first ones have what remains.
+// An equal part of `total`; the first ones have what remains.
 int64_t ShareOf(int64_t total, size_t count, size_t place) {
   const auto parts = static_cast<int64_t>(count);
   return total / parts + (static_cast<int64_t>(place) < total % parts ? 1 : 0);

@@ -53,7 +53,7 @@ class Reader {
     return true;
   }
 
-  // Of all objects that were read.
+  // The number of members of all objects that were read.
   int64_t names() const { return names_; }
 
  private:

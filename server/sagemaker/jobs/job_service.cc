@@ -209,22 +209,26 @@ void JobService::FinishCreations(const std::function<CallerOf(const SagemakerJob
   }
 }
 
+JobService::Answer JobService::DescribeTrainingJob(const SagemakerJob& row, const JobCaller& caller) {
+  if (row.parent.empty()) return DescribeTraining(row, json::parse(row.request), nullptr);
+  const auto parent = table_.Find(caller.account, SagemakerJob::kTuning, row.parent);
+  if (!parent.ok()) return parent.status();
+  SagemakerJob of = row;  // what a deleted tuning job has left
+  of.kind = SagemakerJob::kTuning;
+  of.name = row.parent;
+  if (parent->has_value()) of = **parent;
+  json answer = DescribeTraining(row, json::parse(of.request), &of);
+  // Few of a tuning job's models are asked for: who asks where one is gets it put there.
+  if (row.status == "Completed" || row.status == "Stopped")
+    follower_.OfferModel(caller.winnow, row, answer["ModelArtifacts"]["S3ModelArtifacts"]);
+  return answer;
+}
+
 JobService::Answer JobService::Describe(SagemakerJob::Kind kind, const std::string& name,
                                         const JobCaller& caller) {
   const absl::StatusOr<SagemakerJob> row = Find(kind, name, caller);
   if (!row.ok()) return row.status();
-  if (kind == SagemakerJob::kTraining) {
-    if (row->parent.empty()) return DescribeTraining(*row, json::parse(row->request), nullptr);
-    const auto parent = table_.Find(caller.account, SagemakerJob::kTuning, row->parent);
-    if (!parent.ok()) return parent.status();
-    if (!parent->has_value()) {
-      SagemakerJob deleted = *row;
-      deleted.kind = SagemakerJob::kTuning;
-      deleted.name = row->parent;
-      return DescribeTraining(*row, json::parse(row->request), &deleted);
-    }
-    return DescribeTraining(*row, json::parse((*parent)->request), &**parent);
-  }
+  if (kind == SagemakerJob::kTraining) return DescribeTrainingJob(*row, caller);
   auto children = table_.CountChildren(caller.account, {row->name});
   if (!children.ok()) return children.status();
   std::optional<SagemakerJob> best;

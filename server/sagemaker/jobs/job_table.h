@@ -81,7 +81,7 @@ class SagemakerJobs {
   // The jobs without a parent that have not ended.
   absl::StatusOr<std::vector<SagemakerJob>> Unfinished();
   absl::StatusOr<std::vector<SagemakerJob>> List(const JobQuery& query);
-  // Of each of these tuning jobs that has training jobs.
+  // The counts of each of these tuning jobs that has training jobs.
   absl::StatusOr<std::map<std::string, StatusCounts>> CountChildren(const std::string& account,
                                                                     const std::vector<std::string>& parents);
 
