@@ -171,6 +171,12 @@ void Commands::DefineImport() {
       ->check(NotEmpty(4096))
       ->option_text("FILE");
   command
+      ->add_option(
+          "--definition", f.imported.definition,
+          "of sagemaker: which of several training job definitions, by its name (default: the first)")
+      ->check(NotEmpty(256))
+      ->option_text("NAME");
+  command
       ->add_option("--results", f.imported.results,
                    "where their results are written (default: FILE.csv of --training-jobs)")
       ->check(NotEmpty(4096))

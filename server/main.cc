@@ -42,6 +42,7 @@
 #include "server/webhooks/sender.h"
 #include "server/webhooks/webhooks_file.h"
 #include "store/leadership.h"
+#include "store/room.h"
 #include "store/wal_check.h"
 
 namespace winnow {
@@ -392,6 +393,7 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   if (!store.ok()) return store.status();
   absl::Status status = leadership == nullptr ? absl::OkStatus() : leadership->Guard((*store)->database());
   if (!status.ok()) return status;
+  GrowLog((*store)->database());
 
   absl::StatusOr<std::string> identity = (*store)->Identity();
   if (!identity.ok()) return identity.status();

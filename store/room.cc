@@ -5,8 +5,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 namespace winnow {
 namespace {
@@ -18,6 +20,9 @@ constexpr int64_t kLeftBytes = 64 << 20;
 
 // Room needed to open it: the log's index, at 32 KiB for each 16 MiB of log, and a new log.
 constexpr int64_t kReserveBytes = 1 << 20;
+
+// SQLite begins its log anew after 1,000 pages of 4 KiB (wal_autocheckpoint).
+constexpr off_t kLogBytes = 4 << 20;
 
 std::string ReserveOf(const std::string& file) { return file + ".reserve"; }
 
@@ -38,12 +43,31 @@ absl::Status Full(const std::string& what, int64_t free, int64_t needed) {
                   what, Mebibytes(free), Mebibytes(needed)));
 }
 
+std::string FolderOf(const std::string& file) {
+  const std::string folder = std::filesystem::path(file).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+// Writes zeros from the end of the file up to `size`; if that fails, the file stays as it was.
+void FillUpTo(int descriptor, off_t size) {
+  const off_t begin = lseek(descriptor, 0, SEEK_END);
+  if (begin < 0) return;
+  const std::vector<char> zeros(256 << 10);
+  for (off_t at = begin; at < size;) {
+    const size_t bytes = std::min<size_t>(zeros.size(), static_cast<size_t>(size - at));
+    const ssize_t wrote = pwrite(descriptor, zeros.data(), bytes, at);
+    if (wrote <= 0) {
+      [[maybe_unused]] const int done = ftruncate(descriptor, begin);  // zeros that remain do no harm
+      return;
+    }
+    at += wrote;
+  }
+}
+
 }  // namespace
 
 absl::Status CheckRoom(const std::string& file) {
-  std::string folder = std::filesystem::path(file).parent_path().string();
-  if (folder.empty()) folder = ".";
-  const std::optional<int64_t> free = FreeBytes(folder);
+  const std::optional<int64_t> free = FreeBytes(FolderOf(file));
   if (!free || *free >= kBatchBytes) return absl::OkStatus();
   return Full(file, *free, kBatchBytes);
 }
@@ -68,6 +92,19 @@ void KeepReserve(const std::string& file) {
 bool GiveUpReserve(const std::string& file) {
   std::error_code none;
   return std::filesystem::remove(ReserveOf(file), none);
+}
+
+void GrowLog(Database& database) {
+  const std::string& file = database.file();
+  if (IsPostgres(file) || !CheckRoomFor(FolderOf(file), kLogBytes).ok()) return;
+  // While this holds the lock of writers, nobody adds frames or begins the log anew.
+  if (!database.Execute("BEGIN IMMEDIATE").ok()) return;
+  const int descriptor = open((file + "-wal").c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor >= 0) {
+    FillUpTo(descriptor, kLogBytes);
+    close(descriptor);
+  }
+  (void)database.Execute("ROLLBACK");
 }
 
 }  // namespace winnow

@@ -46,7 +46,7 @@ absl::StatusOr<ImportedJob> ImportOf(const ImportOptions& options) {
       if (!read.ok()) return read.status();
       training_jobs = *std::move(read);
     }
-    imported = imports::ImportSagemakerJob(*given, training_jobs);
+    imported = imports::ImportSagemakerJob(*given, training_jobs, options.definition);
   } else {
     imported = options.program == "katib"   ? imports::ImportKatibExperiment(*given)
                : options.program == "wandb" ? imports::ImportWandbSweep(*given)

@@ -11,6 +11,7 @@ struct ImportOptions {
   std::string program;  // sagemaker, katib, wandb, ray, optuna
   std::string file;
   std::string training_jobs;  // of sagemaker: a file of its finished training jobs; "": none
+  std::string definition;     // of sagemaker: the name of one of several definitions; "": the first
   std::string results;        // where their results are written as a table; "": beside `training_jobs`
 };
 

@@ -24,8 +24,11 @@ struct ImportedJob {
 };
 
 // Each reads a file of the named program. INVALID_ARGUMENT: it is not one, and what was expected.
-absl::StatusOr<ImportedJob> ImportSagemakerJob(const OrderedJson& described,
-                                               const OrderedJson& training_jobs);
+//
+// `definition`: of a tuning job with several definitions of training jobs, the name of the one that becomes
+// the job, as winnow-server --sagemaker makes a job of each; "": the first.
+absl::StatusOr<ImportedJob> ImportSagemakerJob(const OrderedJson& described, const OrderedJson& training_jobs,
+                                               const std::string& definition);
 absl::StatusOr<ImportedJob> ImportKatibExperiment(const OrderedJson& experiment);
 absl::StatusOr<ImportedJob> ImportWandbSweep(const OrderedJson& sweep);
 absl::StatusOr<ImportedJob> ImportRaySpace(const OrderedJson& space);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -74,8 +75,9 @@ void AddChannels(const OrderedJson& definition, bool builtin, ImportedJob& impor
   }
 }
 
-// A table of the finished training jobs, for a warm start.
-std::string TableOf(const OrderedJson& training_jobs, const OrderedJson& parameters) {
+// A table of the finished training jobs, for a warm start. `definition`: only its own; "": all.
+std::string TableOf(const OrderedJson& training_jobs, const OrderedJson& parameters,
+                    const std::string& definition) {
   std::string table = "objective";
   for (const OrderedJson& parameter : parameters) table += "," + CsvCell(TextOf(parameter, "name"));
   table += "\n";
@@ -84,6 +86,7 @@ std::string TableOf(const OrderedJson& training_jobs, const OrderedJson& paramet
     const OrderedJson& value =
         MemberOf(MemberOf(job, "FinalHyperParameterTuningJobObjectiveMetric"), "Value");
     if (!value.is_number()) continue;
+    if (!definition.empty() && TextOf(job, "TrainingJobDefinitionName") != definition) continue;
     any = true;
     table += value.dump();
     for (const OrderedJson& parameter : parameters)
@@ -93,10 +96,47 @@ std::string TableOf(const OrderedJson& training_jobs, const OrderedJson& paramet
   return any ? table : "";
 }
 
+// Where the definition of this name is among several; "": the first.
+absl::StatusOr<size_t> PlaceOf(const OrderedJson& several, const std::string& definition) {
+  std::string names;
+  for (size_t i = 0; several.is_array() && i < several.size(); ++i) {
+    const std::string name = TextOf(several[i], "DefinitionName");
+    if (definition.empty() || name == definition) return i;
+    names += (i == 0 ? "" : ", ") + name;
+  }
+  if (definition.empty()) return 0;
+  return absl::InvalidArgumentError(
+      fmt::format("--definition: \"{}\" is none of its training job definitions; expected {}", definition,
+                  names.empty() ? "none, because it has only one" : "one of " + names));
+}
+
+// An equal part of `total`; the first ones have what remains.
+int64_t ShareOf(int64_t total, size_t count, size_t place) {
+  const auto parts = static_cast<int64_t>(count);
+  return total / parts + (static_cast<int64_t>(place) < total % parts ? 1 : 0);
+}
+
+// The job of one of several definitions has its part of the limits; the others are named.
+void TakePart(const OrderedJson& several, size_t place, ImportedJob& imported) {
+  OrderedJson& job = imported.job;
+  job["name"] = TextOf(job, "name") + "-" + TextOf(several[place], "DefinitionName");
+  for (const char* limit : {"max_trials", "max_parallel_trials"}) {
+    const OrderedJson& value = MemberOf(MemberOf(job, "limits"), limit);
+    if (value.is_number_integer())
+      job["limits"][limit] = std::max<int64_t>(1, ShareOf(value.get<int64_t>(), several.size(), place));
+  }
+  for (size_t i = 0; i < several.size(); ++i) {
+    const std::string name = TextOf(several[i], "DefinitionName");
+    if (i != place)
+      imported.LeaveOut("TrainingJobDefinitions." + name,
+                        "is a job of its own; import it with --definition " + name);
+  }
+}
+
 }  // namespace
 
-absl::StatusOr<ImportedJob> ImportSagemakerJob(const OrderedJson& described,
-                                               const OrderedJson& training_jobs) {
+absl::StatusOr<ImportedJob> ImportSagemakerJob(const OrderedJson& described, const OrderedJson& training_jobs,
+                                               const std::string& definition_name) {
   const OrderedJson& config = MemberOf(described, "HyperParameterTuningJobConfig");
   if (!described.is_object() || config.empty())
     return absl::InvalidArgumentError(
@@ -105,10 +145,9 @@ absl::StatusOr<ImportedJob> ImportSagemakerJob(const OrderedJson& described,
   OrderedJson& job = imported.job;
   const OrderedJson& several = MemberOf(described, "TrainingJobDefinitions");
   const bool listed = several.is_array() && !several.empty();
-  const OrderedJson& definition = listed ? several[0] : MemberOf(described, "TrainingJobDefinition");
-  if (listed && several.size() > 1)
-    imported.LeaveOut("TrainingJobDefinitions",
-                      "a job has one; those after the first need jobs of their own");
+  const absl::StatusOr<size_t> place = PlaceOf(several, definition_name);
+  if (!place.ok()) return place.status();
+  const OrderedJson& definition = listed ? several[*place] : MemberOf(described, "TrainingJobDefinition");
   job["name"] = TextOf(described, "HyperParameterTuningJobName");
   const std::string image = TextOf(MemberOf(definition, "AlgorithmSpecification"), "TrainingImage");
   const std::string repository = RepositoryOf(image);
@@ -175,7 +214,10 @@ absl::StatusOr<ImportedJob> ImportSagemakerJob(const OrderedJson& described,
       {"AlgorithmSpecification", "StaticHyperParameters", "InputDataConfig", "HyperParameterRanges",
        "TuningObjective", "ResourceConfig", "HyperParameterTuningResourceConfig", "DefinitionName"},
       "TrainingJobDefinition", "has no meaning here");
-  imported.earlier_results = TableOf(training_jobs, job["parameters"]);
+  const bool one_of_several = listed && several.size() > 1;
+  if (one_of_several) TakePart(several, *place, imported);
+  imported.earlier_results =
+      TableOf(training_jobs, job["parameters"], one_of_several ? TextOf(definition, "DefinitionName") : "");
   return imported;
 }
 

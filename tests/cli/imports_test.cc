@@ -188,6 +188,47 @@ TEST_CASE("import: a tuning job of SageMaker, and its results", "[cli]") {
   CHECK(table.str() == "objective,max_depth,eta,booster\n0.75,3,0.1,dart\n");
 }
 
+TEST_CASE("import: each of several definitions of a tuning job of SageMaker becomes a job", "[cli]") {
+  const TempFolder folder;
+  const json described = json::parse(kDescribed);
+  json several = described;
+  json definition = several["TrainingJobDefinition"];
+  several.erase("TrainingJobDefinition");
+  several["HyperParameterTuningJobConfig"].erase("ParameterRanges");
+  several["HyperParameterTuningJobConfig"]["ResourceLimits"]["MaxNumberOfTrainingJobs"] = 31;
+  for (const char* name : {"deep", "flat"}) {
+    definition["DefinitionName"] = name;
+    definition["TuningObjective"] = {{"Type", "Minimize"}, {"MetricName", "validation:rmse"}};
+    definition["HyperParameterRanges"]["IntegerParameterRanges"] = json::array(
+        {{{"Name", "max_depth"}, {"MinValue", "1"}, {"MaxValue", name == std::string("deep") ? "12" : "3"}}});
+    several["TrainingJobDefinitions"].push_back(definition);
+  }
+  std::ofstream(folder.file("children")) << R"({"TrainingJobSummaries": [
+    {"TrainingJobDefinitionName": "deep", "TunedHyperParameters": {"max_depth": "9"},
+     "FinalHyperParameterTuningJobObjectiveMetric": {"Value": 0.5}},
+    {"TrainingJobDefinitionName": "flat", "TunedHyperParameters": {"max_depth": "2"},
+     "FinalHyperParameterTuningJobObjectiveMetric": {"Value": 0.25}}]})";
+  const ImportRun first = ImportAndPlan(folder, "sagemaker", several.dump());
+  CHECK(first.job["name"] == "xgb-deep");
+  CHECK(first.job["limits"]["max_trials"] == 16);
+  CHECK_THAT(first.left_out, Catch::Contains("--definition flat"));
+  const ImportRun second = ImportAndPlan(folder, "sagemaker", several.dump(),
+                                         {"--definition", "flat", "--training-jobs", folder.file("children"),
+                                          "--results", folder.file("results.csv")});
+  CHECK(second.job["name"] == "xgb-flat");
+  CHECK(second.job["limits"] == json({{"max_trials", 15}, {"max_parallel_trials", 2}}));
+  CHECK(second.job["parameters"][0]["integer"]["max"] == 3);
+  CHECK(second.job["objective"]["goal"] == "MINIMIZE");
+  CHECK_THAT(second.left_out, Catch::Contains("--definition deep"));
+  std::stringstream table;
+  table << std::ifstream(folder.file("results.csv")).rdbuf();
+  CHECK(table.str() == "objective,max_depth\n0.25,2\n");
+  std::ofstream(folder.file("given")) << several.dump();
+  const Result none = RunWinnow({"import", "sagemaker", folder.file("given"), "--definition", "wide"}, "");
+  CHECK(none.code == 1);
+  CHECK_THAT(none.err, Catch::Contains("expected one of deep, flat"));
+}
+
 TEST_CASE("import: what is none of these files says what was expected", "[cli]") {
   const TempFolder folder;
   std::ofstream(folder.file("given")) << "a: [b, {c: d}]";

@@ -4,7 +4,9 @@
 #include <fstream>
 
 #include "store/store.h"
+#include "store/wal_check.h"
 #include "tests/catch.h"
+#include "tests/store/temp_folder.h"
 #include "tests/support/small_disk.h"
 
 namespace winnow {
@@ -57,6 +59,50 @@ TEST_CASE("Full disk: a new database says what is wrong and leaves nothing half 
              Catch::StartsWith(disk.file("w.db")) && Catch::Contains("free some space"));
   disk.Clear();
   CHECK(Store::Open(disk.file("w.db")).ok());
+}
+
+TEST_CASE("Log: commits after it has grown overwrite it, and a process that is killed loses none",
+          "[store]") {
+  TempFolder folder;
+  const std::string file = folder.file("w.db"), log = file + "-wal", copy = folder.file("copy.db");
+  auto store = *Store::Open(file);
+  GrowLog(store->database());
+  const auto size = std::filesystem::file_size(log);
+  CHECK(size >= 4u << 20);
+  for (int i = 0; i < 20; ++i) {
+    REQUIRE(store
+                ->Write([&] {
+                  return store->workers.PutMark({"w" + std::to_string(i), Marked::kCordoned, "", 0});
+                })
+                .ok());
+  }
+  CHECK(std::filesystem::file_size(log) == size);
+  // As a killed process leaves them.
+  for (const char* end : {"", "-wal"}) std::filesystem::copy_file(file + end, copy + end);
+  CHECK(CheckLog(copy).ok());
+  auto left = *Store::Open(copy);
+  CHECK((*left->workers.Marks()).size() == 20);
+}
+
+TEST_CASE("Log: it does not grow where another process writes, or the disk has little room", "[store]") {
+  TempFolder folder;
+  const std::string file = folder.file("w.db");
+  auto store = *Store::Open(file);
+  const auto size = std::filesystem::file_size(file + "-wal");
+  {
+    auto other = *Store::Open(file);
+    REQUIRE(other->database().Execute("BEGIN IMMEDIATE").ok());
+    REQUIRE(store->database().Execute("PRAGMA busy_timeout = 0").ok());
+    GrowLog(store->database());
+    REQUIRE(other->database().Execute("ROLLBACK").ok());
+  }
+  CHECK(std::filesystem::file_size(file + "-wal") == size);
+  SmallDisk disk(kDiskBytes);
+  if (!disk.mounted()) return;
+  auto small = *Store::Open(disk.file("w.db"));
+  const auto before = std::filesystem::file_size(disk.file("w.db-wal"));
+  GrowLog(small->database());
+  CHECK(std::filesystem::file_size(disk.file("w.db-wal")) == before);
 }
 
 }  // namespace

@@ -27,6 +27,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::chrono::milliseconds kLookEvery{200};
+// The wait for a model that is asked for.
+constexpr std::chrono::seconds kModelPatience{5};
 // In the place of the id of a job that could not be started.
 constexpr char kNotStarted[] = "-";
 
@@ -249,7 +251,8 @@ absl::Status Follower::FollowTraining(const CallerOf& caller, SagemakerJob row) 
     if (row.status != "Failed" && !trials->empty()) {
       row.trial = 1;
       const std::string output = json::parse(row.request)["OutputDataConfig"]["S3OutputPath"];
-      if (absl::Status status = PutModel(caller, job, row, output); !status.ok()) return status;
+      if (absl::Status status = PutModel(caller, job, row, ModelUri(output, row.name)); !status.ok())
+        return status;
       row.trial = 0;
       row.ended_us = row.modified_us = std::max(row.ended_us, NowMicros());
     }
@@ -370,7 +373,8 @@ absl::Status Follower::FollowTuning(const CallerOf& caller, SagemakerJob row) {
     if (ended) {
       const std::string output =
           DefinitionOf(request, best)["OutputDataConfig"]["S3OutputPath"].get<std::string>();
-      if (absl::Status status = PutModel(caller, job, of_best, output); !status.ok()) return status;
+      if (absl::Status status = PutModel(caller, job, of_best, ModelUri(output, of_best.name)); !status.ok())
+        return status;
     }
   }
   if (ended) {
@@ -394,9 +398,9 @@ absl::Status Follower::FollowTuning(const CallerOf& caller, SagemakerJob row) {
 }
 
 absl::Status Follower::PutModel(const CallerOf& caller, const v1::TuningJob& job, const SagemakerJob& row,
-                                const std::string& output_path) {
+                                const std::string& uri) {
   std::string bucket, key;
-  if (!SplitS3Uri(ModelUri(output_path, row.name), bucket, key)) return absl::OkStatus();
+  if (!SplitS3Uri(uri, bucket, key)) return absl::OkStatus();
   const absl::StatusOr<v1::Artifact> model = calls_.Model(caller, row.winnow_job, row.trial);
   if (absl::IsUnavailable(model.status())) return model.status();
   if (!model.ok()) {
@@ -423,6 +427,24 @@ absl::Status Follower::PutModel(const CallerOf& caller, const v1::TuningJob& job
     spdlog::warn("SageMaker: the model of {} cannot be put into the bucket {}: {}", row.name, bucket,
                  MessageOf(status));
   return absl::OkStatus();
+}
+
+void Follower::OfferModel(const CallerOf& caller, const SagemakerJob& row, const std::string& uri) {
+  std::string bucket, key;
+  if (!SplitS3Uri(uri, bucket, key) || objects_.Get(row.account, bucket, key).ok()) return;
+  const absl::StatusOr<v1::TuningJob> job = calls_.Describe(caller, row.winnow_job);
+  if (!job.ok()) return;
+  const auto until = std::chrono::steady_clock::now() + kModelPatience;
+  absl::StatusOr<v1::Artifact> model = calls_.Model(caller, row.winnow_job, row.trial);
+  while (absl::IsUnavailable(model.status()) && std::chrono::steady_clock::now() < until) {
+    {
+      MutexLock lock(mutex_);
+      if (stopping_) return;
+      changed_.WaitUntil(mutex_, std::chrono::steady_clock::now() + kLookEvery);
+    }
+    model = calls_.Model(caller, row.winnow_job, row.trial);
+  }
+  if (model.ok()) (void)PutModel(caller, *job, row, uri);
 }
 
 }  // namespace winnow

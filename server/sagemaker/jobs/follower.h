@@ -31,8 +31,9 @@ std::string TrainingJobName(const std::string& tuning_job, int64_t number);
 std::string ModelUri(const std::string& output_path, const std::string& training_job);
 
 // Brings what Winnow did into the table, as SageMaker's clients see it, and puts the models of jobs that have
-// ended into their buckets before it says that they are completed. Of tuning jobs with several definitions it
-// starts the jobs that have to wait for others. A thread of its own looks at unfinished jobs.
+// ended into their buckets before it says that they are completed: a training job's, and a tuning job's best.
+// Of tuning jobs with several definitions it starts the jobs that have to wait for others. A thread of its
+// own looks at unfinished jobs.
 class Follower {
  public:
   // `caller_of`: on whose behalf a row's job is looked at. The arguments outlive it.
@@ -40,6 +41,9 @@ class Follower {
            std::function<CallerOf(const SagemakerJob&)> caller_of);
   ~Follower();
 
+  // Puts the model of a training job of a tuning job to `uri`, unless it is there. Waits some seconds for one
+  // that its worker still has. May be called from any thread.
+  void OfferModel(const CallerOf& caller, const SagemakerJob& row, const std::string& uri);
   // Looks at once.
   void Wake();
   // Waits for the thread to end.
@@ -68,9 +72,9 @@ class Follower {
                                  std::vector<v1::TuningJob>& jobs);
   // Fills in what a trial says.
   absl::Status Fill(const CallerOf& caller, const v1::Trial& trial, SagemakerJob& row);
-  // OK too if there is no model.
+  // UNAVAILABLE: the model is on its way. OK too if there is none, or it cannot be put there.
   absl::Status PutModel(const CallerOf& caller, const v1::TuningJob& job, const SagemakerJob& row,
-                        const std::string& output_path);
+                        const std::string& uri);
 
   SagemakerJobs& table_;
   ObjectStore& objects_;

@@ -96,7 +96,7 @@ json Transitions(const SagemakerJob& row) {
   return transitions;
 }
 
-json CountersOf(const std::map<std::string, int64_t>& children, json& objectives) {
+json CountersOf(const StatusCounts& children, json& objectives) {
   const auto count = [&](const std::string& name) {
     const auto found = children.find(name);
     return found == children.end() ? int64_t{0} : found->second;
@@ -234,8 +234,8 @@ json SummaryOfChild(const SagemakerJob& row, const json& tuning_request) {
   return summary;
 }
 
-json DescribeTuning(const SagemakerJob& row, const json& request,
-                    const std::map<std::string, int64_t>& children, const std::optional<SagemakerJob>& best) {
+json DescribeTuning(const SagemakerJob& row, const json& request, const StatusCounts& children,
+                    const std::optional<SagemakerJob>& best) {
   json config = request["HyperParameterTuningJobConfig"];
   if (config.contains("ParameterRanges") || !DefinitionOf(request, 0).contains("HyperParameterRanges"))
     config["ParameterRanges"] = WithAllRanges(ObjectIn(config, "ParameterRanges"));
@@ -265,8 +265,7 @@ json DescribeTuning(const SagemakerJob& row, const json& request,
   return answer;
 }
 
-json SummaryOfTuning(const SagemakerJob& row, const json& request,
-                     const std::map<std::string, int64_t>& children) {
+json SummaryOfTuning(const SagemakerJob& row, const json& request, const StatusCounts& children) {
   const json& config = request["HyperParameterTuningJobConfig"];
   json summary = {{"HyperParameterTuningJobName", row.name},
                   {"HyperParameterTuningJobArn", ArnOf(row)},

@@ -19,12 +19,11 @@ nlohmann::json DescribeTraining(const SagemakerJob& row, const nlohmann::json& r
                                 const SagemakerJob* parent);
 nlohmann::json SummaryOfTraining(const SagemakerJob& row);
 
-// `children`: as of SagemakerJobs::CountChildren. `best`: the best training job, if there is one.
+// `children`: of its training jobs. `best`: the best training job, if there is one.
 nlohmann::json DescribeTuning(const SagemakerJob& row, const nlohmann::json& request,
-                              const std::map<std::string, int64_t>& children,
-                              const std::optional<SagemakerJob>& best);
+                              const StatusCounts& children, const std::optional<SagemakerJob>& best);
 nlohmann::json SummaryOfTuning(const SagemakerJob& row, const nlohmann::json& request,
-                               const std::map<std::string, int64_t>& children);
+                               const StatusCounts& children);
 // A training job among those of its tuning job.
 nlohmann::json SummaryOfChild(const SagemakerJob& row, const nlohmann::json& tuning_request);
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -57,15 +57,45 @@ int64_t TimeIn(const json& request, const char* member, int64_t otherwise) {
   return static_cast<int64_t>(seconds * 1e6);
 }
 
-// Pages are offsets, so that they are the same whatever the order.
+// A token is the place of a page's last job. Refused: it is not of this order.
+absl::StatusOr<JobQuery::Place> PlaceOf(const std::string& token, JobQuery::Sort sort) {
+  std::string text;
+  const json place = absl::WebSafeBase64Unescape(token, &text) ? json::parse(text, nullptr, false)
+                                                               : json(json::value_t::discarded);
+  const bool is_number = sort == JobQuery::kCreated || sort == JobQuery::kObjective;
+  if (!place.is_array() || place.size() != 2 || !place[1].is_string() ||
+      !(is_number ? place[0].is_number() : place[0].is_string()))
+    return Refused("The NextToken is not one that this operation has given out.");
+  JobQuery::Place after{nullptr, place[1]};
+  if (sort == JobQuery::kCreated) {
+    after.value = place[0].get<int64_t>();
+  } else if (sort == JobQuery::kObjective) {
+    after.value = place[0].get<double>();
+  } else {
+    after.value = place[0].get<std::string>();
+  }
+  return after;
+}
+
+std::string TokenOf(const SagemakerJob& row, JobQuery::Sort sort) {
+  const json value = sort == JobQuery::kCreated     ? json(row.created_us)
+                     : sort == JobQuery::kObjective ? json(row.objective.value_or(0))
+                     : sort == JobQuery::kStatus    ? json(row.status)
+                                                    : json(row.name);
+  return absl::WebSafeBase64Escape(json{value, row.name}.dump());
+}
+
+// REQUIRES: `query` has its order.
 absl::Status ReadPage(const json& request, JobQuery& query) {
   query.most = request.contains("MaxResults") && request["MaxResults"].is_number()
                    ? request["MaxResults"].get<int64_t>()
                    : kPageDefault;
-  const std::string token = TextIn(request, "NextToken");
-  if (!token.empty() && (!absl::SimpleAtoi(token, &query.offset) || query.offset < 0))
-    return Refused("The NextToken is not one that this operation has given out.");
   query.descending = TextIn(request, "SortOrder", "Ascending") == "Descending";
+  const std::string token = TextIn(request, "NextToken");
+  if (token.empty()) return absl::OkStatus();
+  absl::StatusOr<JobQuery::Place> after = PlaceOf(token, query.sort);
+  if (!after.ok()) return after.status();
+  query.after = *std::move(after);
   return absl::OkStatus();
 }
 
@@ -79,7 +109,7 @@ JobQuery::Sort SortOf(const std::string& name) {
 std::string NextToken(const JobQuery& query, std::vector<SagemakerJob>& rows) {
   if (static_cast<int64_t>(rows.size()) < query.most) return "";
   rows.pop_back();
-  return std::to_string(query.offset + query.most - 1);
+  return rows.empty() ? "" : TokenOf(rows.back(), query.sort);
 }
 
 const char* NameMember(SagemakerJob::Kind kind) {
@@ -179,23 +209,27 @@ void JobService::FinishCreations(const std::function<CallerOf(const SagemakerJob
   }
 }
 
+JobService::Answer JobService::DescribeTrainingJob(const SagemakerJob& row, const JobCaller& caller) {
+  if (row.parent.empty()) return DescribeTraining(row, json::parse(row.request), nullptr);
+  const auto parent = table_.Find(caller.account, SagemakerJob::kTuning, row.parent);
+  if (!parent.ok()) return parent.status();
+  SagemakerJob of = row;  // what a deleted tuning job has left
+  of.kind = SagemakerJob::kTuning;
+  of.name = row.parent;
+  if (parent->has_value()) of = **parent;
+  json answer = DescribeTraining(row, json::parse(of.request), &of);
+  // Few of a tuning job's models are asked for: who asks where one is gets it put there.
+  if (row.status == "Completed" || row.status == "Stopped")
+    follower_.OfferModel(caller.winnow, row, answer["ModelArtifacts"]["S3ModelArtifacts"]);
+  return answer;
+}
+
 JobService::Answer JobService::Describe(SagemakerJob::Kind kind, const std::string& name,
                                         const JobCaller& caller) {
   const absl::StatusOr<SagemakerJob> row = Find(kind, name, caller);
   if (!row.ok()) return row.status();
-  if (kind == SagemakerJob::kTraining) {
-    if (row->parent.empty()) return DescribeTraining(*row, json::parse(row->request), nullptr);
-    const auto parent = table_.Find(caller.account, SagemakerJob::kTuning, row->parent);
-    if (!parent.ok()) return parent.status();
-    if (!parent->has_value()) {
-      SagemakerJob deleted = *row;
-      deleted.kind = SagemakerJob::kTuning;
-      deleted.name = row->parent;
-      return DescribeTraining(*row, json::parse(row->request), &deleted);
-    }
-    return DescribeTraining(*row, json::parse((*parent)->request), &**parent);
-  }
-  const auto children = table_.CountChildren(caller.account, row->name);
+  if (kind == SagemakerJob::kTraining) return DescribeTrainingJob(*row, caller);
+  auto children = table_.CountChildren(caller.account, {row->name});
   if (!children.ok()) return children.status();
   std::optional<SagemakerJob> best;
   const std::string best_name = row->result.empty() ? "" : TextIn(json::parse(row->result), "best");
@@ -204,7 +238,7 @@ JobService::Answer JobService::Describe(SagemakerJob::Kind kind, const std::stri
     if (!found.ok()) return found.status();
     if (found->has_value() && (*found)->objective) best = **std::move(found);
   }
-  return DescribeTuning(*row, json::parse(row->request), *children, best);
+  return DescribeTuning(*row, json::parse(row->request), (*children)[row->name], best);
 }
 
 JobService::Answer JobService::List(SagemakerJob::Kind kind, const json& request, const JobCaller& caller) {
@@ -225,14 +259,15 @@ JobService::Answer JobService::List(SagemakerJob::Kind kind, const json& request
   if (!rows.ok()) return rows.status();
   const std::string next = NextToken(query, *rows);
   json summaries = json::array();
-  for (const SagemakerJob& row : *rows) {
-    if (kind == SagemakerJob::kTraining) {
-      summaries.push_back(SummaryOfTraining(row));
-      continue;
-    }
-    const auto children = table_.CountChildren(caller.account, row.name);
+  if (kind == SagemakerJob::kTraining) {
+    for (const SagemakerJob& row : *rows) summaries.push_back(SummaryOfTraining(row));
+  } else {
+    std::vector<std::string> names;
+    for (const SagemakerJob& row : *rows) names.push_back(row.name);
+    auto children = table_.CountChildren(caller.account, names);
     if (!children.ok()) return children.status();
-    summaries.push_back(SummaryOfTuning(row, json::parse(row.request), *children));
+    for (const SagemakerJob& row : *rows)
+      summaries.push_back(SummaryOfTuning(row, json::parse(row.request), (*children)[row.name]));
   }
   json answer;
   answer[kind == SagemakerJob::kTuning ? "HyperParameterTuningJobSummaries" : "TrainingJobSummaries"] =

@@ -44,6 +44,7 @@ class JobService {
   // Starts the jobs of a row that is in the table; removes the row if that fails.
   absl::Status Start(SagemakerJob row, const CallerOf& caller);
   Answer Describe(SagemakerJob::Kind kind, const std::string& name, const JobCaller& caller);
+  Answer DescribeTrainingJob(const SagemakerJob& row, const JobCaller& caller);
   Answer List(SagemakerJob::Kind kind, const nlohmann::json& request, const JobCaller& caller);
   Answer ListChildren(const nlohmann::json& request, const JobCaller& caller);
   Answer Stop(SagemakerJob::Kind kind, const std::string& name, const JobCaller& caller);

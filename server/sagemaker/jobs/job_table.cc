@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_split.h"
@@ -76,19 +77,32 @@ const char* IndexOf(const JobQuery& query) {
   }
 }
 
+// The column by which jobs are sorted, before their name.
+const char* ColumnOf(JobQuery::Sort sort) {
+  switch (sort) {
+    case JobQuery::kName:
+      return "name";
+    case JobQuery::kStatus:
+      return "status";
+    case JobQuery::kObjective:
+      return "objective";
+    default:
+      return "created_us";
+  }
+}
+
 std::string OrderOf(const JobQuery& query) {
   const char* direction = query.descending ? "DESC" : "ASC";
-  const std::string name = fmt::format("name {}", direction);
-  switch (query.sort) {
-    case JobQuery::kName:
-      return name;
-    case JobQuery::kStatus:
-      return fmt::format("status {}, {}", direction, name);
-    case JobQuery::kObjective:
-      return fmt::format("objective {}, {}", direction, name);
-    default:
-      return fmt::format("created_us {}, {}", direction, name);
-  }
+  if (query.sort == JobQuery::kName) return fmt::format("name {}", direction);
+  return fmt::format("{0} {1}, name {1}", ColumnOf(query.sort), direction);
+}
+
+// Where a page begins, found by the index that has the order: a late page costs what the first one does.
+std::string BeginOf(const JobQuery& query) {
+  if (!query.after) return "";
+  const char* beyond = query.descending ? "<" : ">";
+  if (query.sort == JobQuery::kName) return fmt::format("AND name {} ?12", beyond);
+  return fmt::format("AND ({}, name) {} (?11, ?12)", ColumnOf(query.sort), beyond);
 }
 
 }  // namespace
@@ -197,33 +211,42 @@ absl::StatusOr<std::vector<SagemakerJob>> SagemakerJobs::List(const JobQuery& qu
       fmt::format(
           "SELECT {0} FROM jobs JOIN (SELECT rowid AS id FROM jobs INDEXED BY {1} WHERE account = ?1 AND "
           "kind = ?2 AND {2} AND (?4 = '' OR instr(lower(name), lower(?4)) > 0) AND (?5 = '' OR status = ?5) "
-          "AND created_us >= ?6 AND created_us <= ?7 AND modified_us >= ?8 AND modified_us <= ?9 {3} "
-          "ORDER BY {4} LIMIT ?10 OFFSET ?11) ON jobs.rowid = id ORDER BY {4}",
+          "AND created_us >= ?6 AND created_us <= ?7 AND modified_us >= ?8 AND modified_us <= ?9 {3} {4} "
+          "ORDER BY {5} LIMIT ?10) ON jobs.rowid = id ORDER BY {5}",
           kColumns, IndexOf(query), query.parent ? "parent = ?3 AND parent != ''" : "?3 IS NULL",
-          query.sort == JobQuery::kObjective ? "AND objective IS NOT NULL" : "", OrderOf(query)));
-  const absl::Status status =
-      all.Bind(query.account, static_cast<int64_t>(query.kind), query.parent, query.name_contains,
-               query.status, query.created_after_us, query.created_before_us, query.modified_after_us,
-               query.modified_before_us, query.most, query.offset)
-          .ForEach([&] {
-            rows.push_back(RowOf(all));
-            return absl::OkStatus();
-          });
+          query.sort == JobQuery::kObjective ? "AND objective IS NOT NULL" : "", BeginOf(query),
+          OrderOf(query)));
+  std::vector<ColumnValue> values = {query.account,
+                                     static_cast<int64_t>(query.kind),
+                                     query.parent ? ColumnValue(*query.parent) : ColumnValue(nullptr),
+                                     query.name_contains,
+                                     query.status,
+                                     query.created_after_us,
+                                     query.created_before_us,
+                                     query.modified_after_us,
+                                     query.modified_before_us,
+                                     query.most};
+  if (query.after) values.insert(values.end(), {query.after->value, query.after->name});
+  const absl::Status status = all.BindAll(values).ForEach([&] {
+    rows.push_back(RowOf(all));
+    return absl::OkStatus();
+  });
   if (!status.ok()) return status;
   return rows;
 }
 
-absl::StatusOr<std::map<std::string, int64_t>> SagemakerJobs::CountChildren(const std::string& account,
-                                                                            const std::string& parent) {
+absl::StatusOr<std::map<std::string, StatusCounts>> SagemakerJobs::CountChildren(
+    const std::string& account, const std::vector<std::string>& parents) {
   MutexLock lock(mutex_);
-  std::map<std::string, int64_t> counts;
+  std::map<std::string, StatusCounts> counts;
   Statement all(*database_,
-                "SELECT status, COUNT(*), COUNT(objective) FROM jobs WHERE account = ?1 AND parent = ?2 AND "
-                "parent != '' "
-                "GROUP BY status");
-  const absl::Status status = all.Bind(account, parent).ForEach([&] {
-    counts[all.Text(0)] = all.Int(1);
-    counts[all.Text(0) + "+objective"] = all.Int(2);
+                "SELECT parent, status, COUNT(*), COUNT(objective) FROM jobs INDEXED BY jobs_of_parent WHERE "
+                "account = ?1 AND parent IN (SELECT value FROM json_each(?2)) AND parent != '' GROUP BY "
+                "parent, status");
+  const absl::Status status = all.Bind(account, nlohmann::json(parents).dump()).ForEach([&] {
+    StatusCounts& own = counts[all.Text(0)];
+    own[all.Text(1)] = all.Int(2);
+    own[all.Text(1) + "+objective"] = all.Int(3);
     return absl::OkStatus();
   });
   if (!status.ok()) return status;

@@ -50,8 +50,17 @@ struct JobQuery {
   int64_t modified_after_us = 0, modified_before_us = INT64_MAX;
   enum Sort { kName, kCreated, kStatus, kObjective } sort = kCreated;
   bool descending = false;
-  int64_t offset = 0, most = 10;
+  // Only what comes after a job: what it is sorted by, and its name.
+  struct Place {
+    ColumnValue value;
+    std::string name;
+  };
+  std::optional<Place> after;
+  int64_t most = 10;
 };
+
+// How many training jobs of a tuning job have each status; and with "+objective" those that have a value.
+using StatusCounts = std::map<std::string, int64_t>;
 
 // The jobs of the endpoint, their original requests and tags, in a database of their own. Thread-safe.
 class SagemakerJobs {
@@ -72,9 +81,9 @@ class SagemakerJobs {
   // The jobs without a parent that have not ended.
   absl::StatusOr<std::vector<SagemakerJob>> Unfinished();
   absl::StatusOr<std::vector<SagemakerJob>> List(const JobQuery& query);
-  // How many training jobs of a tuning job have each status; and with "+objective" those that have a value.
-  absl::StatusOr<std::map<std::string, int64_t>> CountChildren(const std::string& account,
-                                                               const std::string& parent);
+  // The counts of each of these tuning jobs that has training jobs.
+  absl::StatusOr<std::map<std::string, StatusCounts>> CountChildren(const std::string& account,
+                                                                    const std::vector<std::string>& parents);
 
   absl::StatusOr<std::map<std::string, std::string>> Tags(const std::string& account, const std::string& arn);
   absl::Status SetTags(const std::string& account, const std::string& arn,

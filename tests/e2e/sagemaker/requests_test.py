@@ -5,8 +5,10 @@ import sagemaker_clients
 sagemaker_clients.with_newest_boto3()
 
 import datetime  # noqa: E402
+import io  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
+import tarfile  # noqa: E402
 import unittest  # noqa: E402
 import urllib.error  # noqa: E402
 import urllib.parse  # noqa: E402
@@ -77,6 +79,39 @@ class Requests(unittest.TestCase):
         return processes.wait_until(lambda: (lambda said: said if said[status] not in ("InProgress", "Stopping") else None)(
             describe(**name)), f"{name} ends")
 
+    def object(self, uri, ask, **request):
+        """The object's content; nothing, after asking once more, while there is none."""
+        bucket, key = uri.removeprefix("s3://").split("/", 1)
+        try:
+            return self.s3.get_object(Bucket=bucket, Key=key)["Body"].read()
+        except self.s3.exceptions.NoSuchKey:
+            ask(**request)
+            return None
+
+    def check_pages(self, between):
+        """Pages of two have what one page has, in every order; `between`: a job that is created between two pages moves none."""
+        call = self.sagemaker
+
+        def names(page):
+            return [each["TrainingJobName"] for each in page["TrainingJobSummaries"]]
+
+        for by in ("CreationTime", "Name", "Status"):
+            for order in ("Ascending", "Descending"):
+                sorting = {"SortBy": by, "SortOrder": order}
+                paged = [name for page in call.get_paginator("list_training_jobs").paginate(**sorting, PaginationConfig={"PageSize": 2})
+                         for name in names(page)]
+                self.assertEqual(paged, names(call.list_training_jobs(**sorting, MaxResults=100)))
+                self.assertEqual(len(paged), 5)
+        sorting = {"SortBy": "CreationTime", "SortOrder": "Descending"}
+        before = names(call.list_training_jobs(**sorting))
+        page = call.list_training_jobs(**sorting, MaxResults=2)
+        paged = names(page)
+        call.create_training_job(**sagemaker_clients.training_job(between, "bucket"))
+        while "NextToken" in page:
+            page = call.list_training_jobs(**sorting, MaxResults=2, NextToken=page["NextToken"])
+            paged += names(page)
+        self.assertEqual(paged, before)
+
     def test_every_answer_is_as_botocore_models_it(self):
         call = self.sagemaker
         request = sagemaker_clients.training_job("single", "bucket")
@@ -116,6 +151,15 @@ class Requests(unittest.TestCase):
             HyperParameterTuningJobName="tuned", SortBy="FinalObjectiveMetricValue", SortOrder="Descending", MaxResults=3,
             NextToken=listed["NextToken"])
         self.assertEqual((len(rest["TrainingJobSummaries"]), "NextToken" in rest), (1, False))
+        self.check_pages("between")
+        # The model of the best is there by itself, and that of another one when somebody asks where it is.
+        other = rest["TrainingJobSummaries"][0]["TrainingJobName"]
+        self.assertNotEqual(other, best)
+        uri = call.describe_training_job(TrainingJobName=other)["ModelArtifacts"]["S3ModelArtifacts"]
+        content = processes.wait_until(lambda: self.object(uri, call.describe_training_job, TrainingJobName=other), "its model is there")
+        with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+            self.assertEqual(tar.getnames(), ["xgboost-model"])
+
 
         call.create_hyper_parameter_tuning_job(**sagemaker_clients.tuning_job("stopped", "bucket", jobs=500, strategy="Bayesian", rounds=200))
         call.stop_hyper_parameter_tuning_job(HyperParameterTuningJobName="stopped")
