@@ -11,7 +11,6 @@
 #include "base/utf8.h"
 #include "json/message_json.h"
 #include "server/http/errors.h"
-#include "server/http/simple_body.h"
 
 namespace winnow {
 namespace {
@@ -170,8 +169,6 @@ grpc::Status JsonError(const std::string& message) {
 
 grpc::Status ReadBody(const std::string& body, pb::Message& request) {
   if (body.find_first_not_of(" \t\r\n") == std::string::npos) return grpc::Status::OK;  // empty: no fields
-  if (ReadSimpleBody(body, request)) return grpc::Status::OK;
-  request.Clear();
   const auto status = pb::util::JsonStringToMessage(body, &request, ParseOptions());
   return status.ok() ? grpc::Status::OK : JsonError(std::string(status.message()));
 }
