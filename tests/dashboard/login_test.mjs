@@ -102,7 +102,7 @@ test('Dashboard: members see their project, and list its jobs alone; for others 
   await other.getByRole('link', {name: 'guarded', exact: true}).waitFor();
   assert.equal(await other.getByText('vision').count(), 0);
   await other.goto('/jobs/private@vision');
-  await other.getByText('there is no job "private@vision"').first().waitFor();
+  await other.getByText('There is no job private@vision').first().waitFor();
 });
 
 test('Dashboard: an admin makes a token, whose secret is shown once, and revokes it', async () => {
