@@ -125,6 +125,8 @@ class Client {
                                 absl::Duration wait = absl::ZeroDuration());
   template <class Method, class Response>
   struct Pages {
+    Pages(Method method_of_page, int (Response::*rows)() const, int32_t most_rows, int64_t row_limit)
+        : method(method_of_page), size(rows), most(most_rows), limit(row_limit) {}
     Method method;
     int (Response::*size)() const;  // the rows of a page
     int32_t most;                   // rows of a page

@@ -198,6 +198,8 @@ TEST_CASE("import: each of several definitions of a tuning job of SageMaker beco
   several["HyperParameterTuningJobConfig"]["ResourceLimits"]["MaxNumberOfTrainingJobs"] = 31;
   for (const char* name : {"deep", "flat"}) {
     definition["DefinitionName"] = name;
+    definition["StaticHyperParameters"]["objective"] = "reg:squarederror";
+    definition["StaticHyperParameters"]["eval_metric"] = "rmse";
     definition["TuningObjective"] = {{"Type", "Minimize"}, {"MetricName", "validation:rmse"}};
     definition["HyperParameterRanges"]["IntegerParameterRanges"] = json::array(
         {{{"Name", "max_depth"}, {"MinValue", "1"}, {"MaxValue", name == std::string("deep") ? "12" : "3"}}});

@@ -57,7 +57,7 @@ TEST_CASE("ParameterServer: what is well for one worker collapses with four, unl
   ShareTask task;
   task.parameters.hidden_layers = {32, 16};
   task.parameters.batch_size = 40;
-  task.parameters.learning_rate = 0.15;
+  task.parameters.learning_rate = 0.3;
   task.parameters.momentum = 0.9;
   task.parameters.staleness_bound = 0;
   const auto accuracy = [&](int ranks) {
