@@ -84,7 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       fuzz::Require(HttpStatusOfAwsCode(AwsCodeOf(signer.status())) < 500, "it is the caller's");
   }
   LookAtCall(request, service);
-  const absl::StatusOr<Payload> payload = TakePayload(request, EntityTag::kMd5);
+  const absl::StatusOr<Payload> payload = TakePayload(request);
   if (payload.ok()) fuzz::Require(payload->bytes().size() <= request.body.size(), "a payload is of the body");
   (void)ParseXml(request.body);
   const absl::StatusOr<ScriptCode> code = UnpackScriptCode(request.body);

@@ -1,10 +1,8 @@
 #include "server/sagemaker/s3/payload.h"
 
-#include <algorithm>
 #include <charconv>
 #include <map>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "server/sagemaker/wire/aws_error.h"
 #include "server/sagemaker/wire/aws_request.h"
@@ -14,13 +12,6 @@ namespace winnow {
 namespace {
 
 constexpr std::string_view kChecksumHeader = "x-amz-checksum-";
-
-constexpr size_t kEtagDigits = 32;
-
-// In hexadecimal.
-bool IsSha256(std::string_view text) {
-  return text.size() == 64 && std::all_of(text.begin(), text.end(), absl::ascii_isxdigit);
-}
 
 using Trailers = std::map<std::string, std::string>;
 
@@ -84,7 +75,7 @@ absl::Status CheckChecksum(const std::string& name, const std::string& value, Pa
 
 }  // namespace
 
-absl::StatusOr<Payload> TakePayload(const HttpRequest& request, EntityTag tag) {
+absl::StatusOr<Payload> TakePayload(const HttpRequest& request) {
   Payload payload;
   payload.request = &request;
   Trailers checksums;
@@ -108,15 +99,11 @@ absl::StatusOr<Payload> TakePayload(const HttpRequest& request, EntityTag tag) {
     if (!name.starts_with(kChecksumHeader)) continue;
     if (absl::Status status = CheckChecksum(name, value, payload); !status.ok()) return status;
   }
-  const std::string_view declared = request.header("content-md5");
-  if (tag == EntityTag::kAnyDigest && declared.empty() && !payload.checksum.empty() && IsSha256(signed_as)) {
-    payload.etag = Lowered(signed_as.substr(0, kEtagDigits));
-    return payload;
-  }
   const std::string md5 = Md5Bytes(payload.bytes());
+  const std::string_view declared = request.header("content-md5");
   if (!declared.empty() && absl::Base64Escape(md5) != declared)
     return AwsError("BadDigest", "The Content-MD5 you specified did not match what we received.");
-  payload.etag = absl::BytesToHexString(md5);
+  payload.md5 = absl::BytesToHexString(md5);
   return payload;
 }
 

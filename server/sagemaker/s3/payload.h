@@ -14,22 +14,15 @@ namespace winnow {
 struct Payload {
   const HttpRequest* request = nullptr;
   std::optional<std::string> decoded;  // absent: the bytes are the request's body as it is
-  std::string etag;                    // 32 hexadecimal digits
+  std::string md5;                     // in hexadecimal
   std::string checksum;  // "x-amz-checksum-crc32: kZRAbQ==", which the bytes have; "": none was sent
 
   std::string_view bytes() const { return decoded ? *decoded : request->body; }
 };
 
-// What the entity tag of bytes is.
-enum class EntityTag {
-  kMd5,       // their MD5 digest, which clients may expect of an object
-  kAnyDigest  // where the signature and a checksum vouch for the bytes, half of the signed SHA-256 digest;
-              // else as kMd5
-};
-
 // Decodes the chunks that SDKs send, and checks every digest that the request has, in its headers or behind
 // its body. The errors are AwsError: BadDigest, IncompleteBody, or NotImplemented for a digest that is not
-// known here. REQUIRES: the request outlives the payload, and its signature was checked with its body.
-absl::StatusOr<Payload> TakePayload(const HttpRequest& request, EntityTag tag);
+// known here. REQUIRES: the request outlives the payload.
+absl::StatusOr<Payload> TakePayload(const HttpRequest& request);
 
 }  // namespace winnow

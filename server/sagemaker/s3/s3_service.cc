@@ -169,7 +169,7 @@ Answered GetObject(ObjectStore& store, const Asked& asked) {
 }
 
 Answered PutObject(ObjectStore& store, const Asked& asked) {
-  absl::StatusOr<Payload> payload = TakePayload(asked.request, EntityTag::kMd5);
+  absl::StatusOr<Payload> payload = TakePayload(asked.request);
   if (!payload.ok()) return payload.status();
   if (asked.request.header("if-none-match") == "*") {
     if (store.Get(asked.account, asked.bucket, asked.key).ok())
@@ -178,7 +178,7 @@ Answered PutObject(ObjectStore& store, const Asked& asked) {
   if (absl::Status status = store.FindBucket(asked.account, asked.bucket); !status.ok()) return status;
   ObjectHead head;
   head.key = asked.key;
-  head.etag = payload->etag;
+  head.etag = payload->md5;
   head.headers = KeptHeaders(asked.request);
   head.checksum = payload->checksum;
   absl::StatusOr<ObjectStore::Draft> draft = store.Write(payload->bytes());
@@ -187,7 +187,7 @@ Answered PutObject(ObjectStore& store, const Asked& asked) {
       !status.ok())
     return status;
   HttpAnswer answer;
-  answer.headers = {{"ETag", Quoted(payload->etag)}};
+  answer.headers = {{"ETag", Quoted(payload->md5)}};
   AddChecksum(answer, payload->checksum);
   return answer;
 }
@@ -211,7 +211,7 @@ Answered CopyObject(ObjectStore& store, const Asked& asked) {
 }
 
 Answered DeleteObjects(ObjectStore& store, const Asked& asked) {
-  const absl::StatusOr<Payload> payload = TakePayload(asked.request, EntityTag::kMd5);
+  const absl::StatusOr<Payload> payload = TakePayload(asked.request);
   if (!payload.ok()) return payload.status();
   const absl::StatusOr<XmlElement> wanted = ParseXml(std::string(payload->bytes()));
   if (!wanted.ok()) return wanted.status();
@@ -351,21 +351,18 @@ Answered UploadPart(ObjectStore& store, const Asked& asked) {
   int64_t number = 0;
   if (!absl::SimpleAtoi(asked.target.value("partNumber"), &number) || number < 1 || number > kMostParts)
     return InvalidArgument("Part number must be an integer between 1 and 10000, inclusive");
-  // The signature of a presigned URL has nothing of the body.
-  const bool presigned = asked.target.has("X-Amz-Signature") || asked.target.has("Signature");
-  absl::StatusOr<Payload> payload =
-      TakePayload(asked.request, presigned ? EntityTag::kMd5 : EntityTag::kAnyDigest);
+  absl::StatusOr<Payload> payload = TakePayload(asked.request);
   if (!payload.ok()) return payload.status();
   const std::string upload = asked.target.value("uploadId");
   if (const auto parts = store.ListParts(asked.account, asked.bucket, asked.key, upload); !parts.ok())
     return parts.status();
   absl::StatusOr<ObjectStore::Draft> draft = store.Write(payload->bytes());
   if (!draft.ok()) return draft.status();
-  UploadedPart part{number, payload->etag, draft->piece(), 0};
+  UploadedPart part{number, payload->md5, draft->piece(), 0};
   const absl::Status status = store.PutPart(asked.account, upload, std::move(part), *std::move(draft));
   if (!status.ok()) return status;
   HttpAnswer answer;
-  answer.headers = {{"ETag", Quoted(payload->etag)}};
+  answer.headers = {{"ETag", Quoted(payload->md5)}};
   AddChecksum(answer, payload->checksum);
   return answer;
 }
