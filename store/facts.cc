@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 
 #include "base/check.h"
 #include "store/fact_codec.h"
@@ -96,9 +97,8 @@ FactTable::FactTable(Database& database)
       query_(database,
              // The columns beside MIN are those of its row.
              "SELECT trial, MIN(attempt), resource, metric, value, time_us, sequence FROM reports"
-             " WHERE job = ?1 AND trial >= ?4 AND (trial, metric, resource) > (?4, ?5, ?6)"
-             " AND (?2 = '[]' OR trial IN (SELECT CAST(value AS INTEGER) FROM json_each(?2)))"
-             " AND (?3 = '[]' OR metric IN (SELECT value FROM json_each(?3)))"
+             " WHERE job = ?1 AND trial >= ?3 AND trial <= ?6 AND (trial, metric, resource) > (?3, ?4, ?5)"
+             " AND (?2 = '[]' OR metric IN (SELECT value FROM json_each(?2)))"
              " GROUP BY trial, metric, resource ORDER BY trial, metric, resource LIMIT ?7") {}
 
 absl::Status FactTable::AppendEvent(int64_t job, const Fact& fact) {
@@ -278,17 +278,38 @@ absl::StatusOr<std::optional<ReportRow>> FactTable::FindReport(int64_t job, Tria
 absl::StatusOr<std::vector<ReportRow>> FactTable::Query(int64_t job, const std::vector<TrialNumber>& trials,
                                                         const std::vector<std::string>& metrics,
                                                         const ReportCursor& cursor, int64_t limit) {
-  auto list = [](const auto& values) {
-    return nlohmann::json(values).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  };
-  query_.Bind(job, list(trials), list(metrics), cursor.trial, cursor.metric, cursor.resource, limit);
+  constexpr TrialNumber kLast = std::numeric_limits<TrialNumber>::max();
+  const std::string wanted =
+      nlohmann::json(metrics).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::vector<ReportRow> rows;
-  absl::Status status = query_.ForEach([&] {
-    rows.push_back({query_.Int(0), query_.Int(1), query_.Int(2), query_.Text(3), ReadValue(query_, 4),
-                    query_.Int(5), query_.Int(6)});
-    return absl::OkStatus();
-  });
-  if (!status.ok()) return status;
+  // Adds those after `from` of trials up to `end`. They are sorted in memory, so `end` bounds how many.
+  const auto take = [&](const ReportCursor& from, TrialNumber end) {
+    query_.Bind(job, wanted, from.trial, from.metric, from.resource, end,
+                limit - static_cast<int64_t>(rows.size()));
+    return query_.ForEach([&] {
+      rows.push_back({query_.Int(0), query_.Int(1), query_.Int(2), query_.Text(3), ReadValue(query_, 4),
+                      query_.Int(5), query_.Int(6)});
+      return absl::OkStatus();
+    });
+  };
+  const auto full = [&] { return static_cast<int64_t>(rows.size()) >= limit; };
+  for (const TrialNumber trial : std::set<TrialNumber>(trials.begin(), trials.end())) {
+    if (trial < cursor.trial || full()) continue;
+    const absl::Status status = take(trial == cursor.trial ? cursor : ReportCursor{trial, "", 0}, trial);
+    if (!status.ok()) return status;
+  }
+  Statement ends(database_,
+                 "SELECT trial FROM reports WHERE job = ?1 AND trial >= ?2 ORDER BY trial LIMIT 1 OFFSET ?3");
+  ReportCursor from = cursor;
+  for (TrialNumber end = 0; trials.empty() && end != kLast && !full();) {
+    if (end > 0) from = {end + 1, "", 0};
+    const absl::StatusOr<bool> more = ends.Bind(job, from.trial, limit).Next();
+    if (!more.ok()) return more.status();
+    end = *more ? ends.Int(0) : kLast;
+    ends.Reset();
+    const absl::Status status = take(from, end);
+    if (!status.ok()) return status;
+  }
   return rows;
 }
 

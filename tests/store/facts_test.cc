@@ -1,6 +1,8 @@
 #include "store/facts.h"
 
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "store/store.h"
 #include "tests/catch.h"
@@ -144,18 +146,25 @@ TEST_CASE("Facts: learning curves are ordered, filtered, paged, and single-value
   CHECK(f.store->facts.Query(f.job, {2}, {"auc"}, {}, 100)->size() == 3);
   CHECK(f.store->facts.Query(f.job, {}, {"nothing"}, {}, 100)->empty());
 
-  std::vector<int64_t> paged;
-  ReportCursor cursor;
-  while (true) {
-    auto page = f.store->facts.Query(f.job, {}, {}, cursor, 4);
-    REQUIRE(page.ok());
-    for (const ReportRow& row : *page) paged.push_back(row.trial * 100 + row.resource);
-    if (page->size() < 4) break;
-    cursor = {page->back().trial, page->back().metric, page->back().resource};
+  using Trials = std::vector<TrialNumber>;
+  for (const Trials& trials : {Trials{}, Trials{2, 1}, Trials{2}}) {
+    for (const std::vector<std::string>& metrics : {std::vector<std::string>{}, {"auc"}}) {
+      const auto place = [](const ReportRow& row) { return std::tuple(row.trial, row.metric, row.resource); };
+      const auto whole = *f.store->facts.Query(f.job, trials, metrics, {}, 100);
+      for (int64_t size = 1; size < 8; ++size) {
+        INFO(trials.size() << " trials, " << metrics.size() << " metrics, pages of " << size);
+        std::vector<ReportRow> paged, page;
+        do {
+          ReportCursor cursor;
+          if (!paged.empty()) cursor = {paged.back().trial, paged.back().metric, paged.back().resource};
+          page = *f.store->facts.Query(f.job, trials, metrics, cursor, size);
+          paged.insert(paged.end(), page.begin(), page.end());
+        } while (static_cast<int64_t>(page.size()) == size);
+        CHECK(std::equal(paged.begin(), paged.end(), whole.begin(), whole.end(),
+                         [&](const auto& a, const auto& b) { return place(a) == place(b); }));
+      }
+    }
   }
-  std::vector<int64_t> whole;
-  for (const ReportRow& row : *all) whole.push_back(row.trial * 100 + row.resource);
-  CHECK(paged == whole);
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ class Requests(unittest.TestCase):
                 paged = [name for page in call.get_paginator("list_training_jobs").paginate(**sorting, PaginationConfig={"PageSize": 2})
                          for name in names(page)]
                 self.assertEqual(paged, names(call.list_training_jobs(**sorting, MaxResults=100)))
-                self.assertEqual(len(paged), 5)
+                self.assertGreaterEqual(len(paged), 5)
         sorting = {"SortBy": "CreationTime", "SortOrder": "Descending"}
         before = names(call.list_training_jobs(**sorting))
         page = call.list_training_jobs(**sorting, MaxResults=2)
