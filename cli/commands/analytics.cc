@@ -95,17 +95,12 @@ std::string CurvesCsvRows(const v1::QueryMetricsResponse& page) {
 
 Exit ShowAnalytics(Session& session, const std::string& job) {
   v1::GetAnalyticsResponse all;
-  v1::TuningJobSpec spec;
-  const auto print = [&](const v1::GetAnalyticsResponse& page) {
-    if (session.output == Output::kJsonLines) return session.out.Print(ToJsonLines(page.trials()));
-    if (page.has_job()) {
-      spec = page.job().spec();
-      session.out.Print(TrialsCsvHeader(spec));
-    }
-    session.out.Print(TrialsCsvRows(spec, page.trials()));
+  const auto csv = [spec = v1::TuningJobSpec()](const auto& page, bool first) mutable {
+    if (first) spec = page.job().spec();
+    return (first ? TrialsCsvHeader(spec) : "") + TrialsCsvRows(spec, page.trials());
   };
-  const absl::Status status = PrintsRows(session) ? session.client().Analytics(job, print)
-                                                  : session.client().Analytics(job, AddTo(all));
+  const absl::Status status =
+      session.client().Analytics(job, PrintOrKeep(session, all, &v1::GetAnalyticsResponse::trials, csv));
   if (!status.ok()) return status;
   if (PrintsRows(session) || PrintsJson(session, all)) return kSuccess;
   session.out.Print(AnalyticsText(session, all));
@@ -122,14 +117,11 @@ Exit ShowMetrics(Session& session, const MetricsOptions& options) {
   }
   for (const std::string& metric : options.metrics) request.add_metrics(metric);
   v1::QueryMetricsResponse all;
-  bool begun = false;
-  const auto print = [&](const v1::QueryMetricsResponse& page) {
-    if (session.output == Output::kJsonLines) return session.out.Print(ToJsonLines(page.points()));
-    session.out.Print((begun ? "" : kCurvesCsvHeader) + CurvesCsvRows(page));
-    begun = true;
+  const auto csv = [](const auto& page, bool first) {
+    return (first ? kCurvesCsvHeader : "") + CurvesCsvRows(page);
   };
-  const absl::Status status = PrintsRows(session) ? session.client().Metrics(request, 0, print)
-                                                  : session.client().Metrics(request, 0, AddTo(all));
+  const absl::Status status =
+      session.client().Metrics(request, 0, PrintOrKeep(session, all, &v1::QueryMetricsResponse::points, csv));
   if (!status.ok()) return status;
   if (PrintsRows(session) || PrintsJson(session, all)) return kSuccess;
   session.out.Print(all.points().empty() ? "No such values were reported\n" : CurvesText(session, all));

@@ -85,16 +85,11 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
   for (const v1::Trial::State state : options.states) request.add_states(state);
   request.mutable_tags()->Assign(options.tags.begin(), options.tags.end());
   v1::ListTrialsResponse list;
-  bool begun = false;
-  const auto print = [&](const v1::ListTrialsResponse& page) {
-    if (session.output == Output::kJsonLines) return session.out.Print(ToJsonLines(page.trials()));
-    session.out.Print((begun ? "" : TrialsCsvHeader(job->spec())) +
-                      TrialsCsvRows(job->spec(), page.trials()));
-    begun = true;
+  const auto csv = [&job](const auto& page, bool first) {
+    return (first ? TrialsCsvHeader(job->spec()) : "") + TrialsCsvRows(job->spec(), page.trials());
   };
-  const absl::Status status = PrintsRows(session)
-                                  ? session.client().Trials(request, options.limit, print)
-                                  : session.client().Trials(request, options.limit, AddTo(list));
+  const absl::Status status = session.client().Trials(
+      request, options.limit, PrintOrKeep(session, list, &v1::ListTrialsResponse::trials, csv));
   if (!status.ok()) return status;
   if (PrintsRows(session) || PrintsJson(session, list)) return kSuccess;
   if (list.trials().empty()) {

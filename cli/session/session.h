@@ -1,7 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -59,6 +62,19 @@ bool PrintsJson(Session& session, const google::protobuf::Message& message, cons
 // Whether rows are printed as they come, page by page, because no row's text depends on another's.
 inline bool PrintsRows(const Session& session) {
   return session.output == Output::kJsonLines || session.output == Output::kCsv;
+}
+
+// Takes the pages of a list: prints the rows of each where PrintsRows, else adds it to `all`. `csv`: the rows
+// of a page as CSV, after the titles if it is the first. `session` and `all` outlive the result.
+template <class Page, class Rows>
+TakePage<Page> PrintOrKeep(Session& session, Page& all, const Rows& (Page::*rows)() const,
+                           std::type_identity_t<std::function<std::string(const Page&, bool first)>> csv) {
+  if (!PrintsRows(session)) return AddTo(all);
+  if (session.output == Output::kJsonLines)
+    return [&session, rows](const Page& page) { session.out.Print(ToJsonLines((page.*rows)())); };
+  return [&session, csv = std::move(csv), first = true](const Page& page) mutable {
+    session.out.Print(csv(page, std::exchange(first, false)));
+  };
 }
 
 // Returns an error of the command line: exit code 2.
