@@ -179,7 +179,7 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   EventLoop::Clock::time_point next_some_{};  // when the next may be reported that is not needed
   StopReason stop_reason_ = StopReason::kNone;
   bool leaves_ = false;                   // the worker was told to leave when the program had ended
-  std::optional<TimedEnd> doubtful_end_;  // MayBeOfEngine: it is told when end_timer_ fires
+  std::optional<TimedEnd> doubtful_end_;  // an end that MayBeOfEngine; end_timer_ reports it
   EventLoop::Id end_timer_ = 0;
   EventLoop::Id exit_timer_ = 0;
   EventLoop::Id limit_timer_ = 0;  // of max_attempt_time

@@ -9,6 +9,7 @@
 #include "artifact/refusals.h"
 #include "scheduler/validate.h"
 #include "server/engine/job_view.h"
+#include "server/engine/requester.h"
 #include "spec/search_spec.h"
 
 namespace winnow {
@@ -366,7 +367,7 @@ absl::Status Artifacts::RequestModelFile(const v1::GetArtifactRequest& request,
                                          std::set<std::string>& asked) {
   if (blobs_ == nullptr) return absl::FailedPreconditionError("this server stores no artifacts");
   const auto row = context_.Note(context_.store.jobs.Find(request.job_id()));
-  if (!row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", request.job_id()));
+  if (!row) return NoJob(request.job_id());
   const absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row->spec);
   if (!spec.ok()) return spec.status();
   const TrialNumber best = context_.Note(HandedOutTrial(context_.store, *row, *spec, ToSearchSpec(*spec)));

@@ -43,7 +43,7 @@ absl::Status ApplyFacts(FactTable& facts, const JobRow& row, JobState& state,
 absl::StatusOr<JobRow> FindChangeable(JobTable& jobs, const std::string& id, const Requester& by) {
   absl::StatusOr<std::optional<JobRow>> row = jobs.Find(id);
   if (!row.ok()) return row.status();
-  if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+  if (!*row) return NoJob(id);
   if (absl::Status mine = by.MayChange(id, (*row)->owner); !mine.ok()) return mine;
   return **std::move(row);
 }

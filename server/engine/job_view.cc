@@ -1,11 +1,10 @@
 #include "server/engine/job_view.h"
 
-#include <fmt/format.h>
-
 #include "scheduler/expected_values.h"
 #include "scheduler/state/repeat_effects.h"
 #include "server/engine/job_facts.h"
 #include "server/engine/jobs.h"
+#include "server/engine/requester.h"
 #include "spec/search_spec.h"
 
 namespace winnow {
@@ -18,7 +17,7 @@ constexpr size_t kMaxViews = 128;
 absl::StatusOr<JobHead> FindJob(Store& store, const std::string& id) {
   absl::StatusOr<std::optional<JobRow>> row = store.jobs.Find(id);
   if (!row.ok()) return row.status();
-  if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+  if (!*row) return NoJob(id);
   absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson((*row)->spec);
   if (!spec.ok()) return spec.status();
   SearchSpec search = ToSearchSpec(*spec);
@@ -47,7 +46,7 @@ void JobViews::Forget(int64_t key) {
 absl::StatusOr<const JobView*> JobViews::Get(const std::string& id) {
   absl::StatusOr<std::optional<JobRow>> row = store_.jobs.Find(id);
   if (!row.ok()) return row.status();
-  if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+  if (!*row) return NoJob(id);
   return Get(**row);
 }
 

@@ -16,6 +16,10 @@ std::string_view ProjectOfJob(std::string_view id) {
   return mark == std::string_view::npos ? std::string_view() : id.substr(mark + 1);
 }
 
+absl::Status NoJob(std::string_view id) {
+  return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+}
+
 absl::Status NoProject(std::string_view name) {
   return absl::NotFoundError(fmt::format("there is no project \"{}\"", name));
 }
@@ -63,7 +67,7 @@ bool Requester::May(Deed deed, const JobPlace& job) const {
 
 absl::Status Requester::CheckSees(std::string_view job) const {
   if (May(Deed::kSee, {job, ""})) return absl::OkStatus();
-  return absl::NotFoundError(fmt::format("there is no job \"{}\"", job));
+  return NoJob(job);
 }
 
 absl::Status Requester::MayChange(const std::string& job, const std::string& owner) const {

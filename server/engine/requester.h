@@ -22,6 +22,7 @@ std::string ProjectNamed(const std::string& name);
 // The project that a job of this id belongs to, or would if there were one; "": the default one.
 std::string_view ProjectOfJob(std::string_view id);
 // NOT_FOUND, in the same words whether there is none or the caller may not see it.
+absl::Status NoJob(std::string_view id);
 absl::Status NoProject(std::string_view name);
 
 // Whose a job is.

@@ -23,7 +23,7 @@ struct ChangedProject {
 
 // NOT_FOUND if there is no such project; OK for "".
 absl::Status CheckProject(Engine& engine, const std::string& name);
-// Those that the caller sees. Besides the default one.
+// The projects that the caller may see, without the default project.
 absl::StatusOr<v1::ListProjectsResponse> ListProjects(Engine& engine, const Requester& by);
 absl::StatusOr<ChangedProject> CreateProject(Engine& engine, const v1::CreateProjectRequest& request);
 absl::StatusOr<ChangedProject> DeleteProject(Engine& engine, const std::string& name);

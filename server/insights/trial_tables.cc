@@ -1,11 +1,10 @@
 #include "server/insights/trial_tables.h"
 
-#include <fmt/format.h>
-
 #include <limits>
 
 #include "scheduler/state/job_state.h"
 #include "server/engine/jobs.h"
+#include "server/engine/requester.h"
 #include "spec/search_spec.h"
 
 namespace winnow {
@@ -99,7 +98,7 @@ absl::StatusOr<const JobTrials*> TrialTables::Get(const std::string& id) {
   if (!row.ok()) return row.status();
   if (!*row) {
     Forget(id);
-    return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+    return NoJob(id);
   }
   auto found = kept_.find(id);
   absl::Status status;

@@ -16,6 +16,7 @@
 #include "server/engine/job_view.h"
 #include "server/engine/jobs.h"
 #include "server/engine/messages.h"
+#include "server/engine/requester.h"
 #include "server/engine/violations.h"
 #include "server/reads/annotations.h"
 #include "server/reads/paging.h"
@@ -240,7 +241,7 @@ absl::StatusOr<v1::TuningJob> Reads::DescribeTuningJob(const std::string& id) {
   absl::Status status = store_.Read([&]() -> absl::Status {
     absl::StatusOr<std::optional<JobRow>> row = store_.jobs.Find(id);
     if (!row.ok()) return row.status();
-    if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+    if (!*row) return NoJob(id);
     return Message(**row, job);
   });
   if (!status.ok()) return status;
@@ -448,7 +449,7 @@ absl::StatusOr<LogAnswer> Reads::GetLogs(const v1::GetLogsRequest& request) {
   absl::Status status = store_.Read([&]() -> absl::Status {
     const absl::StatusOr<std::optional<JobRow>> job = store_.jobs.Find(request.job_id());
     if (!job.ok()) return job.status();
-    if (!*job) return absl::NotFoundError(fmt::format("there is no job \"{}\"", request.job_id()));
+    if (!*job) return NoJob(request.job_id());
     const int64_t key = (*job)->key;
     const absl::StatusOr<std::optional<TrialRow>> trial = store_.trials.Find(key, request.trial());
     if (!trial.ok()) return trial.status();
@@ -524,7 +525,7 @@ absl::StatusOr<WatchBatch> Reads::Watch(const std::string& id, int64_t after) {
   absl::Status status = store_.Read([&]() -> absl::Status {
     absl::StatusOr<std::optional<JobRow>> found = store_.jobs.Find(id);
     if (!found.ok()) return found.status();
-    if (!*found) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+    if (!*found) return NoJob(id);
     const JobRow& job = **found;
     if (after >= 0) {
       absl::StatusOr<std::vector<Fact>> facts = store_.facts.Load(job.key, after, kWatchBatch);
@@ -621,7 +622,7 @@ absl::StatusOr<v1::Artifact> Reads::GetSource(const std::string& job_id, const R
   absl::Status status = store_.Read([&]() -> absl::Status {
     const absl::StatusOr<std::optional<JobRow>> job = store_.jobs.Find(job_id);
     if (!job.ok()) return job.status();
-    if (!*job) return absl::NotFoundError(fmt::format("there is no job \"{}\"", job_id));
+    if (!*job) return NoJob(job_id);
     if (absl::Status may = by.MayReadSource(job_id, (*job)->owner); !may.ok()) return may;
     const auto row = store_.artifacts.Find((*job)->key, 0, ArtifactKind::kSource);
     if (!row.ok()) return row.status();

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 
+#include "server/engine/requester.h"
 #include "server/reads/reads.h"
 
 namespace winnow {
@@ -151,7 +152,7 @@ absl::StatusOr<v1::GetTrialUsageResponse> Reads::GetTrialUsage(const v1::GetTria
   absl::Status status = store_.Read([&]() -> absl::Status {
     absl::StatusOr<std::optional<JobRow>> job = store_.jobs.Find(request.job_id());
     if (!job.ok()) return job.status();
-    if (!*job) return absl::NotFoundError(fmt::format("there is no job \"{}\"", request.job_id()));
+    if (!*job) return NoJob(request.job_id());
     absl::StatusOr<std::optional<TrialRow>> trial = store_.trials.Find((*job)->key, request.trial());
     if (!trial.ok()) return trial.status();
     if (!*trial) {

@@ -205,7 +205,7 @@ TEST_CASE("Agent: a trainer that ends early is handed back if its engine tells t
   }
 }
 
-TEST_CASE("Agent: the end of a trainer that no engine can have caused is told at once", "[worker]") {
+TEST_CASE("Agent: a trainer's end that no engine can have caused is reported at once", "[worker]") {
   FakeServer server(FakeServer::kNoNetwork);
   const bool of_pool = GENERATE(false, true);
   AgentThread agent(&server, 1, of_pool, std::chrono::hours(1));
@@ -215,7 +215,7 @@ TEST_CASE("Agent: the end of a trainer that no engine can have caused is told at
   CHECK(server.known("ends").outcome.kind() == v1::Outcome::FINISHED);
 }
 
-TEST_CASE("Agent: until the end of a trainer is told, another trial has its slot", "[worker]") {
+TEST_CASE("Agent: another trial may have the slot of a trainer whose end is not reported yet", "[worker]") {
   FakeServer server(FakeServer::kNoNetwork);
   AgentThread agent(&server, 1, true, std::chrono::hours(1));
   server.Assign(OfThreeLevels("early", kExits));
