@@ -2,14 +2,15 @@
 // of it that each has not found, the median over seeds:
 //
 //   bench-fronts [--problems zdt1,zdt2,branin_currin,dtlz2] [--strategies default,bayesian] [--seeds 5]
-//                [--multiples 8,16,32,64] [--csv]
+//                [--multiples 8,16,32,64] [--csv | --choices]
 //   bench-fronts --serve PROBLEM [--multiples 8,16,32,64]
 //
 // A budget is a multiple of the units of one whole trial. Random search gets the same budget, and four times
-// as much. Problems: front_problems.h. With --serve the program trains for a peer (fronts_peers.py): it
-// prints the levels, the number of objectives and the hyperparameters, answers each line "TRIAL LEVEL x0 x1
-// …" (a point of the unit cube) with the values at that level, and when the largest budget is used up with
-// "end" and the missing share at each multiple.
+// as much. Problems: front_problems.h. With --choices it prints instead, for each job, why the search chose
+// what it chose, the share that was missing after each part, and what the trial would have at its end. With
+// --serve the program trains for a peer (fronts_peers.py): it prints the levels, the number of objectives and
+// the hyperparameters, answers each line "TRIAL LEVEL x0 x1 …" (a point of the unit cube) with the values at
+// that level, and when the largest budget is used up with "end" and the missing share at each multiple.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -46,8 +47,32 @@ Parameter ToParameter(const FamilyParameter& parameter) {
   return {parameter.name, ContinuousRange{parameter.min, parameter.max, scaling}};
 }
 
+// What was chosen and found, in the order of the job's facts.
+template <typename Values>
+void PrintChoices(const FrontProblem& problem, const SimulationResult& result, const Values& values) {
+  std::map<TrialNumber, ObjectivePoint> newest;
+  for (const Fact& fact : result.facts) {
+    if (const auto* suggested = std::get_if<Suggested>(&fact.body))
+      std::printf("%lld rule %lld, trial %lld to %lld: %s\n", static_cast<long long>(fact.sequence),
+                  static_cast<long long>(suggested->rule), static_cast<long long>(suggested->trial),
+                  static_cast<long long>(suggested->to), suggested->why.c_str());
+    const auto* report = std::get_if<Reported>(&fact.body);
+    if (report == nullptr) continue;
+    const Configuration& configuration = result.state.trial(report->trial).configuration;
+    newest[report->trial] = values(configuration, report->resource);
+    std::vector<ObjectivePoint> points;
+    for (const auto& [trial, point] : newest) points.push_back(point);
+    std::printf("%lld trial %lld at %lld: missing %.4f; at its end", static_cast<long long>(fact.sequence),
+                static_cast<long long>(report->trial), static_cast<long long>(report->resource),
+                1 - Hypervolume(points, problem.reference) / problem.whole);
+    for (const double value : values(configuration, problem.levels)) std::printf(" %.4g", value);
+    std::printf("\n");
+  }
+}
+
 // The missing share of the hypervolume after `multiple` whole trials' units.
-double Missing(const FrontProblem& problem, const Pair& strategy, uint64_t seed, double multiple) {
+double Missing(const FrontProblem& problem, const Pair& strategy, uint64_t seed, double multiple,
+               bool choices) {
   SearchSpec spec;
   for (const FamilyParameter& parameter : problem.parameters)
     spec.parameters.push_back(ToParameter(parameter));
@@ -77,6 +102,7 @@ double Missing(const FrontProblem& problem, const Pair& strategy, uint64_t seed,
     return values(c, level)[static_cast<size_t>(metric)];
   };
   const SimulationResult result = Simulate(spec, simulation);
+  if (choices) PrintChoices(problem, result, values);
   return 1 - SummaryOf(result.state, 2).hypervolume / problem.whole;
 }
 
@@ -150,12 +176,13 @@ int main(int argc, char** argv) {
   std::string served;
   std::vector<double> multiples = {8, 16, 32, 64};
   int seeds = 5;
-  bool csv = false;
+  bool csv = false, choices = false;
   app.add_option("--problems", problems)->delimiter(',');
   app.add_option("--strategies", strategies)->delimiter(',')->check(CLI::IsMember(kStrategies));
   app.add_option("--multiples", multiples)->delimiter(',')->check(CLI::PositiveNumber);
   app.add_option("--seeds", seeds)->check(CLI::Range(1, 1000));
   app.add_flag("--csv", csv, "a line for each seed: problem,strategy,multiple,seed,missing");
+  app.add_flag("--choices", choices, "print why the search chose what it chose");
   app.add_option("--serve", served, "train for a peer on this problem");
   CLI11_PARSE(app, argc, argv);
   std::map<std::string, FrontProblem> made;
@@ -173,28 +200,28 @@ int main(int argc, char** argv) {
     Serve(made[served], multiples);
     return 0;
   }
-  strategies.insert(strategies.end(), {"random", "random 4x"});
-  if (!csv) {
+  if (!choices) strategies.insert(strategies.end(), {"random", "random 4x"});
+  if (!csv && !choices) {
     std::printf("%-14s %8s", "problem", "multiple");
     for (const std::string& strategy : strategies) std::printf(" %10s", strategy.c_str());
     std::printf("\n");
   }
   for (const std::string& name : problems) {
     for (const double multiple : multiples) {
-      if (!csv) std::printf("%-14s %8g", name.c_str(), multiple);
+      if (!csv && !choices) std::printf("%-14s %8g", name.c_str(), multiple);
       for (const std::string& strategy : strategies) {
         const bool more = strategy == "random 4x";
         std::vector<double> missing;
         for (int seed = 1; seed <= seeds; ++seed) {
           missing.push_back(Missing(made.at(name), kStrategies.at(more ? "random" : strategy),
-                                    static_cast<uint64_t>(seed), more ? 4 * multiple : multiple));
+                                    static_cast<uint64_t>(seed), more ? 4 * multiple : multiple, choices));
           if (csv)
             std::printf("%s,%s,%g,%d,%.6f\n", name.c_str(), strategy.c_str(), multiple, seed, missing.back());
         }
-        if (!csv) std::printf(" %10.4f", Median(missing));
+        if (!csv && !choices) std::printf(" %10.4f", Median(missing));
         std::fflush(stdout);
       }
-      if (!csv) std::printf("\n");
+      if (!csv && !choices) std::printf("\n");
     }
   }
   return 0;

@@ -194,6 +194,14 @@ double OwnHypervolume(const ObjectivePoint& point, const std::vector<ObjectivePo
   return std::max(0.0, OwnOf(point, InsideOf(others, reference), reference));
 }
 
+std::vector<double> OwnHypervolumes(const std::vector<ObjectivePoint>& front,
+                                    const ObjectivePoint& reference) {
+  const Shrinking shrinking(front, reference);
+  std::vector<double> own;
+  for (size_t i = 0; i < front.size(); ++i) own.push_back(shrinking.Own(i));
+  return own;
+}
+
 ObjectivePoint WorstWithMargin(const std::vector<ObjectivePoint>& points) {
   constexpr double kMargin = 0.1;
   auto [low, high] = EndsOf(points);

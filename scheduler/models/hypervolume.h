@@ -17,6 +17,10 @@ double Hypervolume(const std::vector<ObjectivePoint>& points, const ObjectivePoi
 double OwnHypervolume(const ObjectivePoint& point, const std::vector<ObjectivePoint>& others,
                       const ObjectivePoint& reference);
 
+// For each point of a front, what the hypervolume would lose without it.
+std::vector<double> OwnHypervolumes(const std::vector<ObjectivePoint>& front,
+                                    const ObjectivePoint& reference);
+
 // The worst coordinates of the points, moved away from the best ones by a tenth of what lies between them (by
 // 1 where nothing does), so that the ends of a front have a volume too. REQUIRES !points.empty().
 ObjectivePoint WorstWithMargin(const std::vector<ObjectivePoint>& points);

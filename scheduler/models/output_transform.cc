@@ -64,7 +64,7 @@ double UnitOf(const std::vector<double>& values, double centre) {
 
 }  // namespace
 
-OutputTransform::OutputTransform(const std::vector<double>& values) {
+OutputTransform::OutputTransform(const std::vector<double>& values, TransformPower power) {
   const auto count = static_cast<double>(values.size());
   centre_ = Quantile(values, 0.5);
   unit_ = UnitOf(values, centre_);
@@ -91,7 +91,9 @@ OutputTransform::OutputTransform(const std::vector<double>& values) {
     return std::pair(mean, squares);
   };
   double most = -std::numeric_limits<double>::infinity(), chosen = 1;
-  const int steps = static_cast<int>(std::lround((kMostPower - kLeastPower) / kPowerStep));
+  const int steps = power == TransformPower::kOne
+                        ? 0
+                        : static_cast<int>(std::lround((kMostPower - kLeastPower) / kPowerStep));
   for (int step = 0; step <= steps; ++step) {
     power_ = kLeastPower + step * kPowerStep;
     const double density = -count / 2 * std::log(bend().second + kLeastSquares) +

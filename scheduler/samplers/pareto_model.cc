@@ -74,7 +74,7 @@ ParetoModel::ParetoModel(const JobState& state, TrialModel::Basis basis)
       std::none_of(objectives_.begin(), objectives_.end(), [](const auto& model) { return model->empty(); });
   if (!any) return;
   AddCrashes();
-  FindFront();
+  FindFronts();
 }
 
 void ParetoModel::AddModels(TrialModel::Basis basis) {
@@ -88,6 +88,8 @@ void ParetoModel::AddModels(TrialModel::Basis basis) {
     metric.sign = -goals_[i].Key(1);
     metric.recorded = fits[i];
     metric.preference = preference;
+    // A hypervolume counts distances between values as they are.
+    metric.power = goals_.size() > 1 ? TransformPower::kOne : TransformPower::kFitted;
     objectives_.push_back(std::make_unique<TrialModel>(state_, basis, metric));
   }
   for (size_t i = 0; i < spec.metric_constraints.size(); ++i) {
@@ -132,12 +134,15 @@ void ParetoModel::AddCrashes() {
   crashes_ = std::make_unique<GaussianProcess>(map, Fit(map, observations, kCrashFit), observations);
 }
 
-void ParetoModel::FindFront() {
+void ParetoModel::FindFronts() {
   // Trials that were seen and are feasible as far as is known, and those that run without a result.
   std::vector<VectorXd> candidates;
+  std::vector<bool> runs;
   for (const TrialModel::Known& known : this->known()) {
     const TrialState& trial = state_.trial(known.trial);
-    if (FinalStanding(state_.spec(), trial).feasible()) candidates.push_back(known.point);
+    if (!FinalStanding(state_.spec(), trial).feasible()) continue;
+    candidates.push_back(known.point);
+    runs.push_back(!trial.ended() && trial.phase != TrialPhase::kPaused);
   }
   std::vector<VectorXd> running;
   const size_t count = state_.trials().size();
@@ -152,18 +157,34 @@ void ParetoModel::FindFront() {
       if (log_feasible[static_cast<Index>(i)] > std::log(0.5)) candidates.push_back(std::move(running[i]));
     }
   }
-  const auto all = static_cast<Index>(candidates.size());
+  runs.resize(candidates.size(), true);
+  std::vector<ObjectivePoint> expected(candidates.size(), ObjectivePoint(goals_.size()));  // less is better
   const MatrixXd rows = RowsOf(candidates);
-  std::vector<ObjectivePoint> keys(candidates.size(), ObjectivePoint(goals_.size()));  // less is better
-  std::vector<double> reference(goals_.size());
-  for (size_t j = 0; j < goals_.size(); ++j) {
-    if (all == 0) continue;
+  for (size_t j = 0; j < goals_.size() && !candidates.empty(); ++j) {
     const VectorXd means = objectives_[j]->process().Means(rows);
-    for (Index i = 0; i < all; ++i) keys[static_cast<size_t>(i)][j] = -means[i];
+    for (size_t i = 0; i < candidates.size(); ++i) expected[i][j] = -means[static_cast<Index>(i)];
   }
-  std::vector<size_t> front = FirstFront(keys);
+  if (goals_.size() == 1) reached_ = expected;
+  for (const Standing& standing : state_.front()) {
+    ObjectivePoint& point = reached_.emplace_back();
+    for (size_t j = 0; j < goals_.size(); ++j)
+      point.push_back(-objectives_[j]->FromObjective(goals_[j].Key(standing.keys[j])));
+  }
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (runs[i] && goals_.size() > 1) reached_.push_back(expected[i]);
+  }
+  std::vector<size_t> kept;
+  improvement_ = ImprovementOn(expected, kept);
+  for (const size_t index : kept) front_.push_back(candidates[index]);
+}
+
+std::unique_ptr<HypervolumeImprovement> ParetoModel::ImprovementOn(const std::vector<ObjectivePoint>& keys,
+                                                                   std::vector<size_t>& kept) const {
+  const std::vector<size_t> front = FirstFront(keys);
   std::vector<ObjectivePoint> of_front;
   for (const size_t index : front) of_front.push_back(keys[index]);
+  std::vector<double> reference(goals_.size());
+  ObjectivePoint reference_key(goals_.size());
   for (size_t j = 0; j < goals_.size(); ++j) {
     const TrialModel& model = *objectives_[j];
     double low = std::numeric_limits<double>::infinity(), high = -low;
@@ -178,19 +199,19 @@ void ParetoModel::FindFront() {
     reference[j] = goals_[j].threshold && goals_.size() > 1
                        ? model.FromObjective(*goals_[j].threshold)
                        : low - std::max(kMargin * (high - low), kLeastMargin);
+    // A single objective improves on the best alone.
+    if (goals_.size() == 1 && !of_front.empty()) reference[j] = -of_front[0][0];
+    reference_key[j] = -reference[j];
   }
-  // A single objective improves on the best alone.
-  if (goals_.size() == 1 && !of_front.empty()) reference[0] = -of_front[0][0];
-  ObjectivePoint reference_key;
-  for (const double at : reference) reference_key.push_back(-at);
-  std::vector<std::vector<double>> kept;
+  kept.clear();
+  std::vector<std::vector<double>> points;
   for (const size_t index : SpreadOrder(of_front, reference_key)) {
     if (kept.size() == kMostFront[goals_.size()]) break;
-    std::vector<double>& point = kept.emplace_back();
+    std::vector<double>& point = points.emplace_back();
     for (const double key : of_front[index]) point.push_back(-key);
-    front_.push_back(candidates[front[index]]);
+    kept.push_back(front[index]);
   }
-  improvement_ = std::make_unique<HypervolumeImprovement>(kept, reference);
+  return std::make_unique<HypervolumeImprovement>(points, reference);
 }
 
 std::vector<ParetoModel::Gate> ParetoModel::Gates() const {
@@ -227,7 +248,20 @@ std::vector<double> ParetoModel::refitted() const {
   return any ? packed : std::vector<double>();
 }
 
-std::vector<ParetoModel::Outlook> ParetoModel::OutlooksOf(const MatrixXd& rows) const {
+ParetoModel::Outlook ParetoModel::OutlookOf(const VectorXd& point) const {
+  return OutlooksOf(point.transpose(), *improvement_)[0];
+}
+
+std::vector<ParetoModel::Outlook> ParetoModel::OutlooksOfKnown(const std::vector<size_t>& places) const {
+  if (places.empty()) return {};
+  std::vector<VectorXd> ends;
+  for (const size_t place : places) ends.push_back(known()[place].point);
+  std::vector<size_t> kept;
+  return OutlooksOf(RowsOf(ends), *ImprovementOn(reached_, kept));
+}
+
+std::vector<ParetoModel::Outlook> ParetoModel::OutlooksOf(const MatrixXd& rows,
+                                                          const HypervolumeImprovement& improvement) const {
   std::vector<Outlook> outlooks(static_cast<size_t>(rows.rows()));
   for (const auto& model : objectives_) {
     const auto [means, variances] = model->process().PredictAll(rows);
@@ -238,8 +272,8 @@ std::vector<ParetoModel::Outlook> ParetoModel::OutlooksOf(const MatrixXd& rows) 
   for (Index i = 0; i < rows.rows(); ++i) {
     Outlook& outlook = outlooks[static_cast<size_t>(i)];
     outlook.chance_of_feasible = std::exp(log_feasible[i]);
-    outlook.log_improvement = improvement_->LogExpected(outlook.ends) + log_feasible[i];
-    outlook.chance = improvement_->Chance(outlook.ends) * outlook.chance_of_feasible;
+    outlook.log_improvement = improvement.LogExpected(outlook.ends) + log_feasible[i];
+    outlook.chance = improvement.Chance(outlook.ends) * outlook.chance_of_feasible;
   }
   return outlooks;
 }

@@ -19,10 +19,16 @@ namespace winnow {
 // times the chance that all constraints are satisfied and the trial does not fail (Daulton et al. 2020;
 // Gelbart et al. 2014).
 //
-// The front is that of the predicted ends of feasible trials, and of trials that run, with what is expected
-// of them. Its reference point is made of the objectives' thresholds, and where one has none, of the worst
+// A new configuration is worth what it adds to the front of what is expected: of the predicted ends of
+// feasible trials, and of trials that run. The end of a paused trial is worth what it adds to the front of
+// what has been reached: of the values that trials count now, and of what is expected of trials that run. So
+// a paused trial that is on the expected front is trained to its end, and a second one beside it is not
+// begun. With one objective both are the front of what is expected.
+//
+// The reference point of a front is made of the objectives' thresholds, and where one has none, of the worst
 // value of the front, moved away by a tenth of the front's range. More than kMostFront points are thinned to
-// the best spread, since the boxes of the improvement grow with their number.
+// the best spread, since the boxes of the improvement grow with their number. Values keep their proportions
+// (TransformPower::kOne), since volumes are products of them.
 class ParetoModel : public Desire {
  public:
   explicit ParetoModel(const JobState& state, TrialModel::Basis basis = TrialModel::Basis::kAll);
@@ -44,14 +50,15 @@ class ParetoModel : public Desire {
     double chance = 0;             // of being feasible and adding to the hypervolume
     double chance_of_feasible = 1;
   };
-  Outlook OutlookOf(const Eigen::VectorXd& point) const { return OutlooksOf(point.transpose())[0]; }
-  // The same for every row of `points`.
-  std::vector<Outlook> OutlooksOf(const Eigen::MatrixXd& points) const;
+  // What a new trial there is worth.
+  Outlook OutlookOf(const Eigen::VectorXd& point) const;
+  // What the ends of trials of the job are worth, given their places in known().
+  std::vector<Outlook> OutlooksOfKnown(const std::vector<size_t>& places) const;
   // "expected auc 0.78, size 12 at resource 81, 23 % chance to add to the front".
   std::string Expectation(const Outlook& outlook) const;
 
   const UnitPoints& points() const override { return objectives_[0]->points(); }
-  // The front in the order of its spread, then the other trials, the least violation first.
+  // The expected front in the order of its spread, then the other trials, the least violation first.
   std::vector<Eigen::VectorXd> BestFirst() const override;
   size_t centres() const override { return 10; }  // a front is long
   Eigen::VectorXd Scores(const Eigen::MatrixXd& points) const override;
@@ -71,7 +78,12 @@ class ParetoModel : public Desire {
 
   void AddModels(TrialModel::Basis basis);
   void AddCrashes();
-  void FindFront();
+  void FindFronts();
+  // On the front of these points, less is better. `kept`: those of the front that count.
+  std::unique_ptr<HypervolumeImprovement> ImprovementOn(const std::vector<ObjectivePoint>& keys,
+                                                        std::vector<size_t>& kept) const;
+  std::vector<Outlook> OutlooksOf(const Eigen::MatrixXd& points,
+                                  const HypervolumeImprovement& improvement) const;
   std::vector<Gate> Gates() const;
   // For every row of `points`, the logarithm of its chance to pass all gates.
   Eigen::VectorXd LogFeasible(const Eigen::MatrixXd& points) const;
@@ -81,8 +93,10 @@ class ParetoModel : public Desire {
   std::vector<std::unique_ptr<TrialModel>> objectives_;
   std::vector<Bounded> constraints_;
   std::unique_ptr<GaussianProcess> crashes_;  // 1: the trial did not fail, -1: it failed; null: none did
-  std::unique_ptr<HypervolumeImprovement> improvement_;
-  std::vector<Eigen::VectorXd> front_;  // the points of its trials, in the order of their spread
+  std::unique_ptr<HypervolumeImprovement> improvement_;  // on what is expected
+  std::vector<Eigen::VectorXd> front_;  // the points of the expected front, in the order of their spread
+  std::vector<ObjectivePoint>
+      reached_;  // less is better; what has been reached, and what running trials will
 };
 
 }  // namespace winnow

@@ -51,11 +51,8 @@ class OfStandings : public TrainingModel {
   int64_t results() const override { return model_.results(); }
   const std::vector<TrialModel::Known>& known() const override { return model_.known(); }
   std::vector<Worth> WorthsOfKnown(const std::vector<size_t>& places) const override {
-    if (places.empty()) return {};
-    std::vector<Eigen::VectorXd> points;
-    for (const size_t place : places) points.push_back(model_.known()[place].point);
     std::vector<Worth> worths;
-    for (ParetoModel::Outlook& outlook : model_.OutlooksOf(RowsOf(points)))
+    for (ParetoModel::Outlook& outlook : model_.OutlooksOfKnown(places))
       worths.push_back(WorthOf(std::move(outlook)));
     return worths;
   }

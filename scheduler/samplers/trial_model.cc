@@ -316,7 +316,7 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
   for (const Fixed& fixed : results.fixed) {
     if (few && fixed.value) ends.push_back(*fixed.value);
   }
-  transform_.emplace(ends);
+  transform_.emplace(ends, metric_ ? metric_->power : TransformPower::kFitted);
   for (RungValues& trial : values) {
     for (double& value : trial.at) value = Near((*transform_)(value));
     for (double& value : trial.before) value = Near((*transform_)(value));

@@ -54,6 +54,7 @@ class TrialModel {
     std::vector<double> recorded;  // FittedModel::Pack of the last fit; empty: none
     std::vector<double>
         preference;  // by trial number - 1: of too many, those of more are kept; empty: by value
+    TransformPower power = TransformPower::kFitted;
   };
   // The model of one metric alone. Failed trials take no part.
   TrialModel(const JobState& state, Basis basis, const Metric& metric);

@@ -11,7 +11,7 @@ constexpr int64_t kLeastBefore = 3;
 }  // namespace
 
 void Earnings::Arrived(size_t rung, SuggestionRule created, SuggestionRule chose, int64_t before,
-                       bool record) {
+                       double record) {
   rungs_.resize(std::max(rungs_.size(), rung + 1));
   AtRung& at = rungs_[rung];
   const double chance = 1 / static_cast<double>(before + 1);
@@ -22,7 +22,7 @@ void Earnings::Arrived(size_t rung, SuggestionRule created, SuggestionRule chose
   if (before < kLeastBefore) return;
   for (const SuggestionRule rule : {created, chose}) {
     at.expected[static_cast<size_t>(rule)] += chance / 2;
-    if (record) at.records[static_cast<size_t>(rule)] += 0.5;
+    at.records[static_cast<size_t>(rule)] += record / 2;
   }
 }
 

@@ -17,8 +17,9 @@ namespace winnow {
 // rung by n / (n + 1).
 class Earnings {
  public:
-  // A trial has arrived at a rung at which `before` others arrived before it.
-  void Arrived(size_t rung, SuggestionRule created, SuggestionRule chose, int64_t before, bool record);
+  // A trial has arrived at a rung at which `before` others arrived before it. `record`: 1 for a record, 0 for
+  // none, and with several objectives, where a record has parts, the trial's part.
+  void Arrived(size_t rung, SuggestionRule created, SuggestionRule chose, int64_t before, double record);
 
   // Records over expected records, both with one added: 1 without evidence, above 1 if the rule earns more
   // than chance.

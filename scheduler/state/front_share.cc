@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <numeric>
 
 #include "scheduler/models/hypervolume.h"
 
@@ -163,6 +164,20 @@ std::optional<size_t> FrontShare::FrontOf(TrialNumber number) const {
     if (std::binary_search(fronts_[f].begin(), fronts_[f].end(), number)) return f;
   }
   return std::nullopt;
+}
+
+double FrontShare::PartOfRecord(TrialNumber number) const {
+  if (fronts_.empty()) return !infeasible_.empty() && infeasible_[0].second == number ? 1 : 0;
+  const std::vector<TrialNumber>& front = fronts_[0];
+  const auto found = std::lower_bound(front.begin(), front.end(), number);
+  if (found == front.end() || *found != number) return 0;
+  const double equal = 1 / static_cast<double>(front.size());
+  if (objectives_.size() > 2 && front.size() > kMostByVolume) return equal;
+  std::vector<ObjectivePoint> points;
+  for (const TrialNumber one : front) points.push_back(places_.at(one).standing.keys);
+  const std::vector<double> own = OwnHypervolumes(points, Reference());
+  const double all = std::accumulate(own.begin(), own.end(), 0.0);
+  return all > 0 ? own[static_cast<size_t>(found - front.begin())] / all : equal;
 }
 
 int64_t FrontShare::Rank(TrialNumber number) const {

@@ -35,6 +35,11 @@ class FrontShare {
   std::optional<TrialNumber> best_waiting() const;
   // How many are preferred to the trial; those that are not finite are worse than all others.
   int64_t Rank(TrialNumber number) const;
+  // The trial's part of a record: what the hypervolume would lose without it, divided by the sum of this over
+  // the first front; where that says nothing, an equal part for each of that front. So the parts of all
+  // trials add up to 1, and with one objective the best has all of it. While no trial is feasible, the best
+  // by violation has it.
+  double PartOfRecord(TrialNumber number) const;
   // The trial's non-dominated front among the feasible, from 0; absent: it is infeasible or not finite.
   std::optional<size_t> FrontOf(TrialNumber number) const;
   // How many feasible trials are in the first front.

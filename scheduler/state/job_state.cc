@@ -153,12 +153,11 @@ void JobState::ArriveAt(RungState& rung, const TrialState& trial, int64_t level)
   if (rung.top_front) {
     ++rung.arrived;
     const int64_t before = rung.top_front->size();
-    const Standing standing = StandingAt(spec(), trial, level);
-    rung.top_front->Add(standing);
-    // The best spread of the first front is a record: of trials that are alike, each is that as often.
-    const bool record = standing.finite() && rung.top_front->Rank(trial.number) == 0;
-    if (TraitsOf(spec().pruner.kind).asks_model)
-      earnings_.Arrived(static_cast<size_t>(trial.rung), trial.created_by, trial.chosen_by, before, record);
+    rung.top_front->Add(StandingAt(spec(), trial, level));
+    if (TraitsOf(spec().pruner.kind).asks_model) {
+      earnings_.Arrived(static_cast<size_t>(trial.rung), trial.created_by, trial.chosen_by, before,
+                        rung.top_front->PartOfRecord(trial.number));
+    }
     NoteTwins(trial, level);
     return;
   }
@@ -190,7 +189,8 @@ void JobState::NoteEarning(const RungState& rung, const TrialState& trial, doubl
   const auto best = top.best(), cutoff = top.cutoff();
   const double hair = cutoff ? kHair * (*cutoff - *best) : 0;
   const bool record = std::isfinite(key) && (!best || key < *best - hair);
-  earnings_.Arrived(static_cast<size_t>(trial.rung), trial.created_by, trial.chosen_by, top.size(), record);
+  earnings_.Arrived(static_cast<size_t>(trial.rung), trial.created_by, trial.chosen_by, top.size(),
+                    record ? 1 : 0);
 }
 
 // What it showed at rungs leads to nothing: it keeps no place there that another trial may have.

@@ -56,6 +56,22 @@ TEST_CASE("Hypervolume: as many cells as are dominated", "[scheduler]") {
   }
 }
 
+TEST_CASE("Hypervolume: what a front loses without a point is the point's own", "[scheduler]") {
+  for (const size_t objectives : {1, 2, 3, 4}) {
+    const std::vector<ObjectivePoint> points = DrawPoints(objectives, 12, objectives, false);
+    const ObjectivePoint reference(objectives, 0.8 * kSide);
+    std::vector<ObjectivePoint> front;
+    for (const size_t index : FirstFront(points)) front.push_back(points[index]);
+    const std::vector<double> own = OwnHypervolumes(front, reference);
+    REQUIRE(own.size() == front.size());
+    for (size_t i = 0; i < front.size(); ++i) {
+      std::vector<ObjectivePoint> others = front;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      CHECK(own[i] == Approx(Hypervolume(front, reference) - Hypervolume(others, reference)).margin(1e-9));
+    }
+  }
+}
+
 TEST_CASE("Hypervolume: the reference lies behind the worst by a tenth of the range", "[scheduler]") {
   CHECK(WorstWithMargin({{0, 5}, {10, 5}}) == ObjectivePoint{11, 6});
 }

@@ -114,6 +114,17 @@ TEST_CASE("Output transform: the width of a plateau is no scale for the few that
   CHECK(transform(-0.6929) - transform(-0.693) < 0.01 * from_plateau);
 }
 
+TEST_CASE("Output transform: with the power 1 differences keep their proportions", "[scheduler]") {
+  const OutputTransform straight(Values(Shape::kSkewedDown), TransformPower::kOne);
+  const OutputTransform fitted(Values(Shape::kSkewedDown));
+  const auto part = [](const OutputTransform& transform) {
+    return (transform(-0.1) - transform(-0.2)) / (transform(-0.2) - transform(-0.4));
+  };
+  CHECK(part(straight) == Approx(0.5));
+  CHECK(part(fitted) > 0.52);
+  CHECK(straight.Inverse(straight(-0.1)) == Approx(-0.1));
+}
+
 TEST_CASE("Quantile: lies between two values on the line", "[scheduler]") {
   CHECK(Quantile({4, 1, 3, 2}, 0.5) == 2.5);
   CHECK(Quantile({4, 1, 3, 2}, 0) == 1);

@@ -110,6 +110,31 @@ TEST_CASE("Pareto model: of many trials it rests on a few hundred, the whole fro
   }
 }
 
+TEST_CASE("Pareto model: a paused trial is worth its end beside what was reached, a copy of it less",
+          "[scheduler]") {
+  const SearchSpec spec = TwoParabolas(SamplerKind::kGp, PrunerKind::kFreezeThaw, 12);
+  JobState state(spec);
+  int64_t paused = 0;
+  for (const Fact& fact : Simulate(spec, Parabolas()).facts) {
+    state.Apply(fact);
+    if (!std::holds_alternative<AttemptEnded>(fact.body) || state.trials().size() < 8) continue;
+    const ParetoModel model(state);
+    for (size_t place = 0; place < model.known().size(); ++place) {
+      const TrialModel::Known& known = model.known()[place];
+      const std::vector<Standing>& front = state.front();
+      const bool on_front = std::any_of(front.begin(), front.end(),
+                                        [&](const Standing& member) { return member.number == known.trial; });
+      if (!on_front || state.trial(known.trial).phase != TrialPhase::kPaused) continue;
+      const ParetoModel::Outlook end = model.OutlooksOfKnown({place})[0];
+      const ParetoModel::Outlook copy = model.OutlookOf(known.point);
+      CHECK(end.log_improvement > copy.log_improvement);
+      CHECK(end.chance > copy.chance);
+      ++paused;
+    }
+  }
+  CHECK(paused > 0);
+}
+
 TEST_CASE("Pareto model: where trials fail is learned", "[scheduler]") {
   const SearchSpec spec = TwoParabolas(SamplerKind::kRandom, PrunerKind::kNone, 24);
   Simulation simulation = Parabolas();

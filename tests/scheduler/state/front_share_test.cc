@@ -69,6 +69,44 @@ TEST_CASE("Front share: as the ranking of all that came, whatever was taken or f
   }
 }
 
+TEST_CASE("Front share: a record is divided by what the hypervolume would lose", "[scheduler]") {
+  FrontShare share(3, {{"a", Goal::kMinimize, 4.0}, {"b", Goal::kMinimize, 4.0}});
+  share.Add({1, {kNaN, 0}, 0});
+  CHECK(share.PartOfRecord(1) == 0);
+  share.Add({2, {1, 1}, 2.0});
+  CHECK(share.PartOfRecord(2) == 1);  // the best while none is feasible
+  share.Add({3, {5, 3}, 0});
+  CHECK(share.PartOfRecord(2) == 0);
+  CHECK(share.PartOfRecord(3) == 1);  // no volume, and alone
+  share.Add({4, {1, 3}, 0});
+  share.Add({5, {3, 2}, 0});
+  // The volume is 4, of which trial 4 has 2 of its own, and trial 5 has 1.
+  CHECK(share.PartOfRecord(3) == 0);
+  CHECK(share.PartOfRecord(4) == Approx(2.0 / 3));
+  CHECK(share.PartOfRecord(5) == Approx(1.0 / 3));
+}
+
+TEST_CASE("Front share: the parts of a record add up to 1, and with one objective the best has all",
+          "[scheduler]") {
+  for (const size_t objectives : {1, 2, 3}) {
+    std::vector<Objective> goals;
+    for (size_t i = 0; i < objectives; ++i) goals.push_back({"m" + std::to_string(i), Goal::kMinimize, {}});
+    FrontShare share(3, goals);
+    for (TrialNumber n = 1; n <= 80; ++n) {
+      Standing standing{n, {}, 0};
+      for (size_t i = 0; i < objectives; ++i)
+        standing.keys.push_back(RandomUnit(objectives, n, Purpose::kSimulation, i));
+      share.Add(std::move(standing));
+      double all = 0;
+      for (TrialNumber one = 1; one <= n; ++one) {
+        all += share.PartOfRecord(one);
+        if (objectives == 1) CHECK(share.PartOfRecord(one) == (share.Rank(one) == 0 ? 1 : 0));
+      }
+      CHECK(all == Approx(1));
+    }
+  }
+}
+
 TEST_CASE("Front share: equal to the last that has a place passes too", "[scheduler]") {
   FrontShare share(2, {{"a", Goal::kMinimize, {}}, {"b", Goal::kMinimize, {}}});
   share.Add({1, {1, 1}, 0});
