@@ -1,5 +1,7 @@
-// A static file server over the HTTP of winnow-server, without S3: the peer of bench/sagemaker.py. PUT /NAME
-// keeps the body as a file of the folder, GET /NAME with a Range gives its bytes.
+// A static file server over the HTTP of winnow-server: the peer of bench/sagemaker.py. PUT /NAME keeps the
+// body as a file of the folder, HEAD /NAME says its size, and GET /NAME with a Range gives its bytes. So that
+// boto3's upload_file works, PUT with partNumber=N writes behind N - 1 parts of 8 MiB, and POST says what
+// ends an upload. It checks no signature or digest, has no index, and makes nothing durable.
 //
 // Usage: bench-file-server FOLDER; prints its port.
 
@@ -10,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,6 +24,7 @@ namespace winnow {
 namespace {
 
 constexpr size_t kMostPart = 64 << 20;
+constexpr int64_t kPartBytes = 8 << 20;
 constexpr int kThreads = 8;
 
 class FileRange final : public BodySource {
@@ -73,26 +77,52 @@ class FileExchange final : public Exchange, public std::enable_shared_from_this<
  private:
   HttpAnswer Answer() const {
     HttpAnswer answer;
-    const std::string path = folder_ + request_.target;
+    const size_t query = request_.target.find('?');
+    std::string path = folder_ + request_.target.substr(0, query);
+    std::replace(path.begin() + static_cast<std::ptrdiff_t>(folder_.size()) + 1, path.end(), '/', '_');
+    const std::string asked = query == std::string::npos ? "" : request_.target.substr(query);
+    if (request_.method == "POST") {
+      answer.headers = {{"Content-Type", "application/xml"}};
+      answer.body =
+          asked.find("uploads") != std::string::npos
+              ? "<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>"
+              : "<CompleteMultipartUploadResult><ETag>1</ETag></CompleteMultipartUploadResult>";
+      return answer;
+    }
     if (request_.method == "PUT") {
-      const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-      const ssize_t written = write(file, request_.body.data(), request_.body.size());
+      const size_t part = asked.find("partNumber=");
+      const int64_t number = part == std::string::npos
+                                 ? 1
+                                 : std::atoll(asked.c_str() + part + std::string("partNumber=").size());
+      const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+      const ssize_t written =
+          pwrite(file, request_.body.data(), request_.body.size(), (number - 1) * kPartBytes);
       close(file);
+      answer.headers = {{"ETag", "\"1\""}};
       answer.status = written == static_cast<ssize_t>(request_.body.size()) ? 200 : 500;
       return answer;
     }
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat about = {};
+    const bool there = file >= 0 && fstat(file, &about) == 0;
     long long from = 0;
-    long long last = 0;
-    if (file < 0 || fstat(file, &about) != 0 ||
-        std::sscanf(std::string(request_.header("range")).c_str(), "bytes=%lld-%lld", &from, &last) != 2) {
+    long long last = about.st_size;  // "bytes=7-": to the end
+    if (there && request_.method == "HEAD") {
+      close(file);
+      answer.headers = {{"ETag", "\"1\""}, {"Accept-Ranges", "bytes"}};
+      answer.source = std::make_shared<FileRange>(open(path.c_str(), O_RDONLY | O_CLOEXEC), 0, about.st_size);
+      return answer;
+    }
+    if (!there ||
+        std::sscanf(std::string(request_.header("range")).c_str(), "bytes=%lld-%lld", &from, &last) < 1) {
       if (file >= 0) close(file);
       answer.status = 404;
       return answer;
     }
     last = std::min<long long>(last, about.st_size - 1);
     answer.status = 206;
+    answer.headers = {{"ETag", "\"1\""},
+                      {"Content-Range", fmt::format("bytes {}-{}/{}", from, last, about.st_size)}};
     answer.source = std::make_shared<FileRange>(file, from, last - from + 1);
     return answer;
   }

@@ -6,22 +6,25 @@ namespace winnow {
 
 LogTable::LogTable(Database& database)
     : append_(database,
-              "INSERT OR IGNORE INTO logs (assignment, stream, offset, data, truncated)"
-              " VALUES (?1, ?2, ?3, CAST(?4 AS BLOB), ?5)"),
+              "INSERT OR IGNORE INTO logs (assignment, stream, offset, data, truncated, received_us)"
+              " VALUES (?1, ?2, ?3, CAST(?4 AS BLOB), ?5, ?6)"),
       read_(database,
             "SELECT offset, data FROM logs WHERE assignment = ?1 AND stream = ?2"
             " AND offset + LENGTH(data) > ?3 ORDER BY offset"),
+      times_(database,
+             "SELECT offset, received_us FROM logs WHERE assignment = ?1 AND stream = ?2"
+             " AND offset + LENGTH(data) > ?3 ORDER BY offset"),
       truncated_(database, "SELECT MAX(truncated) FROM logs WHERE assignment = ?1 AND stream = ?2") {}
 
 absl::Status LogTable::Append(int64_t assignment, int stream, int64_t offset, std::string_view data,
-                              bool truncated) {
+                              bool truncated, int64_t received_us) {
   int64_t room = std::max<int64_t>(0, kMaxLogBytes - offset);
   if (static_cast<int64_t>(data.size()) > room) {
     data = data.substr(0, room);
     truncated = true;
     offset = std::min(offset, kMaxLogBytes);
   }
-  return append_.Bind(assignment, int64_t{stream}, offset, data, truncated).RunLater();
+  return append_.Bind(assignment, int64_t{stream}, offset, data, truncated, received_us).RunLater();
 }
 
 absl::StatusOr<LogPart> LogTable::Read(int64_t assignment, int stream, int64_t offset, int64_t limit) {
@@ -45,6 +48,16 @@ absl::StatusOr<LogPart> LogTable::Read(int64_t assignment, int stream, int64_t o
   part.truncated = truncated_.Int(0) != 0;
   truncated_.Reset();
   return part;
+}
+
+absl::StatusOr<std::vector<LogTime>> LogTable::Times(int64_t assignment, int stream, int64_t offset) {
+  std::vector<LogTime> times;
+  const absl::Status status = times_.Bind(assignment, int64_t{stream}, offset).ForEach([&] {
+    times.push_back({times_.Int(0), times_.Int(1)});
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return times;
 }
 
 }  // namespace winnow

@@ -399,6 +399,10 @@ ALTER TABLE tokens ADD COLUMN worker_names TEXT NOT NULL DEFAULT '';
 ALTER TABLE workers ADD COLUMN projects TEXT NOT NULL DEFAULT '';
 )sql";
 
+constexpr char kLogTimes[] = R"sql(
+ALTER TABLE logs ADD COLUMN received_us INTEGER NOT NULL DEFAULT 0;  -- by the server; 0: by an older one
+)sql";
+
 absl::Status Apply(Database& database, const Migration& migration) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -434,7 +438,7 @@ const std::vector<Migration>& Migrations() {
       {11, kDrainedRanks}, {12, kSeveralObjectives}, {13, kGpus},
       {14, kSources},      {15, kAnnotations},       {16, kPartStarts},
       {17, kAllocations},  {18, kWorkerEnds},        {19, kAudit},
-      {20, kDeliveries},   {21, kProjects},
+      {20, kDeliveries},   {21, kProjects},          {22, kLogTimes},
   };
   return kMigrations;
 }

@@ -4,6 +4,7 @@
 
 #include "server/engine/job_facts.h"
 #include "server/engine/messages.h"
+#include "server/engine/requester.h"
 #include "server/engine/violations.h"
 #include "spec/annotation.h"
 
@@ -22,8 +23,7 @@ absl::StatusOr<v1::Annotation> Annotate(Context& context, const v1::AnnotateRequ
         context.store.trials.Find(job->key, request.trial());
     if (!trial.ok()) return trial.status();
     if (!*trial) {
-      return absl::NotFoundError(
-          fmt::format("job \"{}\" has no trial {}", request.job_id(), request.trial()));
+      return NoTrial(request.job_id(), request.trial());
     }
   }
   const AnnotationRow row = {SortedTags(request.tags()), request.note(), by.name, context.wall_us()};

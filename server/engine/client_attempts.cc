@@ -13,6 +13,7 @@
 #include "scheduler/validate.h"
 #include "server/engine/job_facts.h"
 #include "server/engine/messages.h"
+#include "server/engine/requester.h"
 #include "spec/search_spec.h"
 
 namespace winnow {
@@ -143,9 +144,7 @@ void ClientAttempts::LeaseExpired(const std::string& subject) {
 
 absl::StatusOr<ClientAttempts::Found> ClientAttempts::Find(const std::string& job_id, const Requester& by,
                                                            int64_t trial, int64_t attempt) {
-  const auto no_trial = [&] {
-    return absl::NotFoundError(fmt::format("job \"{}\" has no trial {}", job_id, trial));
-  };
+  const auto no_trial = [&] { return NoTrial(job_id, trial); };
   Found found;
   if ((found.job = jobs_.Find(job_id)) != nullptr) {
     if (absl::Status mine = by.MayChange(job_id, found.job->row.owner); !mine.ok()) return mine;

@@ -20,6 +20,10 @@ absl::Status NoJob(std::string_view id) {
   return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
 }
 
+absl::Status NoTrial(std::string_view job, int64_t trial) {
+  return absl::NotFoundError(fmt::format("job \"{}\" has no trial {}", job, trial));
+}
+
 absl::Status NoProject(std::string_view name) {
   return absl::NotFoundError(fmt::format("there is no project \"{}\"", name));
 }

@@ -23,6 +23,7 @@ std::string ProjectNamed(const std::string& name);
 std::string_view ProjectOfJob(std::string_view id);
 // NOT_FOUND, in the same words whether there is none or the caller may not see it.
 absl::Status NoJob(std::string_view id);
+absl::Status NoTrial(std::string_view job, int64_t trial);
 absl::Status NoProject(std::string_view name);
 
 // Whose a job is.

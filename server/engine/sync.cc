@@ -337,8 +337,8 @@ void SyncCalls::TakeLogs(const WorkerEntry& worker, const v1::SyncRequest& reque
       const WorkerEntry* other = workers_.Find(holder);
       if (other == nullptr || other->row.projects != worker.row.projects) continue;
     }
-    context_.Note(
-        context_.store.logs.Append(key, chunk.stream(), chunk.offset(), chunk.data(), chunk.truncated()));
+    context_.Note(context_.store.logs.Append(key, chunk.stream(), chunk.offset(), chunk.data(),
+                                             chunk.truncated(), context_.wall_us()));
     context_.Publish(LogTopic(key));
   }
 }

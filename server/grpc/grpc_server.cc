@@ -237,6 +237,7 @@ GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> g
       usage_(reader, authority_),
       pools_(options.pools, authority_),
       audit_(reader, authority_),
+      logs_(reader, authority_),
       webhooks_(options.webhooks, coordinator, reader, authority_),
       projects_(coordinator, hub, authority_) {}
 
@@ -292,6 +293,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   builder.RegisterService(&server->usage_);
   builder.RegisterService(&server->pools_);
   builder.RegisterService(&server->audit_);
+  builder.RegisterService(&server->logs_);
   builder.RegisterService(&server->webhooks_);
   builder.RegisterService(&server->projects_);
   server->server_ = builder.BuildAndStart();

@@ -16,6 +16,7 @@
 #include "server/grpc/gate.h"
 #include "server/grpc/health_watch.h"
 #include "server/grpc/insight_service.h"
+#include "server/grpc/log_service.h"
 #include "server/grpc/pool_service.h"
 #include "server/grpc/project_service.h"
 #include "server/grpc/tls.h"
@@ -94,6 +95,7 @@ class GrpcServer {
   UsageService usage_;
   PoolService pools_;
   AuditService audit_;
+  LogService logs_;
   WebhookService webhooks_;
   ProjectService projects_;
   std::unique_ptr<grpc::Server> server_;

@@ -27,6 +27,7 @@ constexpr std::string_view kPool = "winnow.v1.PoolService";
 constexpr std::string_view kProject = "winnow.v1.ProjectService";
 constexpr std::string_view kWebhook = "winnow.v1.WebhookService";
 constexpr std::string_view kAudit = "winnow.v1.AuditService";
+constexpr std::string_view kLogs = "winnow.v1.LogService";
 
 }  // namespace
 
@@ -102,6 +103,8 @@ const std::vector<MethodRule>& MethodRules() {
       {kWebhook, "TestWebhook", kAdmins, "test webhooks", kForAdmins, kAudited},
 
       {kAudit, "ListAuditEntries", kAdmins, "read the audit log", kForAdmins},
+
+      {kLogs, "GetLogTimes", kReaders, "read logs", "job_id"},
   };
   return kRules;
 }

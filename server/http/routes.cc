@@ -9,6 +9,7 @@
 #include "winnow/v1/audit.pb.h"
 #include "winnow/v1/http.pb.h"
 #include "winnow/v1/insight.pb.h"
+#include "winnow/v1/logs.pb.h"
 #include "winnow/v1/pools.pb.h"
 #include "winnow/v1/projects.pb.h"
 #include "winnow/v1/tuning.pb.h"
@@ -84,9 +85,9 @@ const std::vector<std::string>& ContractFiles() {
     // Naming a message of each file links the file in.
     for (const pb::Descriptor* message :
          {v1::Caller::descriptor(), v1::Artifact::descriptor(), v1::AuditEntry::descriptor(),
-          v1::HttpRule::descriptor(), v1::Sieve::descriptor(), v1::ListPoolsResponse::descriptor(),
-          v1::Project::descriptor(), v1::TuningJob::descriptor(), v1::UsageSample::descriptor(),
-          v1::Webhook::descriptor(), v1::SyncRequest::descriptor()}) {
+          v1::HttpRule::descriptor(), v1::Sieve::descriptor(), v1::GetLogTimesRequest::descriptor(),
+          v1::ListPoolsResponse::descriptor(), v1::Project::descriptor(), v1::TuningJob::descriptor(),
+          v1::UsageSample::descriptor(), v1::Webhook::descriptor(), v1::SyncRequest::descriptor()}) {
       files.push_back(message->file()->name());
     }
     return files;

@@ -9,6 +9,7 @@
 #include "insight/filter.h"
 #include "insight/neighbours.h"
 #include "insight/parallel_lines.h"
+#include "server/engine/requester.h"
 #include "server/insights/insight_messages.h"
 #include "server/insights/insights.h"
 
@@ -27,7 +28,7 @@ absl::StatusOr<std::vector<uint32_t>> Singles(const JobTrials& job, const std::v
   std::vector<uint32_t> rows = BestRows(job.columns, marked, most);
   for (const int64_t trial : request.trials()) {
     if (trial < 1 || trial > static_cast<int64_t>(job.columns.size())) {
-      return absl::NotFoundError(fmt::format("job \"{}\" has no trial {}", job.row.id, trial));
+      return NoTrial(job.row.id, trial);
     }
     const auto row = static_cast<uint32_t>(trial - 1);
     if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
@@ -198,8 +199,7 @@ absl::StatusOr<v1::Neighbours> Insights::GetNeighbours(const v1::GetNeighboursRe
     const JobTrials& job = **got;
     const TrialColumns& columns = job.columns;
     if (request.trial() < 1 || request.trial() > static_cast<int64_t>(columns.size())) {
-      return absl::NotFoundError(
-          fmt::format("job \"{}\" has no trial {}", request.job_id(), request.trial()));
+      return NoTrial(request.job_id(), request.trial());
     }
     const auto row = static_cast<size_t>(request.trial() - 1);
     absl::Status added = AddTrial(job, row, *answer.mutable_trial());

@@ -50,8 +50,6 @@ absl::StatusOr<std::string> WaitReason(Store& store, const JobView& job) {
 constexpr char kKept[] =
     ": if workers share no directory, only those of the best trial and of trials that may train on are kept";
 constexpr int64_t kWatchBatch = 500;
-constexpr int64_t kMaxLogAnswer = 4 << 20;
-
 // Total for the jobs of one page of a list; its last job may exceed it.
 constexpr size_t kMostListBytes = 2 << 20;
 // Bytes of the trials of one page; the last may exceed it. A response has at most 16 MiB.
@@ -90,27 +88,6 @@ void Abridge(v1::TuningJobSpec& spec) {
   if (spec.ByteSizeLong() <= kMostListedSpecBytes) return;
   spec.clear_parameters();
   trainer.clear_command();
-}
-
-absl::Status NoTrial(const std::string& job, int64_t trial) {
-  return absl::NotFoundError(fmt::format("job \"{}\" has no trial {}", job, trial));
-}
-
-// Names the attempts or ranks that exist. `ranks` of all attempts, by attempt and rank.
-absl::Status NoRank(const v1::GetLogsRequest& request, const std::vector<AssignmentRow>& ranks) {
-  std::string trial = fmt::format("trial {} of job \"{}\"", request.trial(), request.job_id());
-  if (ranks.empty()) return absl::NotFoundError(trial + " has no attempt yet: it has not started");
-  int64_t newest = ranks.back().attempt;
-  int64_t attempt = request.attempt() == 0 ? newest : request.attempt();
-  int32_t last = -1;
-  for (const AssignmentRow& row : ranks) {
-    if (row.attempt == attempt) last = std::max(last, row.rank);
-  }
-  if (last < 0) {
-    return absl::NotFoundError(fmt::format("{} has no attempt {}; its newest is {}", trial, attempt, newest));
-  }
-  return absl::NotFoundError(fmt::format("attempt {} of {} has no rank {}; its ranks are 0 to {}", attempt,
-                                         trial, request.rank(), last));
 }
 
 std::string StateName(int state) {
@@ -434,49 +411,6 @@ absl::StatusOr<v1::GetAnalyticsResponse> Reads::GetAnalytics(const v1::GetAnalyt
   });
   if (!status.ok()) return status;
   return response;
-}
-
-absl::StatusOr<LogAnswer> Reads::GetLogs(const v1::GetLogsRequest& request) {
-  int64_t limit = request.limit() == 0 ? kMaxLogBytes : request.limit();
-  if (limit < 0 || limit > kMaxLogAnswer) {
-    return absl::InvalidArgumentError(fmt::format(
-        "limit: {} is out of range; expected 1 to {}, or 0 for the default", request.limit(), kMaxLogAnswer));
-  }
-  if (request.offset() < 0) {
-    return absl::InvalidArgumentError(fmt::format("offset: {} is negative", request.offset()));
-  }
-  LogAnswer answer;
-  absl::Status status = store_.Read([&]() -> absl::Status {
-    const absl::StatusOr<std::optional<JobRow>> job = store_.jobs.Find(request.job_id());
-    if (!job.ok()) return job.status();
-    if (!*job) return NoJob(request.job_id());
-    const int64_t key = (*job)->key;
-    const absl::StatusOr<std::optional<TrialRow>> trial = store_.trials.Find(key, request.trial());
-    if (!trial.ok()) return trial.status();
-    if (!*trial) return NoTrial(request.job_id(), request.trial());
-    absl::StatusOr<std::vector<AssignmentRow>> ranks = store_.assignments.OfTrial(key, request.trial());
-    if (!ranks.ok()) return ranks.status();
-    const AssignmentRow* found = nullptr;
-    for (const AssignmentRow& row : *ranks) {
-      if (row.rank == request.rank() && (request.attempt() == 0 || row.attempt == request.attempt()))
-        found = &row;
-    }
-    if (found == nullptr) {
-      return NoRank(request, *ranks);
-    }
-    absl::StatusOr<LogPart> part = store_.logs.Read(found->key, request.stream(), request.offset(), limit);
-    if (!part.ok()) return part.status();
-    answer.assignment = found->key;
-    answer.response.set_next_offset(part->next_offset);
-    answer.response.set_ended(found->state == RankState::kGone &&
-                              static_cast<int64_t>(part->data.size()) < limit);
-    answer.response.set_attempt(found->attempt);
-    answer.response.set_truncated(part->truncated);
-    answer.response.set_data(std::move(part->data));
-    return absl::OkStatus();
-  });
-  if (!status.ok()) return status;
-  return answer;
 }
 
 absl::Status Reads::Look(const std::string& id, const std::function<void(const JobView&)>& look) {

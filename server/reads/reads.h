@@ -13,6 +13,7 @@
 #include "server/reads/reading_thread.h"
 #include "winnow/v1/artifact.pb.h"
 #include "winnow/v1/audit.pb.h"
+#include "winnow/v1/logs.pb.h"
 #include "winnow/v1/tuning.pb.h"
 #include "winnow/v1/usage.pb.h"
 #include "winnow/v1/webhooks.pb.h"
@@ -67,6 +68,7 @@ class Reads {
   absl::StatusOr<v1::Schedule> GetSchedule(const v1::GetScheduleRequest& request);
   absl::StatusOr<v1::GetAnalyticsResponse> GetAnalytics(const v1::GetAnalyticsRequest& request);
   absl::StatusOr<LogAnswer> GetLogs(const v1::GetLogsRequest& request);
+  absl::StatusOr<v1::GetLogTimesResponse> GetLogTimes(const v1::GetLogTimesRequest& request);
   // NOT_FOUND also if the trial's worker has stored nothing in the artifact store.
   absl::StatusOr<v1::Artifact> GetArtifact(const v1::GetArtifactRequest& request);
   // The job's source. NOT_FOUND: no such job, or it has none; PERMISSION_DENIED: `by` is neither the job's

@@ -156,8 +156,7 @@ absl::StatusOr<v1::GetTrialUsageResponse> Reads::GetTrialUsage(const v1::GetTria
     absl::StatusOr<std::optional<TrialRow>> trial = store_.trials.Find((*job)->key, request.trial());
     if (!trial.ok()) return trial.status();
     if (!*trial) {
-      return absl::NotFoundError(
-          fmt::format("job \"{}\" has no trial {}", request.job_id(), request.trial()));
+      return NoTrial(request.job_id(), request.trial());
     }
     absl::StatusOr<std::vector<AssignmentRow>> ranks =
         store_.assignments.OfTrial((*job)->key, request.trial());

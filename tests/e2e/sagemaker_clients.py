@@ -89,11 +89,11 @@ class Endpoint(processes.Cluster):
                 "AWS_SECRET_ACCESS_KEY": self.keys[key]["secret_access_key"], "AWS_DEFAULT_REGION": "us-east-1",
                 "AWS_ENDPOINT_URL": self.url, "AWS_CONFIG_FILE": "/nowhere", "AWS_SHARED_CREDENTIALS_FILE": "/nowhere"}
 
-    def boto3(self, service, key=0, **more):
+    def boto3(self, service, key=0, url=None, **more):
         import boto3  # of the Python that runs the test
         from botocore.config import Config
         config = Config(retries={"max_attempts": 1}, **more.pop("config", {}))
-        return boto3.client(service, endpoint_url=self.url, region_name="us-east-1", config=config,
+        return boto3.client(service, endpoint_url=url or self.url, region_name="us-east-1", config=config,
                             aws_access_key_id=self.keys[key]["access_key_id"],
                             aws_secret_access_key=self.keys[key]["secret_access_key"], **more)
 

@@ -36,7 +36,7 @@ void FillStore(Store& store) {
   assignment.job = job;
   assignment.worker = "w";
   const int64_t key = Get(store.assignments.Insert(assignment));
-  REQUIRE(store.logs.Append(key, 0, 0, std::string("a\0\xff", 3), false).ok());
+  REQUIRE(store.logs.Append(key, 0, 0, std::string("a\0\xff", 3), false, 7).ok());
   REQUIRE(store.tokens.Insert({"01234567", "Ada", "admin", std::string("\0\xfe", 2), 1, 0, 0}).ok());
   REQUIRE(store.artifacts.Put({0, job, 1, ArtifactKind::kModel, 1, 9, std::string("\0m", 2), 7}, {{"d", 3}})
               .ok());

@@ -94,7 +94,7 @@ TEST_CASE("Jobs: deleting one takes every row of it along", "[store][stores]") {
   assignment.job = job;
   assignment.worker = "w";
   int64_t key = *store->assignments.Insert(assignment);
-  REQUIRE(store->logs.Append(key, 0, 0, "text", false).ok());
+  REQUIRE(store->logs.Append(key, 0, 0, "text", false, 7).ok());
   REQUIRE(store->jobs.Delete(job).ok());
   for (const char* table : {"jobs", "events", "reports", "trials", "assignments", "logs"}) {
     INFO(table);
@@ -234,19 +234,23 @@ TEST_CASE("Logs: chunks may come twice, a gap is not skipped, the size is bounde
   row.worker = "w";
   int64_t key = *store->assignments.Insert(row);
   LogTable& logs = store->logs;
-  for (int twice = 0; twice < 2; ++twice) REQUIRE(logs.Append(key, 0, 0, "hello ", false).ok());
-  REQUIRE(logs.Append(key, 0, 11, "!", false).ok());
+  for (int twice = 0; twice < 2; ++twice) REQUIRE(logs.Append(key, 0, 0, "hello ", false, 7).ok());
+  REQUIRE(logs.Append(key, 0, 11, "!", false, 8).ok());
   CHECK(logs.Read(key, 0, 0, 100)->data == "hello ");
-  REQUIRE(logs.Append(key, 0, 6, "world", false).ok());
+  REQUIRE(logs.Append(key, 0, 6, "world", false, 9).ok());
   CHECK(logs.Read(key, 0, 0, 100)->data == "hello world!");
   auto part = logs.Read(key, 0, 4, 5);
   CHECK(part->data == "o wor");
   CHECK(part->next_offset == 9);
   CHECK_FALSE(part->truncated);
   CHECK(logs.Read(key, 1, 0, 100)->data.empty());
+  const auto times = Get(logs.Times(key, 0, 6));
+  REQUIRE(times.size() == 2);
+  CHECK((times[0].offset == 6 && times[0].received_us == 9));
+  CHECK((times[1].offset == 11 && times[1].received_us == 8));
 
-  REQUIRE(logs.Append(key, 1, 0, std::string(kMaxLogBytes - 1, 'x'), false).ok());
-  REQUIRE(logs.Append(key, 1, kMaxLogBytes - 1, "yz", false).ok());
+  REQUIRE(logs.Append(key, 1, 0, std::string(kMaxLogBytes - 1, 'x'), false, 7).ok());
+  REQUIRE(logs.Append(key, 1, kMaxLogBytes - 1, "yz", false, 7).ok());
   auto whole = logs.Read(key, 1, 0, 4 * kMaxLogBytes);
   CHECK(whole->data.size() == kMaxLogBytes);
   CHECK(whole->data.back() == 'y');

@@ -44,12 +44,25 @@ absl::Status FromGrpc(const grpc::Status& status) {
   return {static_cast<absl::StatusCode>(status.error_code()), message};
 }
 
+template <typename Request>
+Request RequestOf(const LogRequest& wanted) {
+  Request request;
+  request.set_job_id(wanted.job);
+  request.set_trial(wanted.trial);
+  request.set_attempt(wanted.attempt);
+  request.set_rank(wanted.rank);
+  request.set_stream(wanted.error ? v1::GetLogsRequest::STDERR : v1::GetLogsRequest::STDOUT);
+  request.set_offset(wanted.offset);
+  return request;
+}
+
 }  // namespace
 
 WinnowCalls::WinnowCalls(const std::shared_ptr<grpc::Channel>& channel, std::string relay_key)
     : tuning_(v1::TuningService::NewStub(channel)),
       artifacts_(v1::ArtifactService::NewStub(channel)),
       admin_(v1::AdminService::NewStub(channel)),
+      logs_(v1::LogService::NewStub(channel)),
       relay_key_(std::move(relay_key)) {}
 
 absl::Status WinnowCalls::Send(const CallerOf& caller, const ScriptCode& code) {
@@ -176,15 +189,19 @@ absl::StatusOr<int64_t> WinnowCalls::Attempts(const CallerOf& caller, const std:
 
 absl::StatusOr<v1::GetLogsResponse> WinnowCalls::Logs(const CallerOf& caller, const LogRequest& wanted) {
   CallContext context(caller, relay_key_);
-  v1::GetLogsRequest request;
-  request.set_job_id(wanted.job);
-  request.set_trial(wanted.trial);
-  request.set_attempt(wanted.attempt);
-  request.set_rank(wanted.rank);
-  request.set_stream(wanted.error ? v1::GetLogsRequest::STDERR : v1::GetLogsRequest::STDOUT);
-  request.set_offset(wanted.offset);
   v1::GetLogsResponse response;
-  const grpc::Status status = tuning_->GetLogs(context.get(), request, &response);
+  const grpc::Status status =
+      tuning_->GetLogs(context.get(), RequestOf<v1::GetLogsRequest>(wanted), &response);
+  if (!status.ok()) return FromGrpc(status);
+  return response;
+}
+
+absl::StatusOr<v1::GetLogTimesResponse> WinnowCalls::LogTimes(const CallerOf& caller,
+                                                              const LogRequest& wanted) {
+  CallContext context(caller, relay_key_);
+  v1::GetLogTimesResponse response;
+  const grpc::Status status =
+      logs_->GetLogTimes(context.get(), RequestOf<v1::GetLogTimesRequest>(wanted), &response);
   if (!status.ok()) return FromGrpc(status);
   return response;
 }

@@ -11,6 +11,7 @@
 #include "server/sagemaker/jobs/job_spec.h"
 #include "winnow/v1/admin.grpc.pb.h"
 #include "winnow/v1/artifact.grpc.pb.h"
+#include "winnow/v1/logs.grpc.pb.h"
 #include "winnow/v1/tuning.grpc.pb.h"
 
 namespace winnow {
@@ -56,6 +57,7 @@ class WinnowCalls {
   absl::StatusOr<int64_t> Attempts(const CallerOf& caller, const std::string& job, int64_t trial);
   // NOT_FOUND: there is no such attempt or rank.
   absl::StatusOr<v1::GetLogsResponse> Logs(const CallerOf& caller, const LogRequest& wanted);
+  absl::StatusOr<v1::GetLogTimesResponse> LogTimes(const CallerOf& caller, const LogRequest& wanted);
   // UNAVAILABLE: the model is on its way; ask again. NOT_FOUND: there is none.
   absl::StatusOr<v1::Artifact> Model(const CallerOf& caller, const std::string& job, int64_t trial);
   // Calls `receive` with the parts of a blob.
@@ -68,6 +70,7 @@ class WinnowCalls {
   std::unique_ptr<v1::TuningService::Stub> tuning_;
   std::unique_ptr<v1::ArtifactService::Stub> artifacts_;
   std::unique_ptr<v1::AdminService::Stub> admin_;
+  std::unique_ptr<v1::LogService::Stub> logs_;
   const std::string relay_key_;
 };
 

@@ -1,8 +1,10 @@
 #include "server/sagemaker/monitoring/log_events.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
+#include <deque>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -27,6 +29,12 @@ absl::Status NoStream() {
   return AwsError("ResourceNotFoundException", "The specified log stream does not exist.");
 }
 
+int64_t MillisecondsOf(const v1::GetLogTimesResponse::Part& part, int64_t otherwise) {
+  return part.has_receive_time()
+             ? google::protobuf::util::TimeUtil::TimestampToMilliseconds(part.receive_time())
+             : otherwise;
+}
+
 absl::Status BadToken() {
   return AwsError("InvalidParameterException", "The specified nextToken is invalid.");
 }
@@ -34,12 +42,13 @@ absl::Status BadToken() {
 }  // namespace
 
 struct LogEvents::Lines {
-  int64_t time = 0;  // in milliseconds
-  size_t most = 0;
-  size_t bytes = 0;
-  json events = json::array();
-
-  bool full() const { return events.size() >= most || bytes >= kMostEventBytes; }
+  struct Line {
+    int64_t time_ms = 0;
+    std::string text;
+    int64_t end = 0;  // the offset behind it
+  };
+  std::deque<Line> lines;
+  bool all = false;  // the output has ended, and all of it is there
 };
 
 absl::StatusOr<json> LogEvents::Call(const std::string& operation, const json& request,
@@ -64,44 +73,74 @@ absl::StatusOr<json> LogEvents::Streams(const json& request, const std::string& 
   const auto job = calls_.Describe(caller, (*row)->winnow_job);
   if (absl::IsNotFound(job.status())) return answer;  // deleted in Winnow, with its logs
   if (!job.ok()) return job.status();
-  const int64_t time = (*row)->started_us / 1000;
+  const int64_t start_ms = (*row)->started_us / 1000;
+  LogRequest wanted;
+  wanted.job = (*row)->winnow_job;
+  wanted.trial = std::max<int64_t>(1, (*row)->trial);
   for (int instance = 1; instance <= std::max(1, job->spec().cluster().nodes()); ++instance) {
     const std::string name = fmt::format("{}{}{}", (*row)->name, kInstanceMark, instance);
     if (!name.starts_with(prefix)) continue;
+    wanted.rank = instance - 1;
+    const auto times = TimesOf(caller, wanted, start_ms);
+    if (!times.ok()) return times.status();
     answer["logStreams"].push_back({{"logStreamName", name},
-                                    {"creationTime", time},
-                                    {"firstEventTimestamp", time},
-                                    {"lastEventTimestamp", time}});
+                                    {"creationTime", start_ms},
+                                    {"firstEventTimestamp", times->first},
+                                    {"lastEventTimestamp", times->second}});
   }
   return answer;
 }
 
-absl::StatusOr<bool> LogEvents::Take(const CallerOf& caller, const LogRequest& wanted, int64_t& offset,
-                                     Lines& lines) {
-  LogRequest request = wanted;
-  while (!lines.full()) {
-    request.offset = offset;
-    const auto logs = calls_.Logs(caller, request);
-    if (absl::IsNotFound(logs.status())) return true;  // it wrote nothing
-    if (!logs.ok()) return logs.status();
-    std::string_view rest = logs->data();
-    while (!rest.empty() && !lines.full()) {
-      size_t end = rest.find('\n');
-      // A line that is still being written comes whole with a later call.
-      if (end == std::string_view::npos && !logs->ended() && rest.size() < kMostEventBytes) break;
-      end = std::min(end, rest.size());
-      lines.events.push_back({{"timestamp", lines.time},
-                              {"ingestionTime", lines.time},
-                              {"message", std::string(rest.substr(0, end))}});
-      const size_t taken = std::min(end + 1, rest.size());
-      lines.bytes += taken;
-      offset += static_cast<int64_t>(taken);
-      rest.remove_prefix(taken);
+absl::StatusOr<std::pair<int64_t, int64_t>> LogEvents::TimesOf(const CallerOf& caller, LogRequest wanted,
+                                                               int64_t start_ms) {
+  const absl::StatusOr<int64_t> newest = calls_.Attempts(caller, wanted.job, wanted.trial);
+  if (!newest.ok()) return newest.status();
+  std::pair<int64_t, int64_t> times(INT64_MAX, start_ms);
+  for (const int64_t attempt : {int64_t{1}, *newest}) {
+    for (const bool error : {false, true}) {
+      wanted.attempt = attempt;
+      wanted.error = error;
+      const auto found = calls_.LogTimes(caller, wanted);
+      if (absl::IsNotFound(found.status())) continue;  // it wrote nothing
+      if (!found.ok()) return found.status();
+      if (found->parts().empty()) continue;
+      times.first = std::min(times.first, MillisecondsOf(*found->parts().begin(), start_ms));
+      times.second = std::max(times.second, MillisecondsOf(*found->parts().rbegin(), start_ms));
     }
-    if (rest.empty() && logs->ended()) return true;
-    if (offset == request.offset) return false;
   }
-  return false;
+  times.first = std::min(times.first, times.second);
+  return times;
+}
+
+absl::StatusOr<LogEvents::Lines> LogEvents::ReadLines(const CallerOf& caller, const LogRequest& wanted,
+                                                      int64_t start_ms) {
+  Lines read;
+  // All that is kept of a process's output fits into one response. The times are asked for afterwards, so
+  // that there is one for each byte.
+  const auto logs = calls_.Logs(caller, wanted);
+  read.all = absl::IsNotFound(logs.status());  // it wrote nothing
+  if (read.all) return read;
+  if (!logs.ok()) return logs.status();
+  const auto times = calls_.LogTimes(caller, wanted);
+  if (!times.ok()) return times.status();
+  std::string_view rest = logs->data();
+  int64_t offset = wanted.offset;
+  int64_t time_ms = start_ms;
+  auto part = times->parts().begin();
+  while (!rest.empty()) {
+    size_t end = rest.find('\n');
+    // A line that is still being written comes whole with a later call.
+    if (end == std::string_view::npos && !logs->ended() && rest.size() < kMostEventBytes) break;
+    end = std::min(end, rest.size());
+    const size_t taken = std::min(end + 1, rest.size());
+    offset += static_cast<int64_t>(taken);
+    for (; part != times->parts().end() && part->offset() < offset; ++part)
+      time_ms = MillisecondsOf(*part, start_ms);
+    read.lines.push_back({time_ms, std::string(rest.substr(0, end)), offset});
+    rest.remove_prefix(taken);
+  }
+  read.all = rest.empty() && logs->ended();
+  return read;
 }
 
 absl::StatusOr<json> LogEvents::Events(const json& request, const std::string& account,
@@ -125,36 +164,55 @@ absl::StatusOr<json> LogEvents::Events(const json& request, const std::string& a
         !absl::SimpleAtoi(parts[3], &place.err) || place.attempt < 1 || place.out < 0 || place.err < 0)
       return BadToken();
   }
-  Lines lines;
-  lines.time = (*row)->started_us / 1000;
   const double most = NumberIn(request, "limit", static_cast<double>(kMostEvents));
   if (most < 1 || most > static_cast<double>(kMostEvents))
     return AwsError("InvalidParameterException",
                     fmt::format("The limit is {}; expected 1 to {}.", most, kMostEvents));
-  lines.most = static_cast<size_t>(most);
   LogRequest wanted;
   wanted.job = (*row)->winnow_job;
   wanted.trial = std::max<int64_t>(1, (*row)->trial);
   wanted.rank = instance - 1;
   const auto newest = calls_.Attempts(caller, wanted.job, wanted.trial);
   if (!newest.ok()) return absl::IsNotFound(newest.status()) ? NoStream() : newest.status();
-  // All lines have one time: they are all within what is asked for, or none is. Nothing is before the first.
-  const bool within = static_cast<double>(lines.time) >= NumberIn(request, "startTime", 0) &&
-                      static_cast<double>(lines.time) < NumberIn(request, "endTime", 1e18);
-  while (within && !backward && place.attempt <= *newest && !lines.full()) {
+  const double from_ms = NumberIn(request, "startTime", 0);
+  const double until_ms = NumberIn(request, "endTime", 1e18);
+  const int64_t start_ms = (*row)->started_us / 1000;
+  json events = json::array();
+  size_t bytes = 0;
+  bool more = !backward;  // nothing is before the first
+  while (more && place.attempt <= *newest) {
     wanted.attempt = place.attempt;
     wanted.error = false;
-    const absl::StatusOr<bool> out = Take(caller, wanted, place.out, lines);
+    wanted.offset = place.out;
+    absl::StatusOr<Lines> out = ReadLines(caller, wanted, start_ms);
     if (!out.ok()) return out.status();
     wanted.error = true;
-    const absl::StatusOr<bool> err = Take(caller, wanted, place.err, lines);
+    wanted.offset = place.err;
+    absl::StatusOr<Lines> err = ReadLines(caller, wanted, start_ms);
     if (!err.ok()) return err.status();
-    if (!*out || !*err || place.attempt == *newest) break;
+    while (more && !(out->lines.empty() && err->lines.empty())) {
+      const bool error = !err->lines.empty() &&
+                         (out->lines.empty() || err->lines.front().time_ms < out->lines.front().time_ms);
+      std::deque<Lines::Line>& lines = error ? err->lines : out->lines;
+      Lines::Line& line = lines.front();
+      more = static_cast<double>(line.time_ms) < until_ms && events.size() < static_cast<size_t>(most) &&
+             bytes < kMostEventBytes;
+      if (!more) break;
+      if (static_cast<double>(line.time_ms) >= from_ms) {
+        bytes += line.text.size();
+        events.push_back({{"timestamp", line.time_ms},
+                          {"ingestionTime", line.time_ms},
+                          {"message", std::move(line.text)}});
+      }
+      (error ? place.err : place.out) = line.end;
+      lines.pop_front();
+    }
+    if (!more || !out->all || !err->all || place.attempt == *newest) break;
     place = {place.attempt + 1, 0, 0};
   }
   const std::string at = fmt::format("{}/{}/{}", place.attempt, place.out, place.err);
   return json{
-      {"events", std::move(lines.events)}, {"nextForwardToken", "f/" + at}, {"nextBackwardToken", "b/" + at}};
+      {"events", std::move(events)}, {"nextForwardToken", "f/" + at}, {"nextBackwardToken", "b/" + at}};
 }
 
 }  // namespace winnow

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "server/sagemaker/jobs/job_table.h"
@@ -11,8 +12,9 @@
 namespace winnow {
 
 // DescribeLogStreams and GetLogEvents of CloudWatch Logs over the output of training jobs: a stream for each
-// instance, "JOB/algo-2", with what each attempt wrote on its standard output and then on its standard error.
-// A line's time is that of the training's start. Thread-safe.
+// instance, "JOB/algo-2", with what each attempt wrote on its standard output and its standard error, in the
+// order in which the server received the ends of lines. That is a line's time; what an older version of the
+// server received has the time of the training's start. Thread-safe.
 class LogEvents {
  public:
   LogEvents(SagemakerJobs& jobs, WinnowCalls& calls) : jobs_(jobs), calls_(calls) {}
@@ -33,9 +35,12 @@ class LogEvents {
                                          const CallerOf& caller);
   absl::StatusOr<nlohmann::json> Events(const nlohmann::json& request, const std::string& account,
                                         const CallerOf& caller);
-  // Adds the lines of one attempt's output from `offset` on, which moves behind them. True: it has ended, and
-  // all of it is there.
-  absl::StatusOr<bool> Take(const CallerOf& caller, const LogRequest& wanted, int64_t& offset, Lines& lines);
+  // The whole lines of one attempt's standard output or error from wanted.offset on. `start_ms`: the
+  // training's.
+  absl::StatusOr<Lines> ReadLines(const CallerOf& caller, const LogRequest& wanted, int64_t start_ms);
+  // When the server received the first and the last output of an instance, in milliseconds.
+  absl::StatusOr<std::pair<int64_t, int64_t>> TimesOf(const CallerOf& caller, LogRequest wanted,
+                                                      int64_t start_ms);
 
   SagemakerJobs& jobs_;
   WinnowCalls& calls_;

@@ -9,6 +9,7 @@ import io  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
 import tarfile  # noqa: E402
+import time  # noqa: E402
 import unittest  # noqa: E402
 import urllib.error  # noqa: E402
 import urllib.parse  # noqa: E402
@@ -274,15 +275,24 @@ class Requests(unittest.TestCase):
         group = {"logGroupName": "/aws/sagemaker/TrainingJobs"}
         streams = logs.describe_log_streams(logStreamNamePrefix="watched/", **group)["logStreams"]
         self.assertEqual([each["logStreamName"] for each in streams], ["watched/algo-1"])
-        lines, token = [], {}
+        lines, times_ms, token = [], [], {}
         while not token or len(lines) < 1000:  # three at a time
             got = logs.get_log_events(logStreamName="watched/algo-1", limit=3, startFromHead=True, **group, **token)
             lines += [event["message"] for event in got["events"]]
+            times_ms += [event["timestamp"] for event in got["events"]]
             if token == {"nextToken": got["nextForwardToken"]}:
                 break
             token = {"nextToken": got["nextForwardToken"]}
         self.assertEqual(lines, [event["message"] for event in logs.get_log_events(logStreamName="watched/algo-1", **group)["events"]])
         self.assertEqual(sum("validation-auc:" in line for line in lines), 7)
+        # A line has the time at which the server received it.
+        self.assertEqual(times_ms, sorted(times_ms))
+        self.assertEqual((streams[0]["firstEventTimestamp"], streams[0]["lastEventTimestamp"]), (times_ms[0], times_ms[-1]))
+        self.assertGreaterEqual(times_ms[0], streams[0]["creationTime"])
+        self.assertLessEqual(times_ms[-1], 1000 * time.time())
+        since = logs.get_log_events(logStreamName="watched/algo-1", startTime=times_ms[-1], **group)["events"]
+        self.assertEqual([event["message"] for event in since], lines[times_ms.index(times_ms[-1]):])
+        self.assertEqual(logs.get_log_events(logStreamName="watched/algo-1", endTime=times_ms[0], **group)["events"], [])
         for wrong, code in (({"logStreamName": "other/algo-1"}, "ResourceNotFoundException"),
                             ({"logStreamName": "watched/algo-1", "nextToken": "x"}, "InvalidParameterException")):
             self.refused(code, "", logs.get_log_events, **group, **wrong)

@@ -14,6 +14,7 @@
 #include "winnow/v1/admin.grpc.pb.h"
 #include "winnow/v1/artifact.grpc.pb.h"
 #include "winnow/v1/audit.grpc.pb.h"
+#include "winnow/v1/logs.grpc.pb.h"
 #include "winnow/v1/pools.grpc.pb.h"
 #include "winnow/v1/projects.grpc.pb.h"
 #include "winnow/v1/tuning.grpc.pb.h"
@@ -30,7 +31,7 @@ inline std::vector<const google::protobuf::MethodDescriptor*> AllMethods() {
   v1::ArtifactService::service_full_name(), v1::AdminService::service_full_name();
   v1::UsageService::service_full_name(), v1::PoolService::service_full_name();
   v1::AuditService::service_full_name(), v1::WebhookService::service_full_name();
-  v1::ProjectService::service_full_name();
+  v1::ProjectService::service_full_name(), v1::LogService::service_full_name();
   std::vector<const google::protobuf::MethodDescriptor*> methods;
   for (const auto& entry : std::filesystem::directory_iterator(WINNOW_SOURCE_DIR "/proto/winnow/v1")) {
     const google::protobuf::FileDescriptor* file =

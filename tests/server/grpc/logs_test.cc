@@ -1,6 +1,7 @@
 #include <thread>
 
 #include "tests/server/grpc/service_play.h"
+#include "winnow/v1/logs.grpc.pb.h"
 
 namespace winnow {
 namespace {
@@ -51,6 +52,34 @@ TEST_CASE("Logs: are given from the offset on", "[server]") {
   CHECK(all.attempt() == 1);
   CHECK(f.Get(6, 30).data() == "world\n");  // there is something: no waiting
   CHECK(f.Get(12, 0).data() == "");
+}
+
+TEST_CASE("Logs: each part that a worker sent has the time at which it was received", "[server]") {
+  Fixture f;
+  const int64_t first_us = f.time.now_us;
+  f.Print(0, "hello ");
+  f.time.now_us += 5'000'000;
+  f.Print(6, "world\n");
+  const auto logs = v1::LogService::NewStub(f.channel);
+  const auto times = [&](int64_t offset, int32_t rank) {
+    grpc::ClientContext context;
+    v1::GetLogTimesRequest request;
+    request.set_job_id(f.id);
+    request.set_trial(1);
+    request.set_offset(offset);
+    request.set_rank(rank);
+    v1::GetLogTimesResponse response;
+    return std::pair(logs->GetLogTimes(&context, request, &response), response);
+  };
+  const auto [status, all] = times(0, 0);
+  REQUIRE(status.ok());
+  REQUIRE(all.parts_size() == 2);
+  CHECK((all.parts(0).offset() == 0 && all.parts(1).offset() == 6));
+  for (int i = 0; i < 2; ++i) CHECK(all.parts(i).receive_time().seconds() == first_us / 1'000'000 + 5 * i);
+  CHECK(times(7, 0).second.parts_size() == 1);
+  CHECK(times(12, 0).second.parts_size() == 0);
+  CHECK(times(0, 1).first.error_code() == grpc::StatusCode::NOT_FOUND);
+  CHECK(times(-1, 0).first.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_CASE("Logs: of what does not exist are refused with what does", "[server]") {

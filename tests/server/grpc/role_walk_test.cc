@@ -19,8 +19,8 @@ namespace pb = google::protobuf;
 const std::set<std::string> kReads = {
     "DescribeTuningJob", "ListTuningJobs", "ListTrials", "DescribeTrial", "QueryMetrics", "GetAnalytics",
     "GetParetoFront", "GetSchedule", "PreviewTuningJob", "WatchTuningJob", "ListWorkers", "GetLogs",
-    "ReplayTuningJob", "GetBlob", "GetArtifact", "GetWorkerUsage", "GetTrialUsage", "ListPools", "RenderPool",
-    "ListProjects",
+    "GetLogTimes", "ReplayTuningJob", "GetBlob", "GetArtifact", "GetWorkerUsage", "GetTrialUsage",
+    "ListPools", "RenderPool", "ListProjects",
     // Methods of insights.
     "GetProgress", "GetSieve", "GetLearningCurves", "GetParallelCoordinates", "GetImportance", "GetSlice",
     "QueryTrials", "GetNeighbours", "Compare", "GetObjectives", "GetContour", "GetScatter"};
