@@ -70,6 +70,19 @@ function(winnow_binary name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} winnow_options)
 endfunction()
 
+# winnow_forked_binary: a program that forks itself for each trial. The kernel copies the mappings of its libraries each time,
+# so those of absl, of which there are two dozen, become parts of the program. mold takes what it finds first;
+# other linkers take the shared libraries as ever.
+function(winnow_forked_binary name)
+  winnow_binary(${name} ${ARGN})
+  if(MOLD_PROGRAM AND NOT WINNOW_SANITIZE)
+    get_target_property(library absl::base LOCATION)
+    cmake_path(GET library PARENT_PATH folder)
+    file(GLOB archives ${folder}/libabsl_*.a)
+    target_link_options(${name} PRIVATE -Wl,--as-needed ${archives})
+  endif()
+endfunction()
+
 # winnow_test(<name> SOURCES <file>... [LINK <target>...] [BINARIES <target>...] [LABEL <label>] [TIMEOUT <seconds>]):
 # a Catch2 program whose cases ctest lists one by one; BINARIES are programs the test runs, built before it.
 # The label is "process" with BINARIES and "unit" without, unless it is given; CONTRIBUTING.md lists all labels.

@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "base/status_text.h"
+#include "trainers/common/huge_pages.h"
 #include "trainers/common/training_run.h"
 #include "trainers/common/whole_file.h"
 #include "trainers/data/cache/cache_folder.h"
@@ -35,6 +36,15 @@ absl::StatusOr<FeatureLimits> LimitsOf(const GbdtParameters& parameters,
   auto groups = InteractionGroups(parameters, names);
   if (!groups.ok()) return groups.status();
   return FeatureLimits{*std::move(directions), *std::move(groups)};
+}
+
+// About the bytes of the arrays with a value for each row that training allocates.
+std::size_t BytesOfRows(const TrainingData& data, int64_t classes) {
+  constexpr int64_t kShared = 32;    // a row's number twice, its rounded gradients, its keys in a ranking
+  constexpr int64_t kOfAClass = 12;  // margin, gradient, hessian
+  int64_t rows = data.train.targets.rows;
+  if (data.validation) rows += data.validation->targets.rows;
+  return static_cast<std::size_t>(rows * (kShared + classes * kOfAClass));
 }
 
 // Levels are rounds.
@@ -189,6 +199,7 @@ absl::Status BoostingRun::Train(LoadedData loaded, ThreadPool* pool) {
       EstimateBaseScore(state_.model.parameters, data.train.targets, &ranks_);
   if (!base_score.ok()) return base_score.status();
   state_.model.parameters.base_score = *base_score;
+  PreferHugePages(BytesOfRows(data, state_.model.parameters.classes()));
   Booster booster(data, *std::move(limits), &state_.model, &ranks_, pool);
   const bool resumes = !state_.history.empty();
   const uint64_t fingerprint = given_hash_ == 0 ? data.fingerprint : HashOf(data.fingerprint, given_hash_);
