@@ -9,7 +9,7 @@ namespace winnow {
 namespace {
 
 constexpr std::uintptr_t kHugePage = 2 << 20;
-constexpr std::uintptr_t kChunkHeader = 4 * sizeof(void*);  // at most what malloc adds to what it is asked for
+constexpr std::uintptr_t kChunkHeader = 4 * sizeof(void*);  // at most what malloc adds to a request
 
 // What is in front of the first huge page, so that the next arrays begin with that page. It is never written,
 // and so takes no memory.
