@@ -105,6 +105,42 @@ test('Dashboard: members see their project, and list its jobs alone; for others 
   await other.getByText('There is no job private@vision').first().waitFor();
 });
 
+test('Dashboard: an admin creates and deletes a project, and changes its members; others change nothing', async () => {
+  const page = await visit();
+  page.expected.push(/status of 409/, /status of 400/);
+  await page.goto('/login');
+  await logIn(page, 'admin');
+  await page.getByRole('button', {name: /^Account/}).click();
+  await page.getByRole('menuitem', {name: 'Projects'}).click();
+  await page.getByLabel(/^Name:/).fill('Speech!');
+  await page.getByRole('button', {name: 'Create the project'}).click();
+  await page.getByRole('alert').getByText(/expected/).waitFor();
+  await page.getByLabel(/^Name:/).fill('speech');
+  await page.getByRole('button', {name: 'Create the project'}).click();
+  const speech = page.getByRole('region', {name: 'speech'});
+  await speech.getByLabel('Name of their tokens').fill('the viewer');
+  await speech.getByLabel('leads the project').check();
+  await speech.getByRole('button', {name: 'Add the member'}).click();
+  await speech.getByRole('row', {name: 'the viewer'}).getByText('change all its jobs').waitFor();
+  assert.deepEqual(await seriousFindings(page), []);
+  await picture(page, 'projects');
+
+  const other = await visit();
+  await other.goto('/login?to=/projects');
+  await logIn(other, 'viewer');
+  await other.getByRole('region', {name: 'speech'}).waitFor();
+  assert.equal(await other.getByRole('button', {name: 'Create the project'}).count(), 0);
+  assert.equal(await other.getByRole('button', {name: /Delete|Add the member/}).count(), 0);
+
+  await speech.getByRole('button', {name: 'Remove the viewer from speech'}).click();
+  await page.getByRole('dialog').getByRole('button', {name: 'Remove the member'}).click();
+  await speech.getByRole('row', {name: 'the viewer'}).waitFor({state: 'detached'});
+  await speech.getByRole('button', {name: 'Delete project speech'}).click();
+  await page.getByRole('dialog').getByRole('button', {name: 'Delete the project'}).click();
+  await speech.waitFor({state: 'detached'});
+  assert.deepEqual(page.faults, []);
+});
+
 test('Dashboard: an admin makes a token, whose secret is shown once, and revokes it', async () => {
   const page = await visit();
   await page.goto('/login');
@@ -122,6 +158,13 @@ test('Dashboard: an admin makes a token, whose secret is shown once, and revokes
   await page.reload();
   await page.getByRole('row', {name: 'a guest'}).waitFor();
   assert.equal(await page.getByLabel('Secret').count(), 0);
+
+  await page.getByLabel('Name', {exact: true}).fill('gpu hosts');
+  await page.getByLabel('Role').selectOption('WORKER');
+  await page.getByLabel(/^Projects whose jobs/).fill('default');
+  await page.getByLabel(/^Pattern of the workers/).fill('gpu-*');
+  await page.getByRole('button', {name: 'Create the token'}).click();
+  await page.getByRole('row', {name: 'gpu hosts'}).getByText('jobs of default; workers gpu-*').waitFor();
 
   await page.getByRole('button', {name: 'Revoke a guest'}).click();
   await page.getByRole('dialog').getByRole('button', {name: 'Revoke the token'}).click();

@@ -279,6 +279,8 @@ export interface Caller {
 }
 export interface Project {
   name: string;
+  members: {person: string; leads: boolean}[];
+  jobs: number;
 }
 
 export interface TuningPlan {

@@ -25,6 +25,7 @@ export const kRoutes: Route[] = [
   {pattern: '/compare', load: () => import('../pages/compare/page')},
   {pattern: '/workers', load: () => import('../pages/workers/page')},
   {pattern: '/login', load: () => import('../pages/login/page')},
+  {pattern: '/projects', load: () => import('../pages/projects/page')},
   {pattern: '/tokens', load: () => import('../pages/tokens/page')},
   {pattern: '/new', load: () => import('../pages/submit/page')},
 ];

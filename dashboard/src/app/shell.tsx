@@ -38,6 +38,9 @@ function AccountMenu() {
       <p class="menu-note">
         {who.name || 'Signed in'} · {who.role.toLowerCase()}
       </p>
+      <a role="menuitem" href="/projects">
+        Projects
+      </a>
       {who.role === 'ADMIN' && (
         <a role="menuitem" href="/tokens">
           Tokens

@@ -13,6 +13,8 @@ interface Token {
   createTime: string;
   expireTime?: string;
   revokeTime?: string;
+  workerProjects: string[];  // a worker's: whose jobs it may run; empty: all
+  workerNames: string;       // a worker's: pattern of the workers' names; "": any
 }
 
 const kRoles: {value: Token['role']; label: string}[] = [
@@ -49,13 +51,16 @@ function NewToken({made}: {made(): void}) {
   const [name, setName] = useState('');
   const [role, setRole] = useState<Token['role']>('VIEWER');
   const [days, setDays] = useState('');
+  const [workerProjects, setWorkerProjects] = useState('');
+  const [workerNames, setWorkerNames] = useState('');
   const [secret, setSecret] = useState('');
   const [problem, setProblem] = useState('');
   const create = async (event: Event) => {
     event.preventDefault();
     setProblem('');
     try {
-      const answer = await post<{secret: string}>('/v1/tokens', {name, role, validSeconds: String(Math.round(Number(days || 0) * kDaySeconds))});
+      const bound = role === 'WORKER' ? {workerProjects: namesIn(workerProjects), workerNames: workerNames.trim()} : {};
+      const answer = await post<{secret: string}>('/v1/tokens', {name, role, validSeconds: String(Math.round(Number(days || 0) * kDaySeconds)), ...bound});
       setSecret(answer.secret);
       setName('');
       made();
@@ -80,6 +85,18 @@ function NewToken({made}: {made(): void}) {
             ))}
           </select>
         </label>
+        {role === 'WORKER' && (
+          <>
+            <label class="field">
+              <span>Projects whose jobs it runs, with commas; empty: all</span>
+              <input class="input" placeholder="default, vision" value={workerProjects} onInput={(event) => setWorkerProjects(event.currentTarget.value)} />
+            </label>
+            <label class="field">
+              <span>Pattern of the workers’ names; empty: any</span>
+              <input class="input" placeholder="gpu-*" value={workerNames} onInput={(event) => setWorkerNames(event.currentTarget.value)} />
+            </label>
+          </>
+        )}
         <label class="field">
           <span>Days until it expires; empty: never</span>
           <input class="input" type="number" min={1} max={36_500} value={days} onInput={(event) => setDays(event.currentTarget.value)} />
@@ -107,6 +124,14 @@ function NewToken({made}: {made(): void}) {
       )}
     </Card>
   );
+}
+
+const namesIn = (text: string) => text.split(',').map((each) => each.trim()).filter(Boolean);
+
+// What a worker's token is bound to, in words; "": nothing.
+function bindingOf({workerProjects, workerNames}: Token): string {
+  const projects = workerProjects?.length ? `jobs of ${workerProjects.join(', ')}` : '';
+  return [projects, workerNames && `workers ${workerNames}`].filter(Boolean).join('; ');
 }
 
 function stateOf(token: Token): 'live' | 'revoked' | 'expired' {
@@ -142,7 +167,10 @@ function Tokens({tokens, changed}: {tokens: Token[]; changed(): void}) {
         return (
           <tr key={token.id} aria-label={token.name}>
             <td>{token.name || <span class="quiet">unnamed</span>}</td>
-            <td>{token.role.toLowerCase()}</td>
+            <td>
+              {token.role.toLowerCase()}
+              {bindingOf(token) && <div class="quiet">{bindingOf(token)}</div>}
+            </td>
             <td>
               <code>{token.id}</code>
             </td>
