@@ -8,8 +8,10 @@
 namespace winnow {
 namespace {
 
-SimulationResult Play(const std::function<double(double x, double y, int64_t resource)>& value) {
+SimulationResult Play(const std::function<double(double x, double y, int64_t resource)>& value,
+                      uint64_t seed = 1) {
   SearchSpec spec = HyperbandJob(27, 3);
+  spec.seed = seed;
   spec.parameters.push_back({"y", ContinuousRange{0, 1}});
   spec.sampler.kind = SamplerKind::kGp;
   spec.pruner.kind = PrunerKind::kFreezeThaw;
@@ -38,25 +40,33 @@ TEST_CASE("Rule shares: before there is evidence breadth has most, and all add u
   CHECK(shares.Of(SuggestionRule::kStart) == 0);
 }
 
-TEST_CASE("Rule shares: on a smooth landscape the model earns more of the training than any other rule",
+// The shares of a single job are partly luck: breadth earns half of a record where it promotes what the
+// model made.
+TEST_CASE("Rule shares: on a smooth landscape the model earns more of the training than breadth and density",
           "[scheduler]") {
-  const SimulationResult result = Play([](double x, double y, int64_t resource) {
-    return -(x - 0.3) * (x - 0.3) - (y - 0.6) * (y - 0.6) - 0.5 / std::sqrt(static_cast<double>(resource));
-  });
-  const RuleShares shares = SharesOf(result.state);
-  CHECK(SumOf(shares) == Approx(1));
-  CHECK(shares.model > 0.4);
-  CHECK(shares.model > shares.breadth);
-  CHECK(shares.model > shares.density);
-  CHECK(shares.breadth > 0.05);  // the floor
+  RuleShares sum;
+  for (const uint64_t seed : {1, 2, 3, 4, 5}) {
+    const SimulationResult result = Play(
+        [](double x, double y, int64_t resource) {
+          return -(x - 0.3) * (x - 0.3) - (y - 0.6) * (y - 0.6) -
+                 0.5 / std::sqrt(static_cast<double>(resource));
+        },
+        seed);
+    const RuleShares shares = SharesOf(result.state);
+    CHECK(SumOf(shares) == Approx(1));
+    CHECK(shares.breadth > 0.05);  // the floor
+    sum.breadth += shares.breadth;
+    sum.density += shares.density;
+    sum.model += shares.model;
+  }
+  CHECK(sum.model > sum.breadth + sum.density);
 }
 
 TEST_CASE("Rule shares: where beginnings mislead more goes straight than where they do not", "[scheduler]") {
   const auto end = [](double x, double y) { return -(x - 0.3) * (x - 0.3) - (y - 0.6) * (y - 0.6); };
   const SimulationResult told = Play([&](double x, double y, int64_t) { return end(x, y); });
-  const SimulationResult misled = Play([&](double x, double y, int64_t resource) {
-    return resource == 27 ? 2 + end(x, y) : -end(x, y);
-  });
+  const SimulationResult misled =
+      Play([&](double x, double y, int64_t resource) { return resource == 27 ? 2 + end(x, y) : -end(x, y); });
   CHECK(SharesOf(told.state).straight < 0.1);
   CHECK(SharesOf(misled.state).straight > 0.3);
 }
