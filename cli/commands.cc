@@ -477,6 +477,53 @@ void Commands::DefineChanges() {
   enqueue->add_option("VALUES", f.change.values, "a value for each tuned hyperparameter, as NAME=VALUE")
       ->required()
       ->option_text("NAME=VALUE ...");
+  CLI::App* priority = job(Add("priority", "Change a job's share of the slots", Formats::kTextJson,
+                               [&f](Session& session) { return ChangeJob(session, f.change); }));
+  priority
+      ->add_option_function<int>(
+          "--priority", [&request](int value) { request.mutable_scheduling()->set_priority(value); },
+          "jobs of a higher priority get free slots first")
+      ->check(CLI::Range(-1000, 1000))
+      ->option_text("N");
+  priority
+      ->add_option_function<double>(
+          "--weight", [&request](double value) { request.mutable_scheduling()->set_weight(value); },
+          "the share among jobs of the same priority")
+      ->check(CLI::Range(0.001, 1000.0))
+      ->option_text("WEIGHT");
+  priority->require_option(1, 0);
+  CLI::App* range =
+      job(Add("range", "Narrow or widen the range of a job's hyperparameter: what is tried from now on",
+              Formats::kTextJson, [&f](Session& session) { return ChangeJob(session, f.change); }));
+  range
+      ->add_option_function<std::string>(
+          "PARAMETER", [&request](const std::string& name) { request.mutable_range()->set_parameter(name); },
+          "the hyperparameter's name")
+      ->required()
+      ->option_text("PARAMETER");
+  using Text = std::string* (v1::ChangedRange::*)();
+  const auto end = [&request, range](const char* flag, Text text_of, const char* help) {
+    range
+        ->add_option_function<std::string>(
+            flag,
+            [&request, text_of](const std::string& text) { *(request.mutable_range()->*text_of)() = text; },
+            help)
+        ->option_text("NUMBER");
+  };
+  end("--min", &v1::ChangedRange::mutable_min, "the smallest value");
+  end("--max", &v1::ChangedRange::mutable_max, "the largest value");
+  const auto values = [&request, range](const char* flag, Text add, const char* help) {
+    range
+        ->add_option_function<std::vector<std::string>>(
+            flag,
+            [&request, add](const std::vector<std::string>& texts) {
+              for (const std::string& text : texts) *(request.mutable_range()->*add)() = text;
+            },
+            help)
+        ->option_text("VALUE ...");
+  };
+  values("--add", &v1::ChangedRange::add_add, "values of a discrete or categorical range that are tried too");
+  values("--drop", &v1::ChangedRange::add_drop, "values that are not tried any more");
   CLI::App* stop = job(Add("stop",
                            "Stop a job: running trials end, and no further trial starts; or stop one of its "
                            "trials, which counts with what it has reported",

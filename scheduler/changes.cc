@@ -5,6 +5,7 @@
 #include <string>
 
 #include "scheduler/decide.h"
+#include "scheduler/samplers/random.h"
 
 namespace winnow {
 namespace {
@@ -50,6 +51,24 @@ std::vector<Violation> CheckContinued(const JobState& ended, const JobContinued&
   if (!state.ended()) return {};
   return {{"continue_with", "leaves nothing to train: " + state.ended()->reason +
                                 " Expected higher limits, such as max_trials"}};
+}
+
+std::vector<Violation> CheckRange(const JobState& state, const RangeChanged& change) {
+  const auto wrong = [](const std::string& text) { return std::vector<Violation>{{"range", text}}; };
+  const Search after = state.SearchAfter(change);
+  if (after.table != state.table())
+    return wrong(
+        "changes how many configurations there are, and the brackets of the job were planned with "
+        "that number; expected a range that leaves them as they are, or another job");
+  if (!CanBeDrawn(after.spec, after.space))
+    return wrong("leaves no configuration that keeps the constraints of the job");
+  const auto& queue = state.queue();
+  const auto outside = std::find_if(queue.begin(), queue.end(), [&after](const ConfigurationEnqueued& one) {
+    return !after.space.Holds(one.configuration);
+  });
+  if (outside == queue.end()) return {};
+  return wrong("leaves out a configuration that is enqueued, " + std::to_string(outside - queue.begin() + 1) +
+               " of the queue; expected a range that has it, or the change once it was tried");
 }
 
 std::vector<Violation> CheckEnqueued(const JobState& state, const Configuration& configuration) {

@@ -16,6 +16,10 @@ std::vector<Violation> CheckLimits(const JobState& state, const LimitsChanged& c
 // A job that has ended is to go on with these limits: there must be something left to train.
 std::vector<Violation> CheckContinued(const JobState& ended, const JobContinued& continued,
                                       const LimitsChanged& change);
+// What is tried from now on is to have this range. The space must keep a configuration, and every one that
+// waits in the queue; brackets stay as they were planned. REQUIRES ChangedRange gives a range, and the job
+// has no grid.
+std::vector<Violation> CheckRange(const JobState& state, const RangeChanged& change);
 // `configuration` is one of the space's parameters.
 std::vector<Violation> CheckEnqueued(const JobState& state, const Configuration& configuration);
 

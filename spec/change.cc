@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "scheduler/changes.h"
+#include "spec/changed_range.h"
+#include "spec/check_cluster.h"
+#include "spec/cluster.h"
 #include "spec/initial_configurations.h"
 
 namespace winnow {
@@ -91,10 +94,49 @@ FactsRead ReadContinued(const v1::ChangedLimits& given, const JobState& state, c
   return ReadAs(std::move(continued), std::move(change));
 }
 
+FactsRead ReadScheduling(const v1::SchedulingSpec& given, const v1::TuningJobSpec& spec,
+                         const JobState& state, const std::string& by, const std::string& why) {
+  const v1::SchedulingSpec now = SchedulingNow(spec, state);
+  v1::TuningJobSpec changed = spec;
+  *changed.mutable_scheduling() = now;
+  if (given.has_priority()) changed.mutable_scheduling()->set_priority(given.priority());
+  if (given.has_weight()) changed.mutable_scheduling()->set_weight(given.weight());
+  Violations violations;
+  for (Violation& violation : CheckCluster(changed)) {
+    if (violation.field.starts_with("scheduling")) violations.push_back(std::move(violation));
+  }
+  const v1::SchedulingSpec& next = changed.scheduling();
+  if (violations.empty() && next.priority() == now.priority() && next.weight() == now.weight())
+    violations.push_back({"scheduling", "changes nothing; expected another priority or weight"});
+  if (!violations.empty()) return violations;
+  return ReadAs(SchedulingChanged{by, why, next.priority(), next.weight()});
+}
+
+FactsRead ReadNewRange(const v1::ChangedRange& given, const v1::TuningJobSpec& spec, const JobState& state,
+                       const std::string& by, const std::string& why) {
+  auto read = ReadRange(given, spec, state);
+  if (auto* wrong = std::get_if<Violations>(&read)) return std::move(*wrong);
+  RangeChanged& change = std::get<RangeChanged>(read);
+  change.by = by;
+  change.why = why;
+  return ReadAs(std::move(change));
+}
+
 }  // namespace
 
-FactsRead ReadChange(const v1::ChangeTuningJobRequest& request, const JobState& state,
-                     const std::string& by) {
+v1::SchedulingSpec SchedulingNow(const v1::TuningJobSpec& spec, const JobState& state) {
+  v1::SchedulingSpec now;
+  now.set_priority(spec.scheduling().priority());
+  now.set_weight(WeightOf(spec));
+  if (state.scheduling()) {
+    now.set_priority(static_cast<int32_t>(state.scheduling()->priority));
+    now.set_weight(state.scheduling()->weight);
+  }
+  return now;
+}
+
+FactsRead ReadChange(const v1::ChangeTuningJobRequest& request, const v1::TuningJobSpec& spec,
+                     const JobState& state, const std::string& by) {
   const std::string& why = request.reason();
   if (Violations wrong = CheckReason(why); !wrong.empty()) return wrong;
   const auto unless = [](bool given, const char* field) {
@@ -120,11 +162,16 @@ FactsRead ReadChange(const v1::ChangeTuningJobRequest& request, const JobState& 
       if (Violations wrong = CheckEnqueued(state, configuration); !wrong.empty()) return wrong;
       return ReadAs(ConfigurationEnqueued{std::move(configuration), by, why});
     }
+    case v1::ChangeTuningJobRequest::kScheduling:
+      return ReadScheduling(request.scheduling(), spec, state, by, why);
+    case v1::ChangeTuningJobRequest::kRange:
+      return ReadNewRange(request.range(), spec, state, by, why);
     case v1::ChangeTuningJobRequest::CHANGE_NOT_SET:
       break;
   }
-  return Violations{
-      {"change", "is missing; expected pause, resume, limits, continue_with, stop_trial or enqueue"}};
+  return Violations{{"change",
+                     "is missing; expected pause, resume, limits, continue_with, stop_trial, enqueue, "
+                     "scheduling or range"}};
 }
 
 }  // namespace winnow

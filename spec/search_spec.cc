@@ -200,6 +200,26 @@ void SetOwnEnd(const v1::TuningJobSpec& spec, SearchSpec& search) {
 
 }  // namespace
 
+void WriteRange(const Range& range, v1::ParameterSpec& parameter) {
+  const auto write_ends = [](const auto& ends, auto& message) {
+    message.set_min(ends.min);
+    message.set_max(ends.max);
+    message.set_scaling(static_cast<v1::Scaling>(ends.scaling));
+  };
+  if (const auto* integer = std::get_if<IntegerRange>(&range)) {
+    write_ends(*integer, *parameter.mutable_integer());
+  } else if (const auto* real = std::get_if<ContinuousRange>(&range)) {
+    write_ends(*real, *parameter.mutable_continuous());
+  } else if (const auto* discrete = std::get_if<DiscreteRange>(&range)) {
+    parameter.mutable_discrete()->mutable_values()->Assign(discrete->values.begin(), discrete->values.end());
+  } else {
+    const auto& categorical = std::get<CategoricalRange>(range);
+    parameter.mutable_categorical()->mutable_values()->Assign(categorical.values.begin(),
+                                                              categorical.values.end());
+    parameter.mutable_categorical()->set_ordered(categorical.ordered);
+  }
+}
+
 bool TakesGridPoints(const Range& range) {
   return std::holds_alternative<ContinuousRange>(range) ||
          (std::holds_alternative<IntegerRange>(range) &&

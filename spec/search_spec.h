@@ -8,6 +8,9 @@ namespace winnow {
 // The part of the spec that the scheduler needs, with defaults filled in. REQUIRES: CheckSpec found nothing.
 SearchSpec ToSearchSpec(const v1::TuningJobSpec& spec);
 
+// Writes the range in place of that of the parameter, if it has one.
+void WriteRange(const Range& range, v1::ParameterSpec& parameter);
+
 // Whether a grid takes some values of the range. It takes all values of the other ranges.
 bool TakesGridPoints(const Range& range);
 

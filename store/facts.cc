@@ -74,6 +74,10 @@ FactTable::FactTable(Database& database)
       cuts_(database,
             "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0, 0 FROM events"
             " WHERE job = ?1 AND sequence > ?2 AND kind = 'rung_cut' ORDER BY sequence"),
+      ranges_(
+          database,
+          "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0, 0 FROM events INDEXED BY events_of_trial"
+          " WHERE job = ?1 AND trial = 0 AND kind = 'range_changed' ORDER BY sequence"),
       points_(database,
               "SELECT trial, resource, value FROM reports WHERE job = ?1 AND metric = ?2"
               " ORDER BY trial, attempt, resource"),
@@ -251,6 +255,10 @@ absl::StatusOr<std::vector<std::string>> FactTable::MetricsOf(int64_t job, Trial
 
 absl::StatusOr<std::vector<Fact>> FactTable::LoadCuts(int64_t job, int64_t after) {
   return ReadAll(cuts_.Bind(job, after));
+}
+
+absl::StatusOr<std::vector<Fact>> FactTable::LoadRangeChanges(int64_t job) {
+  return ReadAll(ranges_.Bind(job));
 }
 
 absl::StatusOr<std::vector<Fact>> FactTable::LoadTrial(int64_t job, TrialNumber trial) {

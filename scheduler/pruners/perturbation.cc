@@ -4,7 +4,9 @@
 #include <cmath>
 #include <vector>
 
+#include "scheduler/samplers/random.h"
 #include "scheduler/space/random.h"
+#include "scheduler/space/range_change.h"
 #include "scheduler/space/rounded.h"
 
 namespace winnow {
@@ -85,8 +87,16 @@ std::string Shown(const Value& value) {
 
 }  // namespace
 
-Configuration Perturbed(const SearchSpec& spec, const SearchSpace& space, const Configuration& from,
+Configuration Perturbed(const SearchSpec& spec, const SearchSpace& space, const Configuration& origin,
                         TrialNumber number) {
+  Configuration from = origin;
+  std::vector<bool> dropped(from.size());
+  for (size_t i = 0; i < from.size(); ++i) {
+    const Range& range = space.parameters()[i].range;
+    if (std::holds_alternative<Inactive>(from[i]) || Contains(range, from[i])) continue;
+    dropped[i] = std::holds_alternative<CategoricalRange>(range);
+    from[i] = dropped[i] ? NthValue(range, 0) : NearestIn(range, from[i]);
+  }
   const std::vector<double> places = space.ToUnit(from);
   for (int attempt = 0; attempt < kMostTries; ++attempt) {
     std::vector<double> moved = places;
@@ -94,12 +104,13 @@ Configuration Perturbed(const SearchSpec& spec, const SearchSpace& space, const 
       const ValueDraws draws(spec.seed, number, static_cast<uint64_t>(attempt) * places.size() + i);
       // A value that does not exist here may after another has changed.
       const bool absent = std::holds_alternative<Inactive>(from[i]);
-      moved[i] = draws.anew() || absent ? draws.place() : Moved(space, from, places, i, draws.down());
+      moved[i] =
+          draws.anew() || absent || dropped[i] ? draws.place() : Moved(space, from, places, i, draws.down());
     }
     Configuration configuration = space.FromUnit(moved);
-    if (space.Satisfies(configuration) && configuration != from) return configuration;
+    if (space.Satisfies(configuration) && configuration != origin) return configuration;
   }
-  return from;
+  return space.Holds(origin) ? origin : RandomConfiguration(spec, space, number);
 }
 
 std::string ChangeText(const SearchSpec& spec, const Configuration& from, const Configuration& to) {

@@ -106,10 +106,7 @@ class Proposer {
     return point;
   }
 
-  double Anywhere(Index j) {
-    const int categories = columns()[static_cast<size_t>(j)].categories;
-    return categories > 0 ? std::floor(Uniform() * categories) : Uniform();
-  }
+  double Anywhere(Index j) { return desire_.points().Place(j, Uniform()); }
 
   VectorXd Near(VectorXd centre) {
     const auto count = centre.size();
@@ -122,11 +119,12 @@ class Proposer {
         centre[j] = Anywhere(j);
         continue;
       }
-      double at = centre[j] + width * Normal();
+      const double low = desire_.points().low()[j], high = desire_.points().high()[j];
+      double at = centre[j] + (high - low) * width * Normal();
       // What leaves the range ends at its end or as far inside.
-      if (at < 0) at = Uniform() < 0.5 ? 0 : -at;
-      if (at > 1) at = Uniform() < 0.5 ? 1 : 2 - at;
-      centre[j] = std::clamp(at, 0.0, 1.0);
+      if (at < low) at = Uniform() < 0.5 ? low : 2 * low - at;
+      if (at > high) at = Uniform() < 0.5 ? high : 2 * high - at;
+      centre[j] = std::clamp(at, low, high);
     }
     return centre;
   }
@@ -228,9 +226,8 @@ class Proposer {
       gradient = -acquisition.gradient(numbers);
       return -acquisition.value - priors_.Log(moved);
     };
-    const auto count = static_cast<Index>(numbers.size());
-    active(numbers) = Minimize(minus_score, active(numbers), VectorXd::Zero(count), VectorXd::Ones(count),
-                               kPolishEvaluations)
+    active(numbers) = Minimize(minus_score, active(numbers), desire_.points().low()(numbers),
+                               desire_.points().high()(numbers), kPolishEvaluations)
                           .at;
     return active;
   }

@@ -40,7 +40,8 @@ Indifference::Indifference(const JobState& state, const UnitPoints& points) : po
   std::vector<const TrialState*> trials;
   for (auto trial = state.trials().rbegin(); trial != state.trials().rend(); ++trial) {
     if (trials.size() == kMostTrials) break;
-    if (!trial->curve.empty()) trials.push_back(&*trial);
+    const bool unplaced = state.ranges_changed() && !points.known().Holds(trial->configuration);
+    if (!trial->curve.empty() && !unplaced) trials.push_back(&*trial);
   }
   std::reverse(trials.begin(), trials.end());
   // Where all fails alike, being the same says nothing of where it matters: the better half counts.

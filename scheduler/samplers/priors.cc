@@ -103,7 +103,7 @@ bool DrawsFromPriors(const SearchSpec& spec, TrialNumber number) {
 
 PriorWeights::PriorWeights(const JobState& state, const UnitPoints& points, int64_t results,
                            const std::function<VectorXd(size_t)>& point_of)
-    : priors_(state.space()), points_(points), weights_(points.columns().size(), 0.0) {
+    : priors_(points.known()), points_(points), weights_(points.columns().size(), 0.0) {
   if (priors_.empty()) return;
   const double trials = std::max(kFullTrials, static_cast<double>(state.trials().size()));
   std::vector<VectorXd> best;
@@ -150,8 +150,7 @@ void PriorWeights::AddSlope(const VectorXd& point, VectorXd& gradient) const {
 double PriorWeights::Draw(Index j, double u) const {
   const auto& density = priors_.densities()[static_cast<size_t>(j)];
   if (density) return density->Quantile(u);
-  const int categories = points_.columns()[static_cast<size_t>(j)].categories;
-  return categories > 0 ? std::floor(u * categories) : u;
+  return points_.Place(j, u);
 }
 
 std::string PriorWeights::Text() const {

@@ -57,7 +57,10 @@ std::optional<Suggestion> Sampler::Next(const JobState& state) const {
   if (!state.may_create()) return std::nullopt;
   const SearchSpec& spec = state.spec();
   const TrialNumber number = state.next_trial();
-  if (number <= static_cast<int64_t>(spec.initial.size())) {
+  // A range may have been changed, so that it leaves out what was to be tried first.
+  const bool is_initial = number <= static_cast<int64_t>(spec.initial.size()) &&
+                          (!state.ranges_changed() || state.space().Holds(spec.initial[number - 1]));
+  if (is_initial) {
     return Suggestion{spec.initial[number - 1],
                       "Initial configuration " + std::to_string(number) + " of the job."};
   }

@@ -47,6 +47,12 @@ struct History {
   std::vector<Outcome> outcomes;
 };
 
+// Whether a range was changed so that the trial is not of the space: densities are those of what may be
+// tried.
+bool IsElsewhere(const JobState& state, const TrialState& trial) {
+  return state.ranges_changed() && !state.space().Holds(trial.configuration);
+}
+
 // The last level at which the trial says how good it is: its own end counts for all above it.
 int64_t Reached(const TrialState& trial) {
   if (trial.curve.empty()) return 0;
@@ -59,7 +65,10 @@ int64_t LevelOf(const JobState& state, const std::vector<int64_t>& levels, size_
   const auto passed = [&levels](int64_t resource) {
     return std::upper_bound(levels.begin(), levels.end(), resource) - levels.begin();
   };
-  for (size_t i = first; i < state.trials().size(); ++i) ++reached[passed(Reached(state.trials()[i]))];
+  for (size_t i = first; i < state.trials().size(); ++i) {
+    const TrialState& trial = state.trials()[i];
+    if (!IsElsewhere(state, trial)) ++reached[passed(Reached(trial))];
+  }
   for (const EarlierResult& earlier : state.earlier_results()) {
     ++reached[earlier.resource == 0 ? levels.size() : passed(earlier.resource)];
   }
@@ -79,6 +88,7 @@ void AddRanked(const JobState& state, size_t first, History& history) {
   for (size_t i = std::max(first, state.trials().size() - std::min(state.trials().size(), kMostStandings));
        i < state.trials().size(); ++i) {
     const TrialState& trial = state.trials()[i];
+    if (IsElsewhere(state, trial)) continue;
     Standing standing{trial.number, {}, 0};
     if (trial.phase != TrialPhase::kFailed) {
       if (history.level > 0) {
@@ -143,6 +153,7 @@ History HistoryOf(const JobState& state) {
   }
   for (size_t i = first; i < count; ++i) {
     const TrialState& trial = state.trials()[i];
+    if (IsElsewhere(state, trial)) continue;
     std::optional<double> value;
     if (history.level > 0) {
       if (Reached(trial) >= history.level)

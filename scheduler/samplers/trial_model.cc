@@ -159,7 +159,7 @@ TrialModel::TrialModel(const JobState& state, Basis basis)
     : basis_(basis),
       counts_(state.spec().objective_value),
       sign_(state.spec().goal == Goal::kMaximize ? 1 : -1),
-      points_(state.space()) {
+      points_(state) {
   Build(state);
 }
 
@@ -168,7 +168,7 @@ TrialModel::TrialModel(const JobState& state, Basis basis, const Metric& metric)
       metric_(metric),
       counts_(metric.index == 0 ? state.spec().objective_value : ObjectiveValue::kLast),
       sign_(metric.sign),
-      points_(state.space()) {
+      points_(state) {
   Build(state);
 }
 

@@ -1,6 +1,7 @@
 #include "scheduler/state/contradiction.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <initializer_list>
 
@@ -71,6 +72,13 @@ struct Checker {
   std::string operator()(const ConfigurationEnqueued& f) const {
     return f.configuration.size() == state.spec().parameters.size() ? Closing()
                                                                     : "the configuration has another length";
+  }
+  std::string operator()(const SchedulingChanged& f) const {
+    return f.weight > 0 && std::isfinite(f.weight) ? Closing() : "the weight is not above 0";
+  }
+  std::string operator()(const RangeChanged& f) const {
+    if (state.grid() != nullptr) return "the job tries every point of its grid";
+    return ChangedRange(state.spec(), f) ? Closing() : "it is no range of the parameter's kind";
   }
   std::string operator()(const EarlierResult& f) const {
     if (!state.trials().empty()) return "earlier results come before the first trial";

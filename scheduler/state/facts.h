@@ -176,6 +176,29 @@ struct ConfigurationEnqueued {
   std::string why;
 };
 
+// The job's share of the slots from now on. It decides nothing within the job.
+struct SchedulingChanged {
+  static constexpr const char* kKind = "scheduling_changed";
+  static constexpr FactField kFields[] = {"by", "why", "priority", "weight"};
+  static constexpr bool kObserved = true;
+  std::string by;
+  std::string why;
+  int64_t priority = 0;
+  double weight = 1;
+};
+
+// What is tried from now on has this range of a parameter. Trials that exist keep their values.
+struct RangeChanged {
+  static constexpr const char* kKind = "range_changed";
+  static constexpr FactField kFields[] = {"by", "why", "parameter", "values", "listed"};
+  static constexpr bool kObserved = true;
+  std::string by;
+  std::string why;
+  std::string parameter;      // its name
+  std::vector<Value> values;  // as WithValues takes them (scheduler/space/range_change.h)
+  bool listed = false;        // all values of a discrete or categorical range, not min and max
+};
+
 // A result of an earlier job or another tool: the first facts of a job that is started warm.
 struct EarlierResult {
   static constexpr const char* kKind = "prior_observed";
@@ -336,7 +359,8 @@ using FactBody =
     std::variant<Reported, AttemptStarted, AttemptEnded, CheckpointLost, CheckpointTaken, StopRequested,
                  TimeLimitReached, EarlierResult, Noticed, Suggested, TrialCreated, TrialResumed, TrialPaused,
                  TrialEnded, RungCut, BracketEnded, CompletionMet, JobEnded, JobPaused, JobResumed,
-                 LimitsChanged, TrialStopRequested, ConfigurationEnqueued, JobContinued>;
+                 LimitsChanged, TrialStopRequested, ConfigurationEnqueued, JobContinued, SchedulingChanged,
+                 RangeChanged>;
 
 struct Fact {
   int64_t sequence = 0;
@@ -360,7 +384,8 @@ template <typename F>
 inline constexpr bool kIsChange =
     std::is_same_v<F, JobPaused> || std::is_same_v<F, JobResumed> || std::is_same_v<F, LimitsChanged> ||
     std::is_same_v<F, TrialStopRequested> || std::is_same_v<F, ConfigurationEnqueued> ||
-    std::is_same_v<F, JobContinued>;
+    std::is_same_v<F, JobContinued> || std::is_same_v<F, SchedulingChanged> ||
+    std::is_same_v<F, RangeChanged>;
 inline bool IsChange(const FactBody& body) {
   return std::visit([]<typename F>(const F&) { return kIsChange<F>; }, body);
 }

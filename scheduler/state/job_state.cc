@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "scheduler/space/grid.h"
+#include "scheduler/space/range_change.h"
 #include "scheduler/state/budget.h"
 #include "scheduler/state/contradiction.h"
 
@@ -58,12 +59,46 @@ Search::Search(SearchSpec of)
 }
 
 void Search::PlanBrackets() {
-  most_trials = Least({spec.limits.max_trials, space.size(), grid == nullptr ? 0 : GridTrials(spec, *grid)});
+  const int64_t size = space.size() > 0 ? space.size() + tried_elsewhere : 0;
+  most_trials = Least({spec.limits.max_trials, size, grid == nullptr ? 0 : GridTrials(spec, *grid)});
   if (HasBracketTable(spec.pruner.kind)) table = HyperbandTable(spec, most_trials);
 }
 
 void Search::ChangeLimits(const LimitsChanged& changed) {
   spec = WithLimits(std::move(spec), changed);
+  PlanBrackets();
+}
+
+std::optional<Range> ChangedRange(const SearchSpec& spec, const RangeChanged& changed) {
+  for (const Parameter& parameter : spec.parameters) {
+    if (parameter.name != changed.parameter) continue;
+    if (IsListed(parameter.range) != changed.listed) return std::nullopt;
+    return WithValues(parameter.range, changed.values);
+  }
+  return std::nullopt;
+}
+
+void Search::ChangeRange(const RangeChanged& changed, const std::vector<TrialState>& trials) {
+  const Range range = *ChangedRange(spec, changed);
+  std::vector<Parameter> known = known_space ? known_space->parameters() : spec.parameters;
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (known[i].name != changed.parameter) continue;
+    known[i].range = Joined(known[i].range, range);
+    spec.parameters[i].range = range;
+    std::optional<Prior>& prior = spec.parameters[i].prior;
+    if (prior && !Contains(range, prior->value)) prior.reset();
+    known[i].prior = prior;
+  }
+  known_space.emplace(std::move(known));
+  space = SearchSpace(spec.parameters, spec.constraints);
+  tried.clear();
+  tried_elsewhere = 0;
+  if (space.size() > 0) {
+    for (const TrialState& trial : trials) {
+      if (space.Holds(trial.configuration)) tried.insert(trial.configuration);
+    }
+    tried_elsewhere = static_cast<int64_t>(trials.size() - tried.size());
+  }
   PlanBrackets();
 }
 
@@ -478,6 +513,20 @@ void JobState::On(const LimitsChanged& fact, int64_t) {
 }
 
 template <>
+void JobState::On(const SchedulingChanged& fact, int64_t) {
+  scheduling_ = fact;
+}
+
+template <>
+void JobState::On(const RangeChanged& fact, int64_t) {
+  const std::vector<Parameter> known = known_space().parameters();
+  search_ = SearchAfter(fact);
+  suggestion_.reset();  // it was made in another space
+  // A model that was fitted lies in the coordinates of the known space.
+  if (known_space().parameters() != known) model_.clear();
+}
+
+template <>
 void JobState::On(const TrialStopRequested&, int64_t) {}  // its end follows
 
 template <>
@@ -494,6 +543,12 @@ bool JobState::KeepsBrackets(const LimitsChanged& changed) const {
   Search search = search_;
   search.ChangeLimits(changed);
   return search.table == table();
+}
+
+Search JobState::SearchAfter(const RangeChanged& changed) const {
+  Search search = search_;
+  search.ChangeRange(changed, trials_);
+  return search;
 }
 
 bool JobState::noticed(NoticeKind kind) const {
@@ -543,7 +598,8 @@ void JobState::On(const TrialCreated& fact, int64_t time_us) {
   trials_.push_back(std::move(trial));
   ++totals_.pending;
   pending_.insert(PlaceInQueue(trials_.back()));
-  if (space().size() > 0) tried_.insert(fact.configuration);
+  if (space().size() > 0 && (!ranges_changed() || space().Holds(fact.configuration)))
+    search_.tried.insert(fact.configuration);
   suggestion_.reset();
   if (fact.bracket < 0) return;
   if (fact.bracket == static_cast<int64_t>(brackets_.size())) {

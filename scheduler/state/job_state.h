@@ -196,19 +196,32 @@ struct Search {
   explicit Search(SearchSpec of);
   // Takes these limits, and what follows from them.
   void ChangeLimits(const LimitsChanged& changed);
+  // Takes this range, and what follows from it, where these trials exist. A prior outside it is dropped.
+  // REQUIRES ChangedRange gives a range.
+  void ChangeRange(const RangeChanged& changed, const std::vector<TrialState>& trials);
 
   SearchSpec spec;
   std::vector<std::string> metrics;  // spec.RankingMetrics()
-  SearchSpace space;
+  SearchSpace space;                 // what may be tried
+  // Every range with the values that it ever had, once one was changed; search models place all trials in it.
+  std::optional<SearchSpace> known_space;
+  std::set<Configuration> tried;  // of the space, if that is finite
+  int64_t tried_elsewhere = 0;    // trials that were not of the space, if that is finite, when it was changed
   std::shared_ptr<const Lattice> grid;  // of a GRID job; null otherwise
   int64_t most_trials = 0;
   HyperbandTable table;
 
-  bool operator==(const Search& other) const { return spec == other.spec; }
+  bool operator==(const Search& other) const {
+    return spec == other.spec && tried == other.tried && tried_elsewhere == other.tried_elsewhere;
+  }
 
  private:
   void PlanBrackets();
 };
+
+// The range that a change gives its parameter. Absent: there is no such parameter, or the values are no range
+// of its kind.
+std::optional<Range> ChangedRange(const SearchSpec& spec, const RangeChanged& changed);
 
 // The spec with the limits that were changed.
 SearchSpec WithLimits(SearchSpec spec, const LimitsChanged& changed);
@@ -272,20 +285,23 @@ class JobState {
   // SearchSpec::RankingMetrics; the first is the objective, or the first one.
   const std::vector<std::string>& metrics() const { return search_.metrics; }
   const SearchSpace& space() const { return search_.space; }
+  // The space with every value that a range ever had. Each trial's values lie in it.
+  const SearchSpace& known_space() const { return search_.known_space ? *search_.known_space : space(); }
+  bool ranges_changed() const { return search_.known_space.has_value(); }
   // The grid of a GRID job; null otherwise.
   const std::shared_ptr<const Lattice>& grid() const { return search_.grid; }
   // How many trials the limits and the space allow; 0: any number.
   int64_t most_trials() const { return search_.most_trials; }
   // Whether the space is finite and all of its configurations were tried.
   bool exhausted() const {
-    return space().size() > 0 && static_cast<int64_t>(tried_.size()) >= space().size();
+    return space().size() > 0 && static_cast<int64_t>(search_.tried.size()) >= space().size();
   }
   // The number of the next new trial.
   TrialNumber next_trial() const { return static_cast<TrialNumber>(trials_.size()) + 1; }
   // Whether limits, the bracket table and the space allow another trial.
   bool may_create() const;
   // Whether a trial had this configuration. Kept for finite spaces only; otherwise false.
-  bool tried(const Configuration& configuration) const { return tried_.count(configuration) > 0; }
+  bool tried(const Configuration& configuration) const { return search_.tried.count(configuration) > 0; }
   const std::vector<EarlierResult>& earlier_results() const { return earlier_results_; }
   // The notices with their times since the Unix epoch, oldest first, each kind once.
   const std::vector<std::pair<Noticed, int64_t>>& notices() const { return notices_; }
@@ -317,6 +333,10 @@ class JobState {
   bool limits_changed() const { return limits_changed_; }  // spec() then has the newest
   // Whether the brackets would stay as planned with these limits.
   bool KeepsBrackets(const LimitsChanged& changed) const;
+  // What would follow from a changed range. REQUIRES ChangedRange gives a range.
+  Search SearchAfter(const RangeChanged& changed) const;
+  // The newest change of the job's share of the slots; absent: it has that of its spec.
+  const std::optional<SchedulingChanged>& scheduling() const { return scheduling_; }
   // The configurations that people have enqueued and that no trial has yet, in their order.
   const std::deque<ConfigurationEnqueued>& queue() const { return queue_; }
 
@@ -373,10 +393,10 @@ class JobState {
   std::optional<Suggested> suggestion_;
   std::vector<double> model_;
   std::array<int64_t, kSuggestionRules> suggested_units_{}, suggested_parts_{};
-  std::set<Configuration> tried_;
   std::vector<std::pair<int64_t, FactBody>> changes_;
   bool paused_ = false;
   bool limits_changed_ = false;
+  std::optional<SchedulingChanged> scheduling_;
   std::deque<ConfigurationEnqueued> queue_;
   std::optional<JobEnded> ended_;
   FirstOf best_;            // what each trial counts, negated to maximise

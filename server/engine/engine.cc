@@ -121,7 +121,7 @@ absl::Status Engine::ChangeJob(const v1::ChangeTuningJobRequest& request, const 
   } else if (absl::Status mine = by.MayChange(id, job->row.owner); !mine.ok()) {
     return mine;
   }
-  auto read = ReadChange(request, job->state, by.name);
+  auto read = ReadChange(request, job->spec, job->state, by.name);
   if (const auto* violations = std::get_if<std::vector<Violation>>(&read))
     return ViolationsError(*violations);
   std::vector<FactBody>& facts = std::get<std::vector<FactBody>>(read);

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "scheduler/space/range_change.h"
+
 namespace winnow {
 namespace {
 
@@ -93,6 +95,16 @@ struct Teller {
   }
   std::string operator()(const ConfigurationEnqueued& f) const {
     return "A configuration is enqueued" + By(f.by, f.why);
+  }
+  std::string operator()(const SchedulingChanged& f) const {
+    return fmt::format("The priority is now {}, and the weight {:g}: changed{}", f.priority, f.weight,
+                       By(f.by, f.why));
+  }
+  std::string operator()(const RangeChanged& f) const {
+    return fmt::format("{} now {}: changed{}",
+                       f.listed ? fmt::format("The values of {} are", f.parameter)
+                                : fmt::format("The range of {} is", f.parameter),
+                       RangeText(f.values, f.listed), By(f.by, f.why));
   }
   std::string operator()(const EarlierResult& f) const {
     return fmt::format("Known from {}: {} = {:.6g}.", f.source, metrics[0], f.objective);

@@ -70,7 +70,14 @@ absl::StatusOr<const JobView*> JobViews::Get(const JobRow& row) {
     if (const auto* ended = std::get_if<BracketEnded>(&fact.body)) {
       kept.view.bracket_ends[ended->bracket] = ended->reason;
     }
-    if (std::holds_alternative<LimitsChanged>(fact.body)) kept.view.plan = MakePlan(kept.view.state.spec());
+    const bool plans =
+        std::holds_alternative<LimitsChanged>(fact.body) || std::holds_alternative<RangeChanged>(fact.body);
+    if (!plans) return;
+    kept.view.plan = MakePlan(kept.view.state.spec());
+    // A finite space that was changed adds to the trials that were made before.
+    const int64_t most = kept.view.state.most_trials();
+    if (kept.view.state.ranges_changed() && kept.view.state.table().empty() && most > 0)
+      kept.view.plan.trials = most;
   });
   if (!status.ok()) {
     Forget(row.key);

@@ -16,6 +16,7 @@
 #include "server/engine/hub.h"
 #include "server/engine/job_facts.h"
 #include "server/engine/messages.h"
+#include "spec/change.h"
 #include "spec/cluster.h"
 #include "spec/search_spec.h"
 #include "winnow/v1/webhooks.pb.h"
@@ -85,8 +86,8 @@ OpenJob::OpenJob(JobRow the_row, v1::TuningJobSpec the_spec)
       shape(ShapeOf(spec, row.project)) {}
 
 Claim OpenJob::claim() const {
-  return {row.key, spec.scheduling().priority(), WeightOf(spec), state.totals().live_nodes * shape.slots,
-          !reserved.empty()};
+  const v1::SchedulingSpec now = SchedulingNow(spec, state);
+  return {row.key, now.priority(), now.weight(), state.totals().live_nodes * shape.slots, !reserved.empty()};
 }
 
 void OpenJob::Count(const TrialState& trial, int sign) {

@@ -11,6 +11,7 @@
 #include "scheduler/state/repeat_effects.h"
 #include "server/engine/fact_text.h"
 #include "server/engine/job_view.h"
+#include "spec/search_spec.h"
 #include "spec/values.h"
 #include "store/fact_codec.h"
 
@@ -126,6 +127,17 @@ void AddChanges(const JobState& state, v1::TuningJob& job) {
     v1::JobChange& change = *job.add_changes();
     *change.mutable_time() = ToTimestamp(time_us);
     change.set_text(FactText({0, time_us, body}, state.metrics(), TrialPhase::kPending));
+  }
+  if (const auto& scheduling = state.scheduling()) {
+    job.mutable_scheduling()->set_priority(static_cast<int32_t>(scheduling->priority));
+    job.mutable_scheduling()->set_weight(scheduling->weight);
+  }
+  if (state.ranges_changed()) {
+    for (const Parameter& parameter : state.spec().parameters) {
+      v1::ParameterSpec& now = *job.add_parameters();
+      now.set_name(parameter.name);
+      WriteRange(parameter.range, now);
+    }
   }
   if (!state.limits_changed()) return;
   const Limits& limits = state.spec().limits;

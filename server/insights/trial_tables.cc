@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "scheduler/space/range_change.h"
 #include "scheduler/state/job_state.h"
 #include "server/engine/jobs.h"
 #include "server/engine/requester.h"
@@ -55,6 +56,22 @@ std::vector<int64_t> JobTrials::Levels(int32_t bracket) const {
   return levels;
 }
 
+absl::StatusOr<bool> TrialTables::TakeRanges(JobTrials& trials) {
+  const absl::StatusOr<std::vector<Fact>> changes = store_.facts.LoadRangeChanges(trials.row.key);
+  if (!changes.ok()) return changes.status();
+  const bool any = changes->size() > trials.range_changes;
+  for (; trials.range_changes < changes->size(); ++trials.range_changes) {
+    const auto& change = std::get<RangeChanged>((*changes)[trials.range_changes].body);
+    for (Parameter& parameter : trials.search.parameters) {
+      if (parameter.name != change.parameter) continue;
+      if (const auto range = WithValues(parameter.range, change.values))
+        parameter.range = Joined(parameter.range, *range);
+    }
+  }
+  if (any) trials.columns = TrialColumns(trials.search);
+  return any;
+}
+
 absl::Status TrialTables::TakeCuts(JobTrials& trials, int64_t after) {
   if (!HasBracketTable(trials.search.pruner.kind)) return absl::OkStatus();
   const absl::StatusOr<std::vector<Fact>> cuts = store_.facts.LoadCuts(trials.row.key, after);
@@ -69,6 +86,7 @@ absl::Status TrialTables::TakeCuts(JobTrials& trials, int64_t after) {
 absl::Status TrialTables::Load(JobTrials& trials) {
   ++whole_reads_;
   opened_.emplace_back(trials.row.key, trials.search.objective_metric);
+  if (const absl::StatusOr<bool> ranges = TakeRanges(trials); !ranges.ok()) return ranges.status();
   const absl::Status status = store_.trials.ForEach(trials.row.key, [&](const TrialRow& row) {
     Put(row, trials);
     return absl::OkStatus();
@@ -81,7 +99,9 @@ absl::Status TrialTables::Catch(JobTrials& trials, const JobRow& row) {
   const int64_t facts = row.last_sequence - after;
   trials.row = row;
   if (facts == 0) return absl::OkStatus();
-  if (facts > kFactsPerTrial * static_cast<int64_t>(trials.columns.size())) return Load(trials);
+  const absl::StatusOr<bool> ranges = TakeRanges(trials);
+  if (!ranges.ok()) return ranges.status();
+  if (*ranges || facts > kFactsPerTrial * static_cast<int64_t>(trials.columns.size())) return Load(trials);
   const absl::StatusOr<std::vector<TrialNumber>> changed = store_.facts.ChangedTrials(row.key, after);
   if (!changed.ok()) return changed.status();
   for (const TrialNumber number : *changed) {

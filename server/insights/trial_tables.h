@@ -27,7 +27,8 @@ struct JobTrials {
 
   JobRow row;  // all facts up to last_sequence are applied
   v1::TuningJobSpec spec;
-  SearchSpec search;
+  SearchSpec search;         // with every value that a range ever had
+  size_t range_changes = 0;  // that `search` has
   TrialColumns columns;
   std::map<std::pair<int64_t, int64_t>, double> cutoffs;  // by bracket and rung; for rungs that are cut
   HyperbandTable table;                 // for a pruner that cuts rungs when they are full
@@ -56,6 +57,8 @@ class TrialTables {
   };
   absl::Status Load(JobTrials& trials);
   absl::Status Catch(JobTrials& trials, const JobRow& row);
+  // Whether a range has other values than before: then the columns are empty.
+  absl::StatusOr<bool> TakeRanges(JobTrials& trials);
   absl::Status TakeCuts(JobTrials& trials, int64_t after);
   void Forget(const std::string& id);
   void MakeRoom();

@@ -150,6 +150,17 @@ TEST_CASE("pause, resume, limit, continue, enqueue and stop of a trial: one chan
   CHECK_FALSE(limits.has_max_total_resource());
   CHECK(run({"continue", "bank-2", "--max-trials", "40"}).continue_with().max_trials() == 40);
   CHECK(run({"continue", "bank-2"}).has_continue_with());
+  const v1::SchedulingSpec scheduling = run({"priority", "bank-2", "--priority", "-5"}).scheduling();
+  CHECK(scheduling.priority() == -5);
+  CHECK_FALSE(scheduling.has_weight());
+  CHECK(RunWinnow({"priority", "bank-2"}, service.address()).code == 2);
+  const v1::ChangedRange eta = run({"range", "bank-2", "eta", "--min", "0.01", "--max", "0.2"}).range();
+  CHECK(eta.parameter() == "eta");
+  CHECK(eta.min() == "0.01");
+  CHECK(eta.max() == "0.2");
+  const v1::ChangedRange kind = run({"range", "bank-2", "kind", "--add", "a", "b", "--drop", "c"}).range();
+  CHECK(kind.add_size() == 2);
+  CHECK(kind.drop(0) == "c");
   const auto values = run({"enqueue", "bank-2", "eta=0.1", "kind=a=b"}).enqueue().hyperparameters();
   CHECK(values.at("eta") == "0.1");
   CHECK(values.at("kind") == "a=b");

@@ -7,12 +7,50 @@
 
 #include "scheduler/replay.h"
 #include "scheduler/samplers/random.h"
+#include "scheduler/space/range_change.h"
 #include "tests/catch.h"
 #include "tests/scheduler/checked_job.h"
 #include "tests/scheduler/jobs.h"
 
 namespace winnow {
 namespace {
+
+// Another range of one parameter, narrower or wider at either end, or with other values.
+RangeChanged DrawRange(const JobState& state, const std::function<int64_t(uint64_t)>& below) {
+  const std::vector<Parameter>& parameters = state.spec().parameters;
+  const Parameter& parameter = parameters[static_cast<size_t>(below(parameters.size()))];
+  std::vector<Value> values = ValuesOf(parameter.range);
+  if (IsListed(parameter.range)) {
+    if (below(2) == 0 && values.size() > 1) {
+      values.erase(values.begin() + below(values.size()));
+    } else if (std::holds_alternative<DiscreteRange>(parameter.range)) {
+      values.emplace_back(std::get<double>(values.back()) + 0.25);
+    } else {
+      values.emplace_back("more" + std::to_string(below(4)));
+    }
+  } else if (const auto* integer = std::get_if<IntegerRange>(&parameter.range)) {
+    const int64_t min = std::max<int64_t>(1, integer->min + below(5) - 2);
+    values = {min, std::max(min, integer->max + below(5) - 2)};
+  } else {
+    const auto& real = std::get<ContinuousRange>(parameter.range);
+    const double width = real.max - real.min;
+    const double min = real.min + width * 0.1 * static_cast<double>(below(7) - 2);
+    values = {min, std::max(min, real.max - width * 0.1 * static_cast<double>(below(7) - 2))};
+  }
+  return {"ana", "", parameter.name, std::move(values), IsListed(parameter.range)};
+}
+
+// Whether a job could have been submitted with the changed range, but for conditions that never hold.
+bool IsSound(const JobState& state, const RangeChanged& change) {
+  if (state.grid() != nullptr || !ChangedRange(state.spec(), change)) return false;
+  if (!CheckRange(state, change).empty()) return false;
+  SearchSpec spec = state.SearchAfter(change).spec;
+  spec.initial.clear();
+  for (const Violation& violation : ValidateSearch(spec)) {
+    if (violation.field.find(".condition.values") == std::string::npos) return false;
+  }
+  return true;
+}
 
 // Changes of any kind at any times, and at last one that lets a paused job go on.
 std::vector<Simulation::Change> DrawChanges(uint64_t number) {
@@ -26,7 +64,7 @@ std::vector<Simulation::Change> DrawChanges(uint64_t number) {
   for (const double at : times) {
     changes.push_back(
         {at, [of = std::mt19937_64(draw()), below](const JobState& state) mutable -> std::optional<FactBody> {
-           switch (below(of, 6)) {
+           switch (below(of, 10)) {
              case 0:
                return JobPaused{"ana", "a check"};
              case 1:
@@ -45,6 +83,15 @@ std::vector<Simulation::Change> DrawChanges(uint64_t number) {
              case 3:
                if (state.trials().empty()) return std::nullopt;
                return TrialStopRequested{below(of, state.trials().size()) + 1, "ana", "slow"};
+             case 4:
+               return SchedulingChanged{"ana", "", below(of, 9) - 4, 1};
+             case 5:
+             case 6:
+             case 7: {
+               RangeChanged change = DrawRange(state, [&](uint64_t n) { return below(of, n); });
+               if (!IsSound(state, change)) return std::nullopt;
+               return change;
+             }
              default: {
                if (state.exhausted()) return std::nullopt;
                const Configuration wanted = AnyConfiguration(state, 1000 + below(of, 1000));
@@ -87,9 +134,35 @@ void CheckStarts(const SearchSpec& spec, const std::vector<Fact>& facts) {
   }
 }
 
+struct RangeCounts {
+  int64_t outside = 0;  // trials that a changed range leaves out
+  int64_t wider = 0;    // trials with values that the submitted ranges do not have
+};
+
+// Whatever is suggested after a change lies in the ranges as they are then, and every trial in the known
+// space.
+void CheckRanges(const SearchSpec& spec, const std::vector<Fact>& facts, RangeCounts& counts) {
+  JobState state(spec);
+  const SearchSpace submitted(spec.parameters, spec.constraints);
+  for (const Fact& fact : facts) {
+    if (const auto* answer = std::get_if<Suggested>(&fact.body); answer && !answer->configuration.empty())
+      REQUIRE(state.space().Holds(answer->configuration));
+    state.Apply(fact);
+    if (std::holds_alternative<RangeChanged>(fact.body)) {
+      for (const TrialState& trial : state.trials()) {
+        REQUIRE(state.known_space().Holds(trial.configuration));
+        counts.outside += !state.space().Holds(trial.configuration);
+      }
+    }
+    if (const auto* created = std::get_if<TrialCreated>(&fact.body))
+      counts.wider += !submitted.Holds(created->configuration);
+  }
+}
+
 TEST_CASE("Changes: 1000 random sequences of them replay to the bit, and break no budget", "[scheduler]") {
   std::map<size_t, int64_t> made;  // by kind
   int64_t tried = 0;               // enqueued configurations
+  RangeCounts counts;
   const int slots[] = {1, 4, 64};
   std::vector<std::pair<AnyJob, uint64_t>> jobs;
   for (uint64_t number = 0; number < 1000; ++number)
@@ -107,6 +180,7 @@ TEST_CASE("Changes: 1000 random sequences of them replay to the bit, and break n
     job.simulation.on_ended = DrawContinuations(number);
     const SimulationResult result = PlayAndCheck(job);
     CheckStarts(job.spec, result.facts);
+    CheckRanges(job.spec, result.facts, counts);
     std::set<Configuration> enqueued;
     for (const Fact& fact : result.facts) {
       if (IsChange(fact.body)) ++made[fact.body.index()];
@@ -115,9 +189,11 @@ TEST_CASE("Changes: 1000 random sequences of them replay to the bit, and break n
     }
     for (const TrialState& trial : result.state.trials()) tried += enqueued.count(trial.configuration) > 0;
   }
-  CHECK(made.size() == 6);
+  CHECK(made.size() == 8);
   for (const auto& [kind, count] : made) CHECK(count > 100);
   CHECK(tried > 100);
+  CHECK(counts.outside > 100);
+  CHECK(counts.wider > 100);
 }
 
 TEST_CASE("Changes: a limit is never below what it limits already, and brackets stay as planned",
@@ -141,6 +217,82 @@ TEST_CASE("Changes: a limit is never below what it limits already, and brackets 
   REQUIRE(refused.size() == 1);
   CHECK(refused[0].field == "limits.max_trials");
   CHECK(CheckLimits(planned, {"", "", 50, 4, 0, 0, 0, 0}).empty());
+}
+
+TEST_CASE("Changes: a range that leaves nothing to try, or other brackets, is refused", "[scheduler]") {
+  SearchSpec spec = RandomJob(10, 5);
+  spec.constraints.push_back({{{0, 1.0}}, 0.5, 1.0});
+  JobState state(spec);
+  const std::string name = spec.parameters[0].name;
+  const auto below = CheckRange(state, {"", "", name, {0.0, 0.25}, false});
+  REQUIRE(below.size() == 1);
+  CHECK_THAT(below[0].description, Catch::Contains("leaves no configuration that keeps the constraints"));
+  CHECK(CheckRange(state, {"", "", name, {0.5, 0.75}, false}).empty());
+  state.Apply({1, 0, ConfigurationEnqueued{{0.875}, "ana", ""}});
+  CHECK_THAT(CheckRange(state, {"", "", name, {0.5, 0.75}, false})[0].description,
+             Catch::Contains("leaves out a configuration that is enqueued"));
+
+  SearchSpec finite = HyperbandJob(27, 3);
+  finite.parameters[0].range = DiscreteRange{{0.1, 0.2, 0.3, 0.4}};
+  const JobState planned(finite);
+  CHECK_THAT(CheckRange(planned, {"", "", finite.parameters[0].name, {0.1, 0.2}, true})[0].description,
+             Catch::Contains("brackets of the job were planned"));
+}
+
+TEST_CASE("Changes: a range of another kind, upside down or against its scaling is no fact of the job",
+          "[scheduler]") {
+  SearchSpec spec = RandomJob(10, 5);
+  const std::string name = spec.parameters[0].name;
+  spec.parameters[0].range = ContinuousRange{0.1, 1, Scaling::kLog};
+  spec.parameters.push_back({"kind", CategoricalRange{{"tree", "line"}}});
+  const JobState state(spec);
+  const auto refused = [&state](const std::string& parameter, std::vector<Value> values, bool listed) {
+    return !state.Contradiction({1, 0, RangeChanged{"", "", parameter, std::move(values), listed}}).empty();
+  };
+  CHECK_FALSE(refused(name, {0.2, 2.0}, false));
+  CHECK(refused(name, {0.0, 2.0}, false));
+  CHECK(refused(name, {2.0, 0.2}, false));
+  CHECK(refused(name, {int64_t{1}, int64_t{2}}, false));
+  CHECK(refused(name, {0.2, 0.3, 0.4}, false));
+  CHECK(refused(name, {0.2, 0.3}, true));
+  CHECK(refused("other", {0.2, 2.0}, false));
+  CHECK_FALSE(refused("kind", {std::string("line"), std::string("plane")}, true));
+  CHECK(refused("kind", {std::string("line"), std::string("line")}, true));
+  CHECK(refused("kind", {}, true));
+}
+
+TEST_CASE("Changes: a search model keeps what it knows beyond a narrowed range, and suggests nothing there",
+          "[scheduler]") {
+  // The best is at 0.3. The trials beyond the narrowed range tell the model where to look at once.
+  SearchSpec spec = RandomJob(24, 1);
+  spec.sampler.kind = SamplerKind::kGp;
+  spec.goal = Goal::kMaximize;
+  const std::string name = spec.parameters[0].name;
+  Simulation simulation = Slots(1);
+  simulation.objective = [](const Configuration& configuration, int64_t) {
+    const double x = std::get<double>(configuration[0]) - 0.3;
+    return -x * x;
+  };
+  simulation.changes.push_back({12, [&name](const JobState&) {
+                                  return RangeChanged{"ana", "", name, {0.25, 0.5}, false};
+                                }});
+  const SimulationResult result = Simulate(spec, simulation);
+  CHECK(Verify(spec, result.facts).ok());
+  JobState state(spec);
+  int64_t after = 0;
+  for (const Fact& fact : result.facts) {
+    const auto* created = std::get_if<TrialCreated>(&fact.body);
+    if (created != nullptr && state.ranges_changed()) {
+      const double x = std::get<double>(created->configuration[0]);
+      CHECK(x >= 0.25);
+      CHECK(x <= 0.5);
+      CHECK_THAT(created->why,
+                 Catch::Contains("Gaussian process on " + std::to_string(state.trials().size())));
+      ++after;
+    }
+    state.Apply(fact);
+  }
+  CHECK(after > 5);
 }
 
 TEST_CASE("Changes: a trial that is stopped counts as pruned, and says by whom", "[scheduler]") {

@@ -102,15 +102,19 @@ void CheckIdle(const JobState& state) {
   REQUIRE_FALSE(PrunerOf(state.spec()).Promote(state));
 }
 
-// Every configuration is a point of the space, and none of a finite space is tried twice.
-void CheckConfigurations(const JobState& state) {
-  std::set<Configuration> tried;
-  for (const TrialState& trial : state.trials()) {
-    REQUIRE(state.space().Holds(trial.configuration));
-    // What goes on from another trial's checkpoint may have had its hyperparameters before.
-    const bool anew =
-        state.spec().pruner.kind != PrunerKind::kPbt || trial.number <= state.table().trial_count();
-    if (state.space().size() > 0 && anew) REQUIRE(tried.insert(trial.configuration).second);
+// Every configuration is a point of the space as it was then, and none of a finite space is tried twice.
+void CheckConfigurations(const SearchSpec& spec, const std::vector<Fact>& facts) {
+  JobState state(spec);
+  for (const Fact& fact : facts) {
+    if (const auto* created = std::get_if<TrialCreated>(&fact.body)) {
+      REQUIRE(state.space().Holds(created->configuration));
+      // What goes on from another trial's checkpoint may have had its hyperparameters before.
+      const bool anew = spec.pruner.kind != PrunerKind::kPbt || created->trial <= state.table().trial_count();
+      if (state.space().size() > 0 && anew) {
+        for (const TrialState& other : state.trials()) REQUIRE(other.configuration != created->configuration);
+      }
+    }
+    state.Apply(fact);
   }
 }
 
@@ -170,8 +174,7 @@ std::vector<int> ClassesOf(const std::vector<Standing>& standings) {
 
 // The cuts and promotions of jobs whose trials are ranked by their standings: feasible before infeasible,
 // front by front, infeasible ones by violation.
-void CheckStandingCuts(const SimulationResult& result) {
-  const SearchSpec& spec = result.state.spec();
+void CheckStandingCuts(const SearchSpec& spec, const SimulationResult& result) {
   JobState state(spec);
   for (const Fact& fact : result.facts) {
     if (const auto* cut = std::get_if<RungCut>(&fact.body)) {
@@ -209,8 +212,7 @@ void CheckStandingCuts(const SimulationResult& result) {
 
 // Population based training: of every generation the worst are replaced, each by a trial that goes on from
 // the checkpoint of one of the best, which is not trained on before that was taken.
-void CheckGenerations(const SimulationResult& result) {
-  const SearchSpec& spec = result.state.spec();
+void CheckGenerations(const SearchSpec& spec, const SimulationResult& result) {
   JobState state(spec);
   const int64_t population = spec.pruner.bracket_trials,
                 share = population / spec.pruner.rungs.reduction_factor;
@@ -253,10 +255,10 @@ void CheckGenerations(const SimulationResult& result) {
 }
 
 // Every cut of the record against the rule, computed anew.
-void CheckCuts(const SimulationResult& result) {
-  if (result.state.spec().pruner.kind == PrunerKind::kPbt) return CheckGenerations(result);
-  if (result.state.spec().ranks_by_standing()) return CheckStandingCuts(result);
-  JobState state(result.state.spec());
+void CheckCuts(const SearchSpec& spec, const SimulationResult& result) {
+  if (spec.pruner.kind == PrunerKind::kPbt) return CheckGenerations(spec, result);
+  if (spec.ranks_by_standing()) return CheckStandingCuts(spec, result);
+  JobState state(spec);
   const ObjectiveValue counts = state.spec().objective_value;
   const double sign = state.spec().goal == Goal::kMaximize ? 1 : -1;
   for (const Fact& fact : result.facts) {
@@ -286,8 +288,7 @@ void CheckCuts(const SimulationResult& result) {
 
 // ASHA's rule for every trial that went on or stopped, computed anew from all that had arrived at its rung by
 // then.
-void CheckAsha(const SimulationResult& result) {
-  const SearchSpec& spec = result.state.spec();
+void CheckAsha(const SearchSpec& spec, const SimulationResult& result) {
   if (spec.ranks_by_standing()) return;
   if (spec.pruner.kind != PrunerKind::kAsha || spec.pruner.asha_form != AshaForm::kPromotion) return;
   JobState state(spec);
@@ -339,9 +340,9 @@ SimulationResult PlayAndCheck(AnyJob job) {
   job.simulation.on_idle = CheckIdle;
   SimulationResult result = Simulate(job.spec, job.simulation);
   CheckEnded(result);
-  CheckCuts(result);
-  CheckAsha(result);
-  CheckConfigurations(result.state);
+  CheckCuts(job.spec, result);
+  CheckAsha(job.spec, result);
+  CheckConfigurations(job.spec, result.facts);
   const Mismatch mismatch = Verify(job.spec, result.facts);
   INFO(mismatch.sequence << ": " << mismatch.recorded << " instead of " << mismatch.expected);
   REQUIRE(mismatch.ok());

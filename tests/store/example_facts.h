@@ -40,6 +40,8 @@ inline std::vector<Fact> OneOfEachKind() {
       {22, 220, TrialStopRequested{3, "ana", "too slow"}},
       {23, 230, ConfigurationEnqueued{{int64_t{7}, 0.125, std::string("adam")}, "ana", "it won last year"}},
       {24, 240, JobContinued{"ana", "ten trials more"}},
+      {25, 250, SchedulingChanged{"ana", "it is urgent", -3, 2.5}},
+      {26, 260, RangeChanged{"ana", "the best lie there", "eta", {0.125, 0.5}, false}},
   };
 }
 
@@ -66,6 +68,9 @@ inline std::vector<Fact> ExampleFacts() {
   facts.push_back({0, 0, Suggested{0, {}, 17, "nothing is worth training"}});
   facts.push_back({0, 0, CompletionMet{"nothing is left", true}});
   facts.push_back({0, 0, LimitsChanged{}});
+  facts.push_back(
+      {0, 0, RangeChanged{"", "", "booster", {std::string("gbtree"), std::string("dart")}, true}});
+  facts.push_back({0, 0, RangeChanged{"", "", "depth", {int64_t{1}, int64_t{1} << 60}, false}});
   return facts;
 }
 

@@ -51,7 +51,9 @@ TEST_CASE("Fact codec: the kinds are those that clients get", "[store]") {
                                           "limits_changed",
                                           "trial_stop_requested",
                                           "configuration_enqueued",
-                                          "job_continued"});
+                                          "job_continued",
+                                          "scheduling_changed",
+                                          "range_changed"});
 }
 
 TEST_CASE("Fact codec: rows are written as every release has written them", "[store]") {
@@ -90,6 +92,9 @@ TEST_CASE("Fact codec: rows are written as every release has written them", "[st
       R"(trial_stop_requested 3 {"by":"ana","why":"too slow"})",
       R"(configuration_enqueued 0 {"by":"ana","configuration":[7,0.125,"adam"],"why":"it won last year"})",
       R"(job_continued 0 {"by":"ana","why":"ten trials more"})",
+      R"(scheduling_changed 0 {"by":"ana","priority":-3,"weight":2.5,"why":"it is urgent"})",
+      R"(range_changed 0 {"by":"ana","listed":false,"parameter":"eta","values":[0.125,0.5],)"
+      R"("why":"the best lie there"})",
       R"(attempt_ended 1 {"attempt":1,"ended_us":0,"outcome":"finished","reason":"","started_us":0})",
       R"(attempt_ended 1 {"attempt":1,"ended_us":0,"outcome":"lost","reason":"","started_us":0})",
       R"(attempt_ended 1 {"attempt":1,"ended_us":0,"outcome":"handed_back","reason":"","started_us":0})",
@@ -115,6 +120,9 @@ TEST_CASE("Fact codec: rows are written as every release has written them", "[st
       R"(completion_met 0 {"nothing_left":true,"reason":"nothing is left"})",
       R"(limits_changed 0 {"by":"","max_cost":0.0,"max_node_time_us":0,"max_parallel_trials":0,)"
       R"("max_total_resource":0,"max_trials":0,"max_wall_time_us":0,"why":""})",
+      R"(range_changed 0 {"by":"","listed":true,"parameter":"booster","values":["gbtree","dart"],"why":""})",
+      R"(range_changed 0 {"by":"","listed":false,"parameter":"depth","values":[1,1152921504606846976],)"
+      R"("why":""})",
   };
   CHECK(rows == expected);
 }

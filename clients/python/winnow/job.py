@@ -286,8 +286,35 @@ class Job:
 
     def enqueue(self, params: Mapping[str, Any], reason: str = "") -> dict[str, Any]:
         """The next new trial gets this configuration: a value for each tuned hyperparameter."""
-        texts = {name: value if isinstance(value, str) else repr(value) for name, value in params.items()}
+        texts = {name: _text(value) for name, value in params.items()}
         return self._change({"enqueue": {"hyperparameters": texts}}, reason)
+
+    def schedule(
+        self, reason: str = "", *, priority: Optional[int] = None, weight: Optional[float] = None
+    ) -> dict[str, Any]:
+        """Changes the job's share of the slots: `scheduling` of the job file."""
+        given = {"priority": priority, "weight": weight}
+        return self._change({"scheduling": {name: value for name, value in given.items() if value is not None}}, reason)
+
+    def change_range(
+        self,
+        parameter: str,
+        reason: str = "",
+        *,
+        min: Optional[float] = None,
+        max: Optional[float] = None,
+        add: Sequence[Any] = (),
+        drop: Sequence[Any] = (),
+    ) -> dict[str, Any]:
+        """Narrows or widens the range of a hyperparameter, for what is tried from now on: `min` and `max` of numbers; values
+        to `add` or `drop` of a list."""
+        for name, values in (("add", add), ("drop", drop)):
+            if isinstance(values, str):
+                raise TypeError(f"{name}: is {values!r}; expected a list of values")
+        changed: dict[str, Any] = {"parameter": parameter, "add": [_text(value) for value in add],
+                                   "drop": [_text(value) for value in drop]}
+        changed.update({name: _text(value) for name, value in (("min", min), ("max", max)) if value is not None})
+        return self._change({"range": changed}, reason)
 
     def _change(self, change: Mapping[str, Any], reason: str) -> dict[str, Any]:
         found: dict[str, Any] = self._calls.call("POST", self._path + "/change", {**change, "reason": reason})
@@ -409,6 +436,10 @@ def _parts(path: str) -> list[str]:
     if any(part in ("", ".", "..") for part in parts):
         raise ValueError(f"the server named a file {path!r}; expected a relative path")
     return parts
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)
 
 
 def _record(trial: Mapping[str, Any]) -> TrialRecord:

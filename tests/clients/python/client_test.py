@@ -104,6 +104,10 @@ class Jobs(WithFolder):
         self.assertIsNone(job.ask(wait=0))
         job.resume()
         job.enqueue({"x": 0.25, "n": 3})
+        job.change_range("n", "fewer", max=3)
+        with self.assertRaises(winnow.WinnowError) as refused:
+            job.change_range("x", min=0.5)
+        self.assertIn("leaves out a configuration that is enqueued", str(refused.exception))
         self.assertEqual(job.limit(max_trials=3)["limits"]["max_trials"], 3)
         with job.ask() as first:
             self.assertEqual(first.params, {"x": 0.25, "n": 3})
@@ -120,7 +124,7 @@ class Jobs(WithFolder):
             trial.complete(0.5)
         described = job.describe()
         self.assertEqual((described["state"], described["trial_counts"]["completed"]), ("COMPLETED", 3))
-        self.assertEqual(len(described["changes"]), 7)
+        self.assertEqual(len(described["changes"]), 8)
 
 
 class Errors(WithFolder):

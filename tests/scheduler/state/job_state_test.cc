@@ -106,6 +106,14 @@ TEST_CASE("Job state: what each kind of fact does", "[scheduler]") {
        [](const JobState& s) { return s.changes().size() == 1 && !s.trial(1).ended(); }},
       {"a configuration waits in the queue", TwoCreated(), ConfigurationEnqueued{{0.75}, "ana", ""},
        [](const JobState& s) { return s.queue().size() == 1 && s.queue().front().by == "ana"; }},
+      {"a changed share of the slots is kept", TwoCreated(), SchedulingChanged{"ana", "", 5, 2},
+       [](const JobState& s) { return s.scheduling() && s.scheduling()->priority == 5; }},
+      {"a narrower range is the space, and the known one stays", TwoCreated(),
+       RangeChanged{"ana", "", "x", {0.25, 0.75}, false},
+       [](const JobState& s) {
+         return s.ranges_changed() && s.space().Holds({0.5}) && !s.space().Holds({0.875}) &&
+                s.known_space().Holds({0.875}) && s.changes().size() == 1;
+       }},
       {"so does a time limit", TwoCreated(), TimeLimitReached{TimeLimit::kNode},
        [](const JobState& s) { return s.closing() && s.time_limit() == TimeLimit::kNode; }},
       {"a part is paid by the time that it took, with its pool",

@@ -69,6 +69,25 @@ TEST_CASE("Dispatch: jobs hold slots as their weights say", "[server]") {
   CHECK(RanksOf({&worker}, more) == 6);
 }
 
+TEST_CASE("Dispatch: a changed weight and a changed priority count from then on", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 8);
+  const std::string light = play.Create(JobOf(1, 100)), more = play.Create(JobOf(1, 100));
+  const auto change = [&](const std::string& id, auto fill) {
+    v1::ChangeTuningJobRequest request;
+    request.set_id(id);
+    fill(*request.mutable_scheduling());
+    REQUIRE(play.Inside([&](Engine& engine) { CHECK(engine.ChangeJob(request, Requester{}).ok()); }).ok());
+  };
+  change(more, [](v1::SchedulingSpec& scheduling) { scheduling.set_weight(3); });
+  REQUIRE(worker.Tell().ok());
+  CHECK(RanksOf({&worker}, light) == 2);
+  CHECK(RanksOf({&worker}, more) == 6);
+  change(light, [](v1::SchedulingSpec& scheduling) { scheduling.set_priority(1); });
+  for (int step = 0; step < 12 && RanksOf({&worker}, light) < 8; ++step) REQUIRE(worker.Step().ok());
+  CHECK(RanksOf({&worker}, light) == 8);
+}
+
 TEST_CASE("Dispatch: ranks go to workers with their labels, and take their slots", "[server]") {
   Play play;
   FakeWorker plain(play, "plain", 8), gpu(play, "gpu", 5);

@@ -36,6 +36,8 @@ TEST_CASE("Fact text: each fact is one sentence", "[store]") {
             "Trial 3 is asked to stop by ana: too slow.",
             "A configuration is enqueued by ana: it won last year.",
             "The job is continued by ana: ten trials more.",
+            "The priority is now -3, and the weight 2.5: changed by ana: it is urgent.",
+            "The range of eta is now 0.125 to 0.5: changed by ana: the best lie there.",
         });
 }
 
@@ -66,6 +68,8 @@ TEST_CASE("Fact text: what does not apply is left out", "[store]") {
         "Trial 1 was handed back in attempt 2 by a worker that leaves.");
   CHECK(FactText({1, 1, AttemptEnded{1, 2, AttemptOutcome::kLost, "client me is silent", 0, 0}}, {"auc"}) ==
         "Trial 1 lost attempt 2: client me is silent");
+  CHECK(FactText({1, 1, RangeChanged{"", "", "kind", {std::string("a"), std::string("b")}, true}}, {"auc"}) ==
+        "The values of kind are now a, b: changed.");
   CHECK(FactText({1, 1, AttemptStarted{1, 1, 0, 0}}, {"auc"}) ==
         "Trial 1 starts, to train to the trainer's own end.");
 }

@@ -184,6 +184,42 @@ TEST_CASE("Change: a job that ended is continued, also after a restart of the se
   play.CheckStored();
 }
 
+TEST_CASE("Change: a range is narrowed and widened, and what is tried lies in it", "[server]") {
+  ChangePlay play;
+  const auto ana = play.Client(v1::SUBMITTER, "ana");
+  const std::string id = play.Submit(*ana, 40);
+  const std::string name = play.Describe(id).spec().parameters(0).name();
+  const auto range = [&](const char* min, const char* max, v1::TuningJob* job) {
+    return play.Change(
+        *ana, id,
+        [&](v1::ChangeTuningJobRequest& request) {
+          request.mutable_range()->set_parameter(name);
+          request.mutable_range()->set_min(min);
+          request.mutable_range()->set_max(max);
+          request.set_reason("look there");
+        },
+        job);
+  };
+  const auto check_between = [&](double min, double max) {
+    for (const v1::SuggestedTrial& trial : play.AskFor(*ana, id, 9)) {
+      CHECK(trial.hyperparameters(0).real() >= min);
+      CHECK(trial.hyperparameters(0).real() <= max);
+    }
+  };
+  v1::TuningJob job;
+  REQUIRE(range("0.25", "0.5", &job).ok());
+  CHECK(job.changes(0).text() == "The range of " + name + " is now 0.25 to 0.5: changed by ana: look there.");
+  REQUIRE(job.parameters_size() == job.spec().parameters_size());
+  CHECK(job.parameters(0).continuous().min() == 0.25);
+  CHECK(job.spec().parameters(0).continuous().min() == 0);
+  check_between(0.25, 0.5);
+  REQUIRE(range("2", "3", &job).code() == grpc::StatusCode::OK);
+  check_between(2, 3);
+  play.CheckStored();
+  play.RestartServer();
+  CHECK(play.Describe(id).parameters(0).continuous().max() == 3);
+}
+
 TEST_CASE("Change: what is wrong with a request is said by its field", "[server]") {
   ChangePlay play;
   const auto ana = play.Client(v1::SUBMITTER, "ana");
@@ -201,6 +237,17 @@ TEST_CASE("Change: what is wrong with a request is said by its field", "[server]
        "limits.max_trials: is 1; expected 0 (none) or at least 2"},
       {[](auto& r) { r.mutable_limits()->set_max_trials(3); }, "limits: change nothing"},
       {[](auto& r) { r.mutable_limits()->set_max_wall_seconds(-1); }, "limits.max_wall_seconds: is -1"},
+      {[](auto& r) { r.mutable_scheduling()->set_priority(1); },
+       "scheduling: is given; expected none with an external trainer"},
+      {[](auto& r) { r.mutable_range()->set_parameter("y"); },
+       "range.parameter: is \"y\"; expected one of x"},
+      {[](auto& r) { r.mutable_range()->set_parameter("x"); }, "range: changes nothing"},
+      {[](auto& r) { r.mutable_range()->set_parameter("x"), r.mutable_range()->set_min("low"); },
+       "range.min: is \"low\"; expected a number"},
+      {[](auto& r) { r.mutable_range()->set_parameter("x"), r.mutable_range()->set_min("7"); },
+       "range.min: is 7; expected at most the max, 1"},
+      {[](auto& r) { r.mutable_range()->set_parameter("x"), r.mutable_range()->add_add("7"); },
+       "range.add: is given, and x has a min and a max"},
   };
   for (const Case& c : cases) {
     const grpc::Status status = play.Change(*ana, id, c.fill);
