@@ -37,6 +37,14 @@ std::vector<uint32_t> BySequence(const std::vector<ReportFact>& reports) {
   return order;
 }
 
+// Where rows are sent later, those that are there are known beforehand (IsNew). PostgreSQL takes 1.6 times as
+// long for a row if it has to look for conflicts itself.
+std::string InsertOfReports(const Database& database) {
+  return std::string(database.runs_later() ? "INSERT INTO" : "INSERT OR IGNORE INTO") +
+         " reports (job, trial, attempt, resource, metric, value, time_us, sequence, ranking)"
+         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+}
+
 }  // namespace
 
 FactTable::FactTable(Database& database)
@@ -44,10 +52,7 @@ FactTable::FactTable(Database& database)
       event_(
           database,
           "INSERT INTO events (job, sequence, time_us, kind, trial, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
-      report_(database,
-              "INSERT OR IGNORE INTO reports"
-              " (job, trial, attempt, resource, metric, value, time_us, sequence, ranking)"
-              " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"),
+      report_(database, InsertOfReports(database)),
       load_(database,
             "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0, 0 FROM events"
             " WHERE job = ?1 AND sequence > ?2"
