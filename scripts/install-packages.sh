@@ -25,6 +25,7 @@ test_packages+=(etcd-server xz-utils)                    # a Kubernetes control 
 test_packages+=(dpkg-dev file patchelf zstd)            # the packages
 test_packages+=(python3-grpcio python3-protobuf)           # the example that speaks gRPC
 test_packages+=(python3-ipykernel python3-nbclient)      # the example notebook
+test_packages+=(msmtp)                                   # a sendmail that can be told where to deliver
 test_packages+=(postgresql)                              # a server of the tests
 test_packages+=(slurm-wlm slurmd slurmctld slurm-client munge)  # a cluster on this machine
 test_packages+=(slurmdbd slurm-wlm-mysql-plugin mariadb-server-core)  # limits of its accounts

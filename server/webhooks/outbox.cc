@@ -99,7 +99,7 @@ absl::StatusOr<v1::ListWebhooksResponse> WebhookOutbox::List(Context& context) {
   for (const DeclaredWebhook& webhook : webhooks_) {
     v1::Webhook& message = *response.add_webhooks();
     message.set_name(webhook.name);
-    message.set_address(AddressOfUrl(webhook.url));
+    message.set_address(AddressOf(webhook));
     for (const v1::Event::Kind kind : webhook.events) message.add_events(kind);
     message.set_jobs(webhook.jobs);
     const absl::StatusOr<DeliveryTable::Backlog> backlog = TableOf(context).BacklogOf(webhook.name);

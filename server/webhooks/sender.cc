@@ -8,6 +8,7 @@
 
 #include "base/status_text.h"
 #include "json/message_json.h"
+#include "server/webhooks/mail.h"
 #include "server/webhooks/post.h"
 
 namespace winnow {
@@ -86,13 +87,16 @@ int64_t WebhookSender::SendDue(const DeclaredWebhook& webhook) {
     DeliveryRow& row = *next->row;
     WebhookAnswer answer{false, ""};
     const absl::StatusOr<v1::Event> event = EventOfRow(row);
-    if (event.ok()) {
+    const int64_t now_s =
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+            .count();
+    if (event.ok() && webhook.mail) {
+      answer = SendMail(webhook, *event, row.number, now_s, stopping_);
+    } else if (event.ok()) {
       WebhookPost post;
       post.event = v1::Event::Kind_Name(event->kind());
       post.delivery = row.number;
-      post.time_s = std::chrono::duration_cast<std::chrono::seconds>(
-                        std::chrono::system_clock::now().time_since_epoch())
-                        .count();
+      post.time_s = now_s;
       post.body = MessageJson(*event, JsonLayout::kOneLine);
       answer = SendPost(webhook, post, stopping_);
     } else {

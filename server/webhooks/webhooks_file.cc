@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -58,11 +60,19 @@ std::string ReadSecret(const std::string& file, Fields& fields) {
   return text;
 }
 
-DeclaredWebhook ReadWebhook(const nlohmann::json& object, const std::string& path,
-                            std::set<std::string>& names, std::vector<std::string>& problems) {
-  Fields fields(object, path, problems);
-  DeclaredWebhook webhook;
-  if (!object.is_object()) return webhook;
+// An address that is no option of a program and needs no quotes in a header.
+bool IsMailAddress(const std::string& address) {
+  const size_t at = address.find('@');
+  constexpr char kSpecial[] = "<>()[],;:\\\"@";
+  return at != std::string::npos && at > 0 && at + 1 < address.size() && address[0] != '-' &&
+         address.size() <= 254 && address.find('@', at + 1) == std::string::npos &&
+         std::all_of(address.begin(), address.end(), [&](unsigned char c) {
+           return c > ' ' && c < 0x7f && (c == '@' || std::strchr(kSpecial, c) == nullptr);
+         });
+}
+
+// What webhooks and mail have in common.
+void ReadCommon(Fields& fields, std::set<std::string>& names, DeclaredWebhook& webhook) {
   webhook.name = fields.Text("name");
   if (!IsWebhookName(webhook.name)) {
     fields.Problem("name", fmt::format("is \"{}\"; expected 1 to {} lower-case letters, digits and '-'",
@@ -70,11 +80,6 @@ DeclaredWebhook ReadWebhook(const nlohmann::json& object, const std::string& pat
   } else if (!names.insert(webhook.name).second) {
     fields.Problem("name", fmt::format("is \"{}\", which another webhook has too", webhook.name));
   }
-  webhook.url = fields.Text("url");
-  if (!IsWebUrl(webhook.url)) {
-    fields.Problem("url", fmt::format("is \"{}\"; expected http://HOST… or https://HOST…", webhook.url));
-  }
-  webhook.secret = ReadSecret(fields.Text("secret_file"), fields);
   for (const std::string& name : fields.Texts("events")) {
     v1::Event::Kind kind = v1::Event::KIND_UNSPECIFIED;
     if (!v1::Event::Kind_Parse(name, &kind) || kind == v1::Event::KIND_UNSPECIFIED ||
@@ -88,18 +93,60 @@ DeclaredWebhook ReadWebhook(const nlohmann::json& object, const std::string& pat
     for (const v1::Event::Kind kind : KindsOfEvents()) webhook.events.insert(kind);
   }
   webhook.jobs = fields.Text("jobs");
+  const auto milliseconds = [](double seconds) {
+    return std::chrono::milliseconds(static_cast<int64_t>(1000 * seconds));
+  };
+  webhook.timeout = milliseconds(fields.Real("timeout_seconds", webhook.mail ? 60 : 10, 0.1, 300));
+  webhook.first_wait = milliseconds(fields.Real("first_wait_seconds", 1, 0.01, 3600));
+  webhook.give_up_after =
+      std::chrono::seconds(static_cast<int64_t>(3600 * fields.Real("give_up_hours", 72, 0.001, 8760)));
+}
+
+DeclaredWebhook ReadWebhook(const nlohmann::json& object, const std::string& path,
+                            std::set<std::string>& names, std::vector<std::string>& problems) {
+  Fields fields(object, path, problems);
+  DeclaredWebhook webhook;
+  if (!object.is_object()) return webhook;
+  ReadCommon(fields, names, webhook);
+  webhook.url = fields.Text("url");
+  if (!IsWebUrl(webhook.url)) {
+    fields.Problem("url", fmt::format("is \"{}\"; expected http://HOST… or https://HOST…", webhook.url));
+  }
+  webhook.secret = ReadSecret(fields.Text("secret_file"), fields);
   webhook.tls_ca = fields.Text("tls_ca");
   if (!webhook.tls_ca.empty() && !std::ifstream(webhook.tls_ca)) {
     fields.Problem("tls_ca",
                    fmt::format("is \"{}\", which cannot be read; expected a PEM file", webhook.tls_ca));
   }
-  const auto milliseconds = [](double seconds) {
-    return std::chrono::milliseconds(static_cast<int64_t>(1000 * seconds));
+  fields.Done();
+  return webhook;
+}
+
+DeclaredWebhook ReadMail(const nlohmann::json& object, const std::string& path, std::set<std::string>& names,
+                         std::vector<std::string>& problems) {
+  Fields fields(object, path, problems);
+  DeclaredWebhook webhook;
+  DeclaredMail& mail = webhook.mail.emplace();
+  if (!object.is_object()) return webhook;
+  ReadCommon(fields, names, webhook);
+  const auto check = [&fields](const char* field, const std::string& address) {
+    if (IsMailAddress(address)) return;
+    fields.Problem(field, fmt::format("has \"{}\"; expected an address such as ana@lab.example", address));
   };
-  webhook.timeout = milliseconds(fields.Real("timeout_seconds", 10, 0.1, 300));
-  webhook.first_wait = milliseconds(fields.Real("first_wait_seconds", 1, 0.01, 3600));
-  webhook.give_up_after =
-      std::chrono::seconds(static_cast<int64_t>(3600 * fields.Real("give_up_hours", 72, 0.001, 8760)));
+  mail.from = fields.Text("from");
+  check("from", mail.from);
+  mail.to = fields.Texts("to");
+  if (mail.to.empty()) fields.Problem("to", "is missing; expected a list of addresses");
+  for (const std::string& address : mail.to) check("to", address);
+  if (fields.Has("sendmail")) mail.sendmail = fields.Texts("sendmail");
+  if (mail.sendmail.empty() || mail.sendmail[0].empty() || mail.sendmail[0][0] != '/') {
+    fields.Problem("sendmail", "names no program; expected a list that begins with its absolute path");
+  } else if (access(mail.sendmail[0].c_str(), X_OK) != 0) {
+    fields.Problem("sendmail",
+                   fmt::format("is \"{}\", which is no program that can be run; expected one such as "
+                               "/usr/sbin/sendmail",
+                               mail.sendmail[0]));
+  }
   fields.Done();
   return webhook;
 }
@@ -116,24 +163,38 @@ std::string AddressOfUrl(const std::string& url) {
   return url.substr(0, begin) + authority;
 }
 
+std::string AddressOf(const DeclaredWebhook& webhook) {
+  if (!webhook.mail) return AddressOfUrl(webhook.url);
+  return fmt::format("mailto:{}", fmt::join(webhook.mail->to, ","));
+}
+
 absl::StatusOr<std::vector<DeclaredWebhook>> ReadWebhooksFile(const std::string& file) {
   const absl::StatusOr<nlohmann::json> root = ReadJsonFile(file);
   if (!root.ok()) return root.status();
   std::vector<std::string> problems;
   std::vector<DeclaredWebhook> webhooks;
-  if (!root->is_object() || !root->contains("webhooks") || !(*root)["webhooks"].is_array()) {
-    problems.emplace_back("webhooks: expected a list of webhooks");
+  const auto is_list = [&root](const char* name) {
+    return !root->contains(name) || (*root)[name].is_array();
+  };
+  const bool any = root->is_object() && (root->contains("webhooks") || root->contains("mail"));
+  if (!any || !is_list("webhooks") || !is_list("mail")) {
+    problems.emplace_back("webhooks: expected a list of webhooks, or of mail");
   } else {
-    for (const auto& [name, value] : root->items()) {
-      if (name != "webhooks") problems.push_back(fmt::format("{}: it is not known; expected webhooks", name));
-    }
     std::set<std::string> names;
-    const nlohmann::json& list = (*root)["webhooks"];
-    if (list.size() > kMostWebhooks)
-      problems.push_back(
-          fmt::format("webhooks: there are {}; expected at most {}", list.size(), kMostWebhooks));
-    for (size_t i = 0; i < list.size(); ++i)
-      webhooks.push_back(ReadWebhook(list[i], fmt::format("webhooks[{}]", i), names, problems));
+    for (const auto& [name, list] : root->items()) {
+      if (name != "webhooks" && name != "mail") {
+        problems.push_back(fmt::format("{}: it is not known; expected webhooks or mail", name));
+        continue;
+      }
+      if (list.size() > kMostWebhooks)
+        problems.push_back(
+            fmt::format("{}: there are {}; expected at most {}", name, list.size(), kMostWebhooks));
+      for (size_t i = 0; i < list.size(); ++i) {
+        const std::string path = fmt::format("{}[{}]", name, i);
+        webhooks.push_back(name == "mail" ? ReadMail(list[i], path, names, problems)
+                                          : ReadWebhook(list[i], path, names, problems));
+      }
+    }
   }
   if (absl::Status status = ProblemsOf(file, problems); !status.ok()) return status;
   return webhooks;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,11 +11,20 @@
 
 namespace winnow {
 
-// A webhook as the server's configuration declares it.
+// How events are sent by e-mail.
+struct DeclaredMail {
+  std::vector<std::string> to;  // addresses, at least one
+  std::string from;             // an address
+  std::vector<std::string> sendmail = {
+      "/usr/sbin/sendmail"};  // a program that takes sendmail's -i, -f and --
+};
+
+// A webhook as the server's configuration declares it, or a receiver of mail, which is told in the same way.
 struct DeclaredWebhook {
   std::string name;
-  std::string url;     // http or https
+  std::string url;     // http or https; "" of mail, as the next
   std::string secret;  // the key of the signature
+  std::optional<DeclaredMail> mail = std::nullopt;  // instead of the two
   std::set<v1::Event::Kind> events;
   std::string jobs;                             // pattern of the ids of jobs, as of a shell; "": all
   std::string tls_ca;                           // file of certificate authorities (PEM); "": the system's
@@ -25,6 +35,8 @@ struct DeclaredWebhook {
 
 // Scheme, host and port of a URL: what others may see of it.
 std::string AddressOfUrl(const std::string& url);
+// The same of a webhook's URL, or the addresses that get mail: "mailto:ana@lab.example,ben@lab.example".
+std::string AddressOf(const DeclaredWebhook& webhook);
 
 // Reads the file of --webhooks and the secrets that it names. INVALID_ARGUMENT names every error in it.
 absl::StatusOr<std::vector<DeclaredWebhook>> ReadWebhooksFile(const std::string& file);

@@ -1,11 +1,14 @@
 """What webhooks are told of jobs: signed, again until it is taken, in order, also by the server that comes after a kill -9; and
 what `winnow watch --exec` runs for the same events."""
 
+import email
+import email.policy
 import hashlib
 import hmac
 import http.server
 import json
 import os
+import socketserver
 import subprocess
 import threading
 import unittest
@@ -67,6 +70,60 @@ class Receiver:
         with self.lock:
             return [request for request in self.requests
                     if kind in (None, request["kind"]) and (not taken or request["status"] == 200)]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Mailbox:
+    """An SMTP server that keeps what it takes. `refuses` says whether a message is refused for now."""
+
+    def __init__(self, refuses=lambda mail: False):
+        self.lock, self.mails, self.refused = threading.Lock(), [], 0
+        mailbox = self
+
+        class Handler(socketserver.StreamRequestHandler):
+            def say(self, line):
+                self.wfile.write(line.encode() + b"\r\n")
+
+            def handle(self):
+                self.say("220 test")
+                receivers = []
+                for line in self.rfile:
+                    verb = line.split(b":")[0].strip().upper()
+                    if verb == b"QUIT":
+                        return self.say("221 bye")
+                    if verb == b"RCPT TO":
+                        receivers.append(line.decode().split("<")[1].split(">")[0])
+                    if verb != b"DATA":
+                        self.say("250 ok")
+                        continue
+                    self.say("354 go on")
+                    text = b""
+                    for part in self.rfile:
+                        if part == b".\r\n":
+                            break
+                        text += part[1:] if part.startswith(b".") else part
+                    mail = email.message_from_bytes(text, policy=email.policy.default)
+                    refused = refuses(mail)
+                    with mailbox.lock:
+                        mailbox.refused += refused
+                        if not refused:
+                            mailbox.mails.append((receivers, mail))
+                    self.say("451 not now" if refused else "250 taken")
+
+        self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def seen(self):
+        with self.lock:
+            return list(self.mails)
 
     def __enter__(self):
         return self
@@ -168,6 +225,40 @@ class WebhooksTest(unittest.TestCase):
         cluster.server.start()
         log = self.deliveries(cluster)
         self.assertEqual([(delivery["webhook"], delivery["state"]) for delivery in log], [("test", "GIVEN_UP")])
+
+    @unittest.skipUnless(os.path.exists("/usr/bin/msmtp"), "msmtp is not installed")
+    def test_mail_is_handed_to_a_real_sendmail_until_it_takes_it_also_by_the_server_after_a_kill(self):
+        refusing = threading.Event()
+        refusing.set()
+        mailbox = self.enterContext(Mailbox(lambda mail: refusing.is_set()))
+        cluster = processes.Cluster(workers=1, slots=1)
+        self.hooks = os.path.join(cluster.folder, "hooks.json")
+        settings = os.path.join(cluster.folder, "msmtprc")
+        with open(settings, "w", encoding="ascii") as file:
+            file.write(f"account default\nhost 127.0.0.1\nport {mailbox.server.server_address[1]}\nauth off\ntls off\n")
+        with open(self.hooks, "w", encoding="ascii") as file:
+            json.dump({"mail": [{"name": "ana", "to": ["ana@lab.example", "ben@lab.example"], "from": "winnow@lab.example",
+                                 "sendmail": ["/usr/bin/msmtp", "-C", settings], "first_wait_seconds": 0.05,
+                                 "events": ["BEST_IMPROVED", "JOB_ENDED"]}]}, file)
+        cluster.server.flags += ["--webhooks", self.hooks]
+        self.enterContext(cluster)
+        name = cluster.client.submit(job("told"), cluster.folder)
+        cluster.watch(name).to_end()
+        wait_until(lambda: mailbox.refused >= 2, "it is tried again")
+        answer = self.deliveries(cluster, "--job", name)[-1]["answer"]
+        self.assertRegex(answer, "exit code [1-9]")
+        cluster.server.restart()  # kill -9
+        refusing.clear()
+        wait_until(lambda: not self.deliveries(cluster, "--state", "waiting"), "all is recorded as delivered")
+        subjects = [mail["Subject"] for _, mail in mailbox.seen()]
+        self.assertEqual(subjects[-1], f"[winnow] {name} is completed")
+        self.assertTrue(all(subject.startswith(f"[winnow] {name}: best loss is ") for subject in subjects[:-1]), subjects)
+        receivers, ended = mailbox.seen()[-1]
+        self.assertEqual(receivers, ["ana@lab.example", "ben@lab.example"])
+        self.assertEqual((ended["From"], ended["Auto-Submitted"]), ("Winnow <winnow@lab.example>", "auto-generated"))
+        self.assertIn(f"job     {name}\n", ended.get_content().replace("\r\n", "\n"))
+        hooks = cluster.client.json("webhooks")["webhooks"]
+        self.assertEqual([hook["address"] for hook in hooks], ["mailto:ana@lab.example,ben@lab.example"])
 
     def test_a_command_is_run_for_the_events_of_a_watched_job_in_their_order(self):
         cluster = self.enterContext(processes.Cluster(workers=1, slots=1))

@@ -21,6 +21,7 @@ using SteadyTime = std::chrono::steady_clock;
 
 constexpr size_t kMostBytes = 64 << 20;  // of an output
 constexpr size_t kMostWords = 400;
+constexpr int64_t kLookForStopMs = 200;
 
 // A pipe whose ends close by themselves.
 struct Pipe {
@@ -69,7 +70,7 @@ std::string ProgramResult::Words() const {
 
 absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& command, const std::string& input,
                                          milliseconds patience, const std::vector<std::string>& variables,
-                                         const std::string& enough) {
+                                         const std::string& enough, const std::atomic<bool>* stop) {
   Pipe in, out, err;
   if (!in.Open() || !out.Open() || !err.Open())
     return absl::UnavailableError(fmt::format("{}: pipe: {}", command[0], strerror(errno)));
@@ -85,14 +86,18 @@ absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& command
   size_t sent = 0;
   if (input.empty()) in.Close(1);
   const auto end = SteadyTime::now() + patience;
-  bool late = false, heard = false;
+  bool late = false, heard = false, stopped = false;
   while (out.ends[0] >= 0 || err.ends[0] >= 0) {
     const auto left = std::chrono::ceil<milliseconds>(end - SteadyTime::now()).count();
     late = left <= 0;
     heard = !enough.empty() && result.errors.find(enough) != std::string::npos;
-    if (late || heard) break;
+    stopped = stop != nullptr && *stop;
+    if (late || heard || stopped) break;
     pollfd waits[] = {{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}, {in.ends[1], POLLOUT, 0}};
-    if (poll(waits, 3, static_cast<int>(std::min<int64_t>(left, 60'000))) < 0 && errno != EINTR) break;
+    if (poll(waits, 3, static_cast<int>(std::min<int64_t>(left, stop == nullptr ? 60'000 : kLookForStopMs))) <
+            0 &&
+        errno != EINTR)
+      break;
     if ((waits[2].revents & (POLLOUT | POLLERR)) != 0) {
       const ssize_t bytes = write(in.ends[1], input.data() + sent, input.size() - sent);
       if (bytes > 0) sent += static_cast<size_t>(bytes);
@@ -107,10 +112,11 @@ absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& command
       if (bytes == 0 || (bytes < 0 && errno != EINTR)) pipe->Close(0);
     }
   }
-  if (late || heard) kill(-pid, SIGKILL);
+  if (late || heard || stopped) kill(-pid, SIGKILL);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
+  if (stopped) return absl::UnavailableError(command[0] + " was ended with the server");
   if (late) {
     return absl::UnavailableError(fmt::format("{} did not end within {:.0f} s{}", command[0],
                                               std::chrono::duration<double>(patience).count(),

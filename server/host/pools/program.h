@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -21,11 +22,12 @@ struct ProgramResult {
 // Runs the program (searched in PATH if it has no '/') with `input` as its standard input, to its end.
 // It has this process's environment without the variables WINNOW_*, and `variables` ("NAME=value").
 // A program whose errors contain `enough` has said all: it is killed, and its exit code is that of the
-// signal. NOT_FOUND: it cannot be started; UNAVAILABLE: it did not end within `patience`, and was killed with
-// the processes of its group.
+// signal. NOT_FOUND: it cannot be started; UNAVAILABLE: it did not end within `patience` or before `stop`
+// became true, and was killed with the processes of its group.
 absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& command, const std::string& input,
                                          std::chrono::milliseconds patience,
                                          const std::vector<std::string>& variables = {},
-                                         const std::string& enough = "");
+                                         const std::string& enough = "",
+                                         const std::atomic<bool>* stop = nullptr);
 
 }  // namespace winnow

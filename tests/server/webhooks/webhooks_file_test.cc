@@ -1,8 +1,10 @@
 #include "server/webhooks/webhooks_file.h"
 
+#include <algorithm>
 #include <fstream>
 
 #include "base/status_text.h"
+#include "server/webhooks/mail.h"
 #include "server/webhooks/post.h"
 #include "tests/catch.h"
 #include "tests/store/temp_folder.h"
@@ -63,6 +65,66 @@ TEST_CASE("Webhooks: the signature is HMAC-SHA256 of the time and the body", "[s
   // printf '1700000000.{"a":1}' | openssl dgst -sha256 -hmac 0123456789abcdef
   CHECK(SignatureOf("0123456789abcdef", 1700000000, "{\"a\":1}") ==
         "sha256=9eb18f493f8ec135d9eb2dad817c369bb4e9cbfa818657897a7437c1cd8c3a23");
+}
+
+TEST_CASE("Webhooks file: mail has its receivers and its sendmail", "[server]") {
+  TempFolder folder;
+  const auto read = [&folder](const std::string& mail) {
+    std::ofstream(folder.file("hooks.json")) << "{\"mail\": [" << mail << "]}";
+    return ReadWebhooksFile(folder.file("hooks.json"));
+  };
+  const auto good =
+      read(R"({"name": "ana", "to": ["ana@lab.example", "b-en@lab.example"], "from": "w@lab.example",)"
+           R"("sendmail": ["/bin/true", "-C", "x"], "events": ["JOB_ENDED"]})");
+  INFO(good.status().ToString());
+  REQUIRE(good.ok());
+  CHECK(AddressOf(good->front()) == "mailto:ana@lab.example,b-en@lab.example");
+  CHECK(good->front().mail->sendmail == std::vector<std::string>{"/bin/true", "-C", "x"});
+  CHECK(good->front().timeout == std::chrono::seconds(60));
+  CHECK_THAT(MessageOf(read(R"({"name": "ana", "to": ["-oMr@x", "a@b\nBcc: c@d"], "from": "nobody",)"
+                            R"("sendmail": ["/no/such"], "url": "http://a"})")
+                           .status()),
+             Catch::Contains("mail[0].to: has \"-oMr@x\"") && Catch::Contains("mail[0].to: has \"a@b") &&
+                 Catch::Contains("mail[0].from: has \"nobody\"; expected an address") &&
+                 Catch::Contains("mail[0].sendmail: is \"/no/such\"") && Catch::Contains("url"));
+  CHECK_THAT(MessageOf(read(R"({"name": "ana", "from": "w@lab.example"})").status()),
+             Catch::Contains("mail[0].to: is missing"));
+}
+
+// Header names in their order; a continued line belongs to the one before.
+std::vector<std::string> HeadersOf(const std::string& text) {
+  std::vector<std::string> names;
+  const std::string head = text.substr(0, text.find("\n\n") + 1);
+  for (size_t at = 0; at < head.size(); at = head.find('\n', at) + 1) {
+    if (head[at] != ' ') names.push_back(head.substr(at, head.find(':', at) - at));
+  }
+  return names;
+}
+
+TEST_CASE("Mail: texts of an event add no header and no line, whatever they are", "[server]") {
+  const DeclaredMail mail{{"ana@lab.example"}, "w@lab.example"};
+  v1::Event event;
+  event.set_kind(v1::Event::JOB_ENDED);
+  event.set_job_id("a\r\nBcc: eve@evil.example\n\nbody");
+  event.set_state("completed");
+  event.set_text("done\n.\nRCPT TO:<eve@evil.example>");
+  const std::string plain = MailText(mail, event, 7, 1'700'000'000);
+  const std::vector<std::string> headers = {"From",         "To",           "Subject",
+                                            "Date",         "Message-ID",   "Auto-Submitted",
+                                            "MIME-Version", "Content-Type", "Content-Transfer-Encoding"};
+  CHECK(HeadersOf(plain) == headers);
+  CHECK_THAT(plain, Catch::Contains("Date: Tue, 14 Nov 2023 22:13:20 +0000\n"));
+  CHECK_THAT(plain, Catch::Contains("Subject: [winnow] a  Bcc: eve@evil.example  body is completed\n"));
+  CHECK(plain.find("\n.\n") == std::string::npos);
+
+  std::string long_name;
+  for (int i = 0; i < 200; ++i) long_name += "\u00fc";
+  event.set_job_id(long_name);
+  const std::string coded = MailText(mail, event, 7, 1'700'000'000);
+  CHECK(HeadersOf(coded) == headers);
+  for (size_t at = 0; at < coded.size(); at = coded.find('\n', at) + 1)
+    CHECK(coded.find('\n', at) - at <= 76);
+  CHECK(std::all_of(coded.begin(), coded.end(), [](char c) { return (c & 0x80) == 0; }));
 }
 
 }  // namespace
