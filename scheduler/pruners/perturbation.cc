@@ -4,7 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "scheduler/samplers/random.h"
 #include "scheduler/space/random.h"
 #include "scheduler/space/range_change.h"
 #include "scheduler/space/rounded.h"
@@ -16,6 +15,7 @@ constexpr double kAnew = 0.25;          // probability that a value is drawn ane
 constexpr double kLess = 0.8;           // factor of a LOG range, or its inverse
 constexpr double kStep = 0.1;           // of other ranges
 constexpr int kMostTries = 100;         // for one that keeps the constraints and differs
+constexpr int kMostDrawsAnew = 10'000;  // after those, where the origin itself may not be tried any more
 constexpr uint64_t kDrawsPerValue = 3;  // whether anew, which way, where
 
 // Draws of one value of one try.
@@ -98,19 +98,20 @@ Configuration Perturbed(const SearchSpec& spec, const SearchSpace& space, const 
     from[i] = dropped[i] ? NthValue(range, 0) : NearestIn(range, from[i]);
   }
   const std::vector<double> places = space.ToUnit(from);
-  for (int attempt = 0; attempt < kMostTries; ++attempt) {
+  const bool holds = space.Holds(origin);
+  for (int attempt = 0; attempt < kMostTries + (holds ? 0 : kMostDrawsAnew); ++attempt) {
     std::vector<double> moved = places;
     for (size_t i = 0; i < places.size(); ++i) {
       const ValueDraws draws(spec.seed, number, static_cast<uint64_t>(attempt) * places.size() + i);
       // A value that does not exist here may after another has changed.
       const bool absent = std::holds_alternative<Inactive>(from[i]);
-      moved[i] =
-          draws.anew() || absent || dropped[i] ? draws.place() : Moved(space, from, places, i, draws.down());
+      const bool anew = attempt >= kMostTries || draws.anew() || absent || dropped[i];
+      moved[i] = anew ? draws.place() : Moved(space, from, places, i, draws.down());
     }
     Configuration configuration = space.FromUnit(moved);
     if (space.Satisfies(configuration) && configuration != origin) return configuration;
   }
-  return space.Holds(origin) ? origin : RandomConfiguration(spec, space, number);
+  return origin;
 }
 
 std::string ChangeText(const SearchSpec& spec, const Configuration& from, const Configuration& to) {

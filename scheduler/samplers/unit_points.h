@@ -49,8 +49,8 @@ class UnitPoints {
   const SearchSpace& space_;
   const SearchSpace& known_;
   Eigen::VectorXd low_, high_;
-  // Of a parameter with listed values, some of which may not be tried: the coordinates of those that may,
-  // rising.
+  // The coordinates that may be tried, rising, of a parameter with listed values of which some may not; empty
+  // for others.
   std::vector<std::vector<double>> kept_;
   std::vector<Column> columns_;
   std::vector<int64_t> values_;

@@ -17,7 +17,7 @@ namespace winnow {
 namespace {
 
 constexpr size_t kLongestSubject = 200;     // bytes
-// Of encoded words: with the header's name, or the space of a further line, a line has at most 76 characters.
+// The most bytes of an encoded word: with the header's name, or a further line's space, 76 characters a line.
 constexpr size_t kBytesOfFirstWord = 39, kBytesOfWord = 45;
 constexpr size_t kBytesOfBodyLine = 57;     // 76 characters of base64
 
