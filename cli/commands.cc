@@ -15,7 +15,7 @@ std::string GroupOf(const std::string& command) {
   static const std::map<std::string, std::vector<std::string>> kGroups = {
       {"Jobs",
        {"plan", "simulate", "submit", "run", "list", "describe", "annotate", "watch", "pause", "resume",
-        "limit", "enqueue", "stop", "continue", "delete"}},
+        "limit", "enqueue", "priority", "range", "stop", "continue", "delete"}},
       {"Results", {"trials", "best", "source", "analytics", "metrics", "compare", "logs", "replay"}},
       {"Ask and tell", {"ask", "tell", "complete"}},
       {"Workers", {"workers", "cordon", "drain", "uncordon", "pools", "doctor"}}};
@@ -478,7 +478,10 @@ void Commands::DefineChanges() {
       ->required()
       ->option_text("NAME=VALUE ...");
   CLI::App* priority = job(Add("priority", "Change a job's share of the slots", Formats::kTextJson,
-                               [&f](Session& session) { return ChangeJob(session, f.change); }));
+                               [&f, &request](Session& session) {
+                                 request.mutable_scheduling();
+                                 return ChangeJob(session, f.change);
+                               }));
   priority
       ->add_option_function<int>(
           "--priority", [&request](int value) { request.mutable_scheduling()->set_priority(value); },
@@ -491,7 +494,6 @@ void Commands::DefineChanges() {
           "the share among jobs of the same priority")
       ->check(CLI::Range(0.001, 1000.0))
       ->option_text("WEIGHT");
-  priority->require_option(1, 0);
   CLI::App* range =
       job(Add("range", "Narrow or widen the range of a job's hyperparameter: what is tried from now on",
               Formats::kTextJson, [&f](Session& session) { return ChangeJob(session, f.change); }));
