@@ -227,7 +227,6 @@ AgentState::Orders AgentState::Answered(uint64_t number, const v1::SyncResponse&
     hold_ = std::min(limits_.hold, interval);
   }
 
-  // What the server orders here, the poll that follows at once says back: no call is in flight.
   std::set<std::string> wanted;
   bool changed = false;
   for (const v1::Assignment& assignment : response.assignments()) {
@@ -239,12 +238,14 @@ AgentState::Orders AgentState::Answered(uint64_t number, const v1::SyncResponse&
       if (held->second.state != RunningAssignment::PREPARED || assignment.await_start()) continue;
       held->second.state = RunningAssignment::RUNNING;
       orders.start.push_back(assignment);
+      ++version_;
       changed = true;
       continue;
     }
     if (leaving_) continue;
     held_[assignment.id()];
     orders.prepare.push_back(assignment);
+    ++version_;
     changed = true;
   }
   for (auto held = held_.begin(); held != held_.end();) {
