@@ -64,6 +64,7 @@ struct Flags {
   WorkerSchedulingOptions worker_scheduling;
   AuditOptions audit;
   MemberOptions member;
+  QuotaOptions quota;
   Run projects_run;  // the action of the word after `projects`, or none
   DeliveriesOptions deliveries;
   std::string webhook;

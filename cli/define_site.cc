@@ -109,6 +109,31 @@ void Commands::DefineProjects() {
       [](Session& session) { return ListProjects(session); });
   named(add("create", "Create a project: only its members see its jobs",
             [&f](Session& session) { return CreateProject(session, f.member.project); }));
+  named(add("show", "Show what a project and its members have, may have and have used",
+            [&f](Session& session) { return ShowProject(session, f.member.project); }));
+  CLI::App* set =
+      named(add("set", "Change the quota, weight or class of a project, or a person's quota in it",
+                [&f](Session& session) { return SetProject(session, f.member.project, f.quota); }));
+  set->add_option("--person", f.quota.person, "change this person's quota in the project")
+      ->check(NotEmpty(kLongestName))
+      ->option_text("PERSON");
+  set->add_option("--max-slots", f.quota.slots, "slots that running trials may hold at once; 0: no limit")
+      ->type_name("N");
+  set->add_option("--max-gpus", f.quota.gpus, "GPUs that running trials may hold at once; 0: no limit")
+      ->type_name("N");
+  set->add_option("--max-node-hours", f.quota.node_hours,
+                  "hours of ranks in a calendar month (UTC); 0: no limit")
+      ->type_name("HOURS");
+  set->add_option("--max-running-jobs", f.quota.running_jobs,
+                  "jobs whose trials may run at once; 0: no limit")
+      ->type_name("N");
+  set->add_option("--weight", f.quota.weight,
+                  "free slots go to projects in proportion to their weights, over time")
+      ->type_name("WEIGHT");
+  set->add_option("--class", f.quota.job_class,
+                  "0 to 9: jobs of a higher class come first, and may preempt trials of lower ones; only if "
+                  "the server was started with --preemption")
+      ->type_name("CLASS");
   named(add("delete", "Delete a project that has no jobs",
             [&f](Session& session) { return DeleteProject(session, f.member.project); }));
   with_person(add("add-member", "Add a member, or change whether they lead the project",

@@ -62,6 +62,14 @@ void Declare(CLI::App& app, ServerFlags& flags) {
       ->type_name("DAYS")
       ->check(CLI::Range(0, 36'500))
       ->capture_default_str();
+  app.add_flag("--preemption", flags.preemption,
+               "Jobs of projects of a higher class (winnow projects set --class) may preempt trials of lower "
+               "classes, which go on later from their checkpoints");
+  app.add_option("--fair-share-half-life", flags.fair_share_days,
+                 "What a project used this long ago counts half when projects share free slots")
+      ->type_name("DAYS")
+      ->check(CLI::Range(0.01, 3650.0))
+      ->capture_default_str();
   app.add_option("--local-workers", flags.local_workers, "Workers to start on this machine; 0: none")
       ->check(CLI::Range(0, 256))
       ->capture_default_str();

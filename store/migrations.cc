@@ -403,6 +403,31 @@ constexpr char kLogTimes[] = R"sql(
 ALTER TABLE logs ADD COLUMN received_us INTEGER NOT NULL DEFAULT 0;  -- by the server; 0: by an older one
 )sql";
 
+constexpr char kQuotas[] = R"sql(
+-- What a project ('': the default one), or with a person that person in it, may have; 0: no limit.
+CREATE TABLE quotas (
+  project TEXT NOT NULL,
+  person TEXT NOT NULL,                     -- '': the whole project
+  slots INTEGER NOT NULL,
+  gpus REAL NOT NULL,
+  node_hours REAL NOT NULL,                 -- in a calendar month
+  running_jobs INTEGER NOT NULL,
+  weight REAL NOT NULL,                     -- of the whole project, as the next
+  job_class INTEGER NOT NULL,
+  PRIMARY KEY (project, person)
+) WITHOUT ROWID;
+-- What they have used until `until_us`. What they hold since then follows from the facts of the open jobs.
+CREATE TABLE project_use (
+  project TEXT NOT NULL,
+  person TEXT NOT NULL,                     -- '': the whole project
+  until_us INTEGER NOT NULL,
+  slot_seconds REAL NOT NULL,               -- decayed
+  month_us INTEGER NOT NULL,                -- start of the month that node_us is of
+  node_us INTEGER NOT NULL,
+  PRIMARY KEY (project, person)
+) WITHOUT ROWID;
+)sql";
+
 absl::Status Apply(Database& database, const Migration& migration) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -439,6 +464,7 @@ const std::vector<Migration>& Migrations() {
       {14, kSources},      {15, kAnnotations},       {16, kPartStarts},
       {17, kAllocations},  {18, kWorkerEnds},        {19, kAudit},
       {20, kDeliveries},   {21, kProjects},          {22, kLogTimes},
+      {23, kQuotas},
   };
   return kMigrations;
 }

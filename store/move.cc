@@ -142,6 +142,8 @@ const std::vector<MovedTable>& MovedTables() {
       {"taken_ids", "id"},
       {"projects", "name"},
       {"members", "project, person"},
+      {"quotas", "project, person"},
+      {"project_use", "project, person"},
       {"jobs", "job"},
       {"events", "job, sequence"},
       {"reports", "job, trial, attempt, resource, metric"},
@@ -169,7 +171,7 @@ const std::vector<MovedTable>& MovedTables() {
 }
 
 absl::StatusOr<int64_t> MoveRows(Database& from, Database& to) {
-  for (const char* table : {"taken_ids", "workers", "tokens", "projects", "allocations"}) {
+  for (const char* table : {"taken_ids", "workers", "tokens", "projects", "quotas", "allocations"}) {
     absl::StatusOr<int64_t> there = to.QueryInt(fmt::format("SELECT COUNT(*) FROM {}", table));
     if (!there.ok()) return there.status();
     if (*there > 0) {

@@ -52,6 +52,8 @@ const std::map<std::string_view, std::vector<std::string_view>>& Keys() {
       {"trials", {"job", "trial"}},
       {"annotations", {"job", "trial"}},
       {"members", {"project", "person"}},
+      {"quotas", {"project", "person"}},
+      {"project_use", {"project", "person"}},
       {"job_descriptions", {"job"}},
       {"worker_usage", {"step", "start_s", "worker"}},
       {"assignment_usage", {"assignment", "second"}},

@@ -26,6 +26,43 @@ Exit ShowChanged(Session& session, const absl::StatusOr<v1::Project>& project) {
   return kSuccess;
 }
 
+// "8 of 16", "8" without a limit
+std::string OfMost(double has, double most) {
+  return most > 0 ? fmt::format("{:.4g} of {:.6g}", has, most) : fmt::format("{:.4g}", has);
+}
+
+std::vector<Table::Cell> UseCells(const v1::ProjectUse& use, const v1::Quota& quota) {
+  return {{OfMost(static_cast<double>(use.slots()), static_cast<double>(quota.max_slots()))},
+          {OfMost(use.gpus(), quota.max_gpus())},
+          {OfMost(static_cast<double>(use.running_jobs()), static_cast<double>(quota.max_running_jobs()))},
+          {OfMost(use.node_hours(), quota.max_node_hours())}};
+}
+
+Exit PrintProject(Session& session, const absl::StatusOr<v1::Project>& project) {
+  if (!project.ok()) return project.status();
+  if (PrintsJson(session, *project)) return kSuccess;
+  std::string text = fmt::format("Project {}: weight {:g}", Clean(project->name()), project->weight());
+  if (project->job_class() > 0) text += fmt::format(", class {}", project->job_class());
+  if (project->share() > 0 || project->due_share() > 0) {
+    text += fmt::format(
+        "; it had {:.0f} % of what all have used lately ({:.4g} slot-hours), of {:.0f} % that "
+        "its weight says",
+        100 * project->share(), project->use().decayed_slot_hours(), 100 * project->due_share());
+  }
+  session.out.Print(text + "\n");
+  Table table({{"WHO"}, {"SLOTS"}, {"GPUS"}, {"RUNNING JOBS"}, {"NODE-HOURS THIS MONTH"}});
+  const auto add = [&table](const Table::Cell& who, const v1::ProjectUse& use, const v1::Quota& quota) {
+    std::vector<Table::Cell> cells = UseCells(use, quota);
+    cells.insert(cells.begin(), who);
+    table.Add(cells);
+  };
+  add({"all", Style::kBold}, project->use(), project->quota());
+  for (const v1::Member& member : project->members())
+    add({Clean(member.person()) + (member.leads() ? " (leads)" : "")}, member.use(), member.quota());
+  session.out.Print(table.Text(session.out, 0, session.Hint("projects show NAME --output json")));
+  return kSuccess;
+}
+
 }  // namespace
 
 Exit ListProjects(Session& session) {
@@ -38,11 +75,18 @@ Exit ListProjects(Session& session) {
         session.Hint("projects create NAME") + "\n");
     return kSuccess;
   }
-  Table table(
-      {{"PROJECT"}, {"JOBS", Table::Align::kRight}, {"CREATED", Table::Align::kLeft, 1}, {"MEMBERS"}});
+  Table table({{"PROJECT"},
+               {"JOBS", Table::Align::kRight},
+               {"SLOTS", Table::Align::kRight},
+               {"SHARE", Table::Align::kRight},
+               {"CREATED", Table::Align::kLeft, 1},
+               {"MEMBERS"}});
   for (const v1::Project& project : list->projects()) {
     table.Add({{project.name(), Style::kBold},
                {std::to_string(project.jobs())},
+               {OfMost(static_cast<double>(project.use().slots()),
+                       static_cast<double>(project.quota().max_slots()))},
+               {fmt::format("{:.0f} of {:.0f} %", 100 * project.share(), 100 * project.due_share())},
                {TimeText(project.create_time())},
                {MembersText(project)}});
   }
@@ -60,6 +104,23 @@ Exit DeleteProject(Session& session, const std::string& name) {
   session.out.Print(session.output == Output::kJson ? "{}\n"
                                                     : fmt::format("Project {} is deleted.\n", Clean(name)));
   return kSuccess;
+}
+
+Exit ShowProject(Session& session, const std::string& name) {
+  return PrintProject(session, session.client().GetProject(name));
+}
+
+Exit SetProject(Session& session, const std::string& name, const QuotaOptions& options) {
+  v1::SetProjectRequest request;
+  request.set_project(name);
+  request.set_person(options.person);
+  if (options.slots) request.set_max_slots(*options.slots);
+  if (options.gpus) request.set_max_gpus(*options.gpus);
+  if (options.node_hours) request.set_max_node_hours(*options.node_hours);
+  if (options.running_jobs) request.set_max_running_jobs(*options.running_jobs);
+  if (options.weight) request.set_weight(*options.weight);
+  if (options.job_class) request.set_job_class(*options.job_class);
+  return PrintProject(session, session.client().SetProject(request));
 }
 
 Exit AddMember(Session& session, const MemberOptions& options) {

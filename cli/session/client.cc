@@ -393,6 +393,16 @@ absl::StatusOr<v1::Project> Client::CreateProject(const std::string& name) {
   return Call<v1::Project>(&v1::ProjectService::Stub::CreateProject, request);
 }
 
+absl::StatusOr<v1::Project> Client::GetProject(const std::string& name) {
+  v1::GetProjectRequest request;
+  request.set_project(name);
+  return Call<v1::Project>(&v1::ProjectService::Stub::GetProject, request);
+}
+
+absl::StatusOr<v1::Project> Client::SetProject(const v1::SetProjectRequest& request) {
+  return Call<v1::Project>(&v1::ProjectService::Stub::SetProject, request);
+}
+
 absl::Status Client::DeleteProject(const std::string& name) {
   v1::DeleteProjectRequest request;
   request.set_project(name);

@@ -90,6 +90,8 @@ class Client {
   absl::StatusOr<v1::ListAuditEntriesResponse> Audit(v1::ListAuditEntriesRequest request, int64_t limit);
   absl::StatusOr<v1::ListProjectsResponse> Projects();
   absl::StatusOr<v1::Project> CreateProject(const std::string& name);
+  absl::StatusOr<v1::Project> GetProject(const std::string& name);
+  absl::StatusOr<v1::Project> SetProject(const v1::SetProjectRequest& request);
   absl::Status DeleteProject(const std::string& name);
   absl::StatusOr<v1::Project> AddMember(const v1::AddMemberRequest& request);
   absl::StatusOr<v1::Project> RemoveMember(const v1::RemoveMemberRequest& request);

@@ -308,6 +308,16 @@ void Attempts::Revoke(Rank& rank, RankState state, const std::string& reason) {
 
 void Attempts::Drain(Rank& rank, const std::string& reason) { Revoke(rank, RankState::kDrained, reason); }
 
+std::vector<Rank*> Attempts::RanksOf(const OpenJob& job, TrialNumber trial) {
+  std::vector<Rank*> ranks;
+  const auto found = attempts_.find({job.row.key, trial});
+  if (found == attempts_.end()) return ranks;
+  for (Rank& rank : found->second) {
+    if (!rank.gone()) ranks.push_back(&rank);
+  }
+  return ranks;
+}
+
 std::optional<AttemptEnded> Attempts::Stop(const OpenJob& job, TrialNumber trial) {
   const AttemptKey key{job.row.key, trial};
   const auto found = attempts_.find(key);

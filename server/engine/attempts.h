@@ -50,6 +50,8 @@ class Attempts {
   // The rank's worker is drained: the rank is to stop, and the trial goes on elsewhere. REQUIRES an answer
   // has named the rank to its worker.
   void Drain(Rank& rank, const std::string& reason);
+  // The ranks of the trial's live attempt that are not gone.
+  std::vector<Rank*> RanksOf(const OpenJob& job, TrialNumber trial);
   // The trial has ended: its ranks are revoked. Returns the end of the attempt if no answer had named any
   // rank.
   std::optional<AttemptEnded> Stop(const OpenJob& job, TrialNumber trial);

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "scheduler/placement.h"
+#include "server/engine/projects/project_book.h"
 #include "server/engine/suggester.h"
 #include "store/store.h"
 
@@ -43,6 +44,7 @@ class Deadlines {
     kSuggestCall,  // a held SuggestTrials, by ticket
     kQuarantine,   // of a worker's name
     kAuditAge,     // when old entries of the audit log are looked for
+    kNodeHours,    // when node-hours of a month are used up, or begin anew
   };
   using Key = std::pair<Kind, std::string>;
 
@@ -70,9 +72,10 @@ struct EngineOptions {
   std::function<uint64_t()> random_bits;  // for fencing tokens; default: the system's random device
   std::vector<WorkerRoom> declared;       // machines that may come: jobs that fit them are accepted
   ModelFactory make_model;                // default: the job's own (scheduler/suggest.h)
-  int64_t audit_keep_us = 0;              // entries of the audit log are removed when older; 0: never
-  BlobIndex* blobs = nullptr;             // the artifact store's; null: there is none
-  Metrics* metrics = nullptr;             // outlives the engine; null: nothing is measured
+  ProjectRules projects = {};
+  int64_t audit_keep_us = 0;   // entries of the audit log are removed when older; 0: never
+  BlobIndex* blobs = nullptr;  // the artifact store's; null: there is none
+  Metrics* metrics = nullptr;  // outlives the engine; null: nothing is measured
   // Is called in a batch with each event that webhooks get; null: there are none.
   std::function<void(Context&, const v1::Event&)> tell;
 };

@@ -1,6 +1,9 @@
 #include "server/engine/dispatch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -9,6 +12,7 @@
 #include "scheduler/decide.h"
 #include "scheduler/fair_share.h"
 #include "scheduler/part_time.h"
+#include "scheduler/preemption.h"
 #include "scheduler/reservation.h"
 #include "scheduler/suggest.h"
 #include "server/engine/feasible.h"
@@ -68,36 +72,108 @@ bool HasRoom(const std::vector<WorkerRoom>& rooms, const std::string& worker, co
 class Round {
  public:
   Round(const Context& context, Jobs& jobs, Workers& workers, Attempts& attempts, Artifacts& artifacts,
-        Recorder& recorder)
+        Recorder& recorder, ProjectBook& projects)
       : context_(context),
         jobs_(jobs),
         workers_(workers),
         attempts_(attempts),
         artifacts_(artifacts),
-        recorder_(recorder) {
+        recorder_(recorder),
+        projects_(projects) {
+    if (projects_.on()) FindGroups();
     for (const auto& [key, job] : jobs_.all()) {
       if (job->state.ended() || job->external()) continue;
-      order_.insert(job->claim());
+      Insert(*job);
       if (!job->reserved.empty()) holder_ = job.get();
     }
   }
 
   void Run() {
-    if (order_.empty()) return;
+    if (First() == nullptr) return;
+    std::vector<Claim> contenders;
+    if (preempts_) contenders = HigherClasses();
     rooms_ = workers_.Rooms();
-    while (!order_.empty() && !rooms_.empty()) {
-      const Claim claim = *order_.begin();
-      order_.erase(order_.begin());
+    for (Group* group = First(); group != nullptr && !rooms_.empty(); group = First()) {
+      const Claim claim = *group->order.begin();
+      group->order.erase(group->order.begin());
       Serve(*jobs_.FindKey(claim.job), claim);
     }
+    if (!contenders.empty()) PreemptForFirst(contenders);
     RunAhead();
   }
 
  private:
-  enum class Placed { kYes, kNoWork, kNoRoom };
+  enum class Placed { kYes, kNoWork, kNoRoom, kOverQuota };
+
+  // The jobs of a project that may want slots.
+  struct Group {
+    ProjectClaim claim;
+    std::set<Claim> order;
+  };
+
+  void FindGroups() {
+    projects_.Count(jobs_.Uses(), context_.wall_us());
+    std::set<std::string> names;
+    for (const auto& [key, job] : jobs_.all()) names.insert(job->row.project);
+    groups_.clear();
+    for (const std::string& name : names) {
+      Group& group = groups_.emplace_back();
+      group.claim = projects_.ClaimOf(name, context_.wall_us());
+      group.claim.project = static_cast<int64_t>(groups_.size()) - 1;
+      group_of_[name] = groups_.size() - 1;
+      preempts_ = preempts_ || group.claim.job_class != groups_[0].claim.job_class;
+    }
+  }
+
+  Group& GroupOf(const OpenJob& job) {
+    return groups_[group_of_.empty() ? 0 : group_of_.at(job.row.project)];
+  }
+
+  Claim ClaimOf(const OpenJob& job) {
+    const ProjectClaim& project = GroupOf(job).claim;
+    Claim claim = job.claim();
+    claim.project = project.project;
+    claim.job_class = project.job_class;
+    return claim;
+  }
+
+  void Insert(const OpenJob& job) { GroupOf(job).order.insert(ClaimOf(job)); }
+
+  // The group whose first job is served next; null: no job is left.
+  Group* First() {
+    Group* first = nullptr;
+    for (Group& group : groups_) {
+      if (!group.order.empty() && (first == nullptr || group.claim < first->claim)) first = &group;
+    }
+    return first;
+  }
+
+  // The jobs of all classes but the lowest, in the order in which they are served.
+  std::vector<Claim> HigherClasses() const {
+    std::vector<const Group*> groups;
+    int32_t lowest = groups_[0].claim.job_class;
+    for (const Group& group : groups_) {
+      groups.push_back(&group);
+      lowest = std::min(lowest, group.claim.job_class);
+    }
+    std::sort(groups.begin(), groups.end(),
+              [](const Group* a, const Group* b) { return a->claim < b->claim; });
+    std::vector<Claim> claims;
+    for (const Group* group : groups) {
+      if (group->claim.job_class > lowest)
+        claims.insert(claims.end(), group->order.begin(), group->order.end());
+    }
+    return claims;
+  }
+
+  bool Allowed(const OpenJob& job, int32_t nodes) const {
+    if (!projects_.on()) return true;
+    const QuotaUse more = UseOfStart(job.shape, nodes, job.state);
+    return !projects_.Forbidden(job.row.project, job.row.owner, more);
+  }
 
   void Serve(OpenJob& job, const Claim& claim) {
-    const bool bound = holder_ != nullptr && Binds(holder_->claim(), claim);
+    const bool bound = holder_ != nullptr && Binds(ClaimOf(*holder_), claim);
     const std::vector<WorkerRoom> left = bound ? LeftTo(job) : std::vector<WorkerRoom>();
     const std::vector<WorkerRoom>& rooms = bound ? left : rooms_;
     if (rooms.empty()) return;
@@ -105,7 +181,62 @@ class Round {
     const Placed placed = PlaceOne(job, rooms, &gang);
     if (placed == Placed::kNoRoom && !bound) return Keep(job, gang);
     if (placed != Placed::kNoRoom && holder_ == &job) Release();
-    if (placed == Placed::kYes) order_.insert(job.claim());
+    if (placed == Placed::kYes) Insert(job);
+  }
+
+  // The trials that hold slots on workers that may be given something.
+  std::vector<RunningTrial> RunningTrials() {
+    std::map<std::pair<int64_t, TrialNumber>, RunningTrial> found;
+    for (const auto& [id, worker] : workers_.all()) {
+      for (const auto& [assignment, rank] : worker.held) {
+        const OpenJob& job = *jobs_.FindKey(rank->row.job);
+        RunningTrial& trial = found[{rank->row.job, rank->row.trial}];
+        trial.job = rank->row.job;
+        trial.trial = rank->row.trial;
+        trial.job_class = GroupOf(job).claim.job_class;
+        trial.started_us = rank->row.place_us;
+        trial.stopping = trial.stopping || !rank->wanted();
+        trial.shape = job.shape;
+        trial.ranks.push_back({id, rank->row.gpus});
+      }
+    }
+    std::vector<RunningTrial> running;
+    for (auto& [key, trial] : found) running.push_back(std::move(trial));
+    return running;
+  }
+
+  // What would be free if all trials of classes below the job's had stopped.
+  std::vector<WorkerRoom> RoomsBelow(const OpenJob& job) {
+    std::vector<RunningTrial> running = RunningTrials();
+    const int32_t job_class = GroupOf(job).claim.job_class;
+    std::erase_if(running, [job_class](const RunningTrial& trial) {
+      return !trial.stopping && trial.job_class >= job_class;
+    });
+    return WithoutTrials(workers_.RoomsOfAll(), running);
+  }
+
+  // Stops trials of lower classes for the first of these jobs that has work and finds no room.
+  void PreemptForFirst(const std::vector<Claim>& contenders) {
+    for (const Claim& contender : contenders) {
+      OpenJob* job = jobs_.FindKey(contender.job);
+      if (job == nullptr || job->state.ended()) continue;
+      if (holder_ != nullptr && Binds(ClaimOf(*holder_), ClaimOf(*job))) continue;
+      GangRequest gang;
+      if (PlaceOne(*job, {}, &gang) != Placed::kNoRoom) continue;
+      Keep(*job, gang);
+      if (holder_ != job) continue;
+      const std::vector<RunningTrial> running = RunningTrials();
+      const std::vector<size_t> stopped =
+          TrialsToPreempt(workers_.RoomsOfAll(), running, gang, ClaimOf(*job).job_class, job->reserved);
+      for (const size_t i : stopped) {
+        recorder_.Preempt(
+            *jobs_.FindKey(running[i].job), running[i].trial,
+            fmt::format("preempted by {} (class {})",
+                        job->row.project.empty() ? "the default project" : "project " + job->row.project,
+                        ClaimOf(*job).job_class));
+      }
+      return;
+    }
   }
 
   bool HasShortParts(const OpenJob& job) const {
@@ -116,23 +247,25 @@ class Round {
   void RunAhead() {
     if (holder_ != nullptr) return;
     std::vector<OpenJob*> others;
-    std::erase_if(order_, [&](const Claim& claim) {
-      OpenJob& job = *jobs_.FindKey(claim.job);
-      if (!HasShortParts(job)) others.push_back(&job);
-      return !HasShortParts(job);
-    });
-    if (order_.empty()) return;
+    for (Group& group : groups_) {
+      std::erase_if(group.order, [&](const Claim& claim) {
+        OpenJob& job = *jobs_.FindKey(claim.job);
+        if (!HasShortParts(job)) others.push_back(&job);
+        return !HasShortParts(job);
+      });
+    }
+    if (First() == nullptr) return;
     rooms_ = workers_.RoomsAhead();
     if (rooms_.empty()) return;
     if (std::any_of(others.begin(), others.end(),
                     [](const OpenJob* job) { return Admit(job->state).has_value(); }))
       return;
-    while (!order_.empty() && !rooms_.empty()) {
-      OpenJob& job = *jobs_.FindKey(order_.begin()->job);
-      order_.erase(order_.begin());
+    for (Group* group = First(); group != nullptr && !rooms_.empty(); group = First()) {
+      OpenJob& job = *jobs_.FindKey(group->order.begin()->job);
+      group->order.erase(group->order.begin());
       GangRequest gang;
       const std::vector<WorkerRoom> rooms = RoomsAhead(job);
-      if (!rooms.empty() && PlaceOne(job, rooms, &gang) == Placed::kYes) order_.insert(job.claim());
+      if (!rooms.empty() && PlaceOne(job, rooms, &gang) == Placed::kYes) Insert(job);
     }
   }
 
@@ -161,7 +294,7 @@ class Round {
 
   // Keeps workers for the job's gang in place of another's, which comes after it.
   void Keep(OpenJob& job, const GangRequest& gang) {
-    Reservation chosen = Reserve(rooms_, whole(), gang, job.reserved);
+    Reservation chosen = Reserve(preempts_ ? RoomsBelow(job) : rooms_, whole(), gang, job.reserved);
     if (chosen.empty()) {
       if (holder_ == &job) Release();
       return;  // not even empty workers would hold it
@@ -177,11 +310,14 @@ class Round {
   }
 
   Placed PlaceOne(OpenJob& job, const std::vector<WorkerRoom>& rooms, GangRequest* gang) {
+    if (!Allowed(job, job.state.spec().LeastNodes())) return Placed::kOverQuota;
     std::set<TrialNumber> passed;
     while (true) {
       std::optional<Admission> admission = Admit(job.state, passed);
       if (!admission) return AskSearchModel(job);
-      if (admission->trial > 0 && admission->from > 0 && Suspends(job)) {
+      const bool starts = admission->trial > 0;
+      if (starts && !Allowed(job, NodesOf(job.state, *admission))) return Placed::kOverQuota;
+      if (starts && admission->from > 0 && Suspends(job)) {
         const GangRequest home = attempts_.Gang(job, admission->trial, admission->from);
         const Program program = FindProgram(workers_, job, *admission, home.worker_id);
         const bool has_room = program == Program::kThere && HasRoom(rooms, home.worker_id, job.shape);
@@ -197,7 +333,7 @@ class Round {
         Start(job, *admission, {home.worker_id});
         return Placed::kYes;
       }
-      if (admission->trial > 0) {
+      if (starts) {
         // A repeat begins from scratch.
         const int64_t from = job.state.spec().repeats > 0 ? 0 : admission->from;
         *gang = attempts_.Gang(job, admission->trial, from);
@@ -224,6 +360,11 @@ class Round {
 
   void Start(OpenJob& job, const Admission& admission, const std::vector<std::string>& workers) {
     if (admission.decision) recorder_.Record(job, ToBody(*admission.decision));
+    if (projects_.on()) {
+      const QuotaUse more = UseOfStart(job.shape, static_cast<int32_t>(workers.size()), job.state);
+      projects_.Start(job.row.project, job.row.owner, more);
+      GroupOf(job).claim.slots += more.slots;
+    }
     std::vector<RankPlace> ranks;
     for (const std::string& worker : workers) ranks.push_back({worker, Take(worker, job.shape, &rooms_)});
     recorder_.StartAttempt(job, admission.trial, admission.from, admission.to, ranks);
@@ -253,8 +394,11 @@ class Round {
   Attempts& attempts_;
   Artifacts& artifacts_;
   Recorder& recorder_;
-  std::set<Claim> order_;
-  OpenJob* holder_ = nullptr;  // for whose gang workers are kept
+  ProjectBook& projects_;
+  std::vector<Group> groups_ = std::vector<Group>(1);    // one where projects do not count
+  std::map<std::string, size_t, std::less<>> group_of_;  // by the project's name; empty: there is one group
+  bool preempts_ = false;                                // there are jobs of different classes
+  OpenJob* holder_ = nullptr;                            // for whose gang workers are kept
   std::vector<WorkerRoom> rooms_;
   std::vector<WorkerRoom> whole_;
 };
@@ -262,8 +406,8 @@ class Round {
 }  // namespace
 
 void Dispatch(const Context& context, Jobs& jobs, Workers& workers, Attempts& attempts, Artifacts& artifacts,
-              Recorder& recorder) {
-  Round(context, jobs, workers, attempts, artifacts, recorder).Run();
+              Recorder& recorder, ProjectBook& projects) {
+  Round(context, jobs, workers, attempts, artifacts, recorder, projects).Run();
 }
 
 }  // namespace winnow

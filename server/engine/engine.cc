@@ -10,6 +10,7 @@
 #include "server/engine/job_view.h"
 #include "server/engine/violations.h"
 #include "spec/change.h"
+#include "store/tables/projects.h"
 
 namespace winnow {
 
@@ -78,7 +79,48 @@ absl::Status Engine::Load() {
   if (status = AskOpenChoices(); !status.ok()) return status;
   if (context_.options.audit_keep_us > 0)
     context_.deadlines.Set(Deadlines::Kind::kAuditAge, "", context_.steady_us());
+  if (status = LoadProjects(); !status.ok()) return status;
   return attempts_.Load();
+}
+
+absl::Status Engine::LoadProjects() {
+  const absl::StatusOr<std::vector<ProjectRow>> rows = ProjectTable(context_.store.database()).List();
+  if (!rows.ok()) return rows.status();
+  return projects_.Load(!rows->empty(), jobs_.Uses(), context_.wall_us());
+}
+
+absl::Status Engine::ReloadProjects() {
+  SettleProjects();
+  return context_.failure().ok() ? LoadProjects() : context_.failure();
+}
+
+void Engine::NodeHoursOver() {
+  const int64_t now_us = context_.wall_us();
+  projects_.Count(jobs_.Uses(), now_us);
+  for (const QuotaStop& stop : projects_.UsedUp(now_us)) {
+    for (const auto& [key, job] : jobs_.all()) {
+      const bool its = job->row.project == stop.project &&
+                       (stop.person.empty() || job->row.owner == stop.person) && !job->external();
+      if (!its) continue;
+      // Its trials stay, whatever ends meanwhile.
+      for (TrialNumber trial = 1; trial <= static_cast<int64_t>(job->state.trials().size()); ++trial) {
+        if (job->state.trial(trial).live) recorder_.Preempt(*job, trial, TextOf(stop, now_us));
+      }
+    }
+  }
+}
+
+void Engine::SettleProjects() {
+  if (!projects_.on()) return;
+  const int64_t now_us = context_.wall_us();
+  projects_.Count(jobs_.Uses(), now_us);
+  context_.Note(projects_.Settle(now_us));
+  const std::optional<int64_t> next_us = projects_.NextChange(now_us);
+  if (next_us) {
+    context_.deadlines.Set(Deadlines::Kind::kNodeHours, "", context_.steady_us() + *next_us - now_us);
+  } else {
+    context_.deadlines.Clear(Deadlines::Kind::kNodeHours, "");
+  }
 }
 
 absl::StatusOr<std::string> Engine::CreateJob(const v1::TuningJobSpec& spec, const std::string& request_id,
@@ -86,6 +128,7 @@ absl::StatusOr<std::string> Engine::CreateJob(const v1::TuningJobSpec& spec, con
                                               const v1::Source* source, const std::string& project) {
   const auto fits = [&]() -> absl::Status {
     absl::Status status = Fits(spec, project, workers_, context_.options.declared);
+    if (status.ok()) status = FitsQuotas(spec, project, owner, projects_);
     return status.ok() && source != nullptr ? artifacts_.ClaimSource(source->manifest()) : status;
   };
   if (source == nullptr) return jobs_.Create(spec, request_id, start, owner, fits, "", nullptr, project);
@@ -350,6 +393,9 @@ void Engine::Fire(Deadlines::Kind kind, const std::string& subject) {
     case Deadlines::Kind::kQuarantine:
       workers_.marks().EndQuarantine(subject);
       break;
+    case Deadlines::Kind::kNodeHours:
+      NodeHoursOver();
+      break;
     case Deadlines::Kind::kAuditAge:
       RemoveOldAudit();
       break;
@@ -373,9 +419,11 @@ void Engine::FireDeadlines(int64_t now_us) {
 }
 
 absl::Status Engine::Finish() {
-  if (context_.failure().ok()) Dispatch(context_, jobs_, workers_, attempts_, artifacts_, recorder_);
+  if (context_.failure().ok())
+    Dispatch(context_, jobs_, workers_, attempts_, artifacts_, recorder_, projects_);
   if (context_.failure().ok()) suggest_calls_.Serve();
   if (context_.failure().ok()) AnswerNow(artifacts_.Settle());
+  if (context_.failure().ok()) SettleProjects();
   if (context_.failure().ok()) jobs_.Flush();
   return context_.failure();
 }

@@ -78,6 +78,10 @@ class Engine {
   // Ends held calls with UNAVAILABLE; none is held from now on.
   void StopHolding();
 
+  // Reads the quotas and projects anew, which were changed in this batch.
+  absl::Status ReloadProjects();
+  ProjectBook& projects() { return projects_; }
+
   // ---- the batch, in this order
   void Begin();        // forgets the failure of the last one
   void RenewLeases();  // after a while in which nothing was received: all get a whole lease, as after Load
@@ -119,6 +123,11 @@ class Engine {
   void Fire(Deadlines::Kind kind, const std::string& subject);
   void NodeTimeOver(OpenJob& job);
   void CostOver(OpenJob& job);
+  absl::Status LoadProjects();
+  // Stops the trials of projects and persons that have used up their node-hours of this month.
+  void NodeHoursOver();
+  // Records what projects hold, and when node-hours will be used up. REQUIRES all other work is done.
+  void SettleProjects();
   void RemoveOldAudit();
   absl::Status AskOpenChoices();
   void AnswerNow(const std::set<std::string>& workers);
@@ -134,6 +143,7 @@ class Engine {
   ClientAttempts client_attempts_{context_, jobs_, recorder_};
   SyncCalls sync_calls_{context_, jobs_, workers_, attempts_, recorder_, artifacts_, usage_};
   SuggestCalls suggest_calls_{context_, jobs_, client_attempts_};
+  ProjectBook projects_{context_.store.database(), context_.options.projects};
   Effects effects_;
   int64_t epoch_ = 0;  // of questions
   std::map<std::string, int64_t> ended_jobs_;

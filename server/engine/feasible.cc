@@ -156,6 +156,29 @@ absl::Status Fits(const v1::TuningJobSpec& spec, const std::string& project, con
   return found.empty() ? absl::OkStatus() : ViolationsError(found);
 }
 
+absl::Status FitsQuotas(const v1::TuningJobSpec& spec, const std::string& project, const std::string& person,
+                        const ProjectBook& projects) {
+  if (!projects.on() || spec.trainer().external()) return absl::OkStatus();
+  const SearchSpec search = ToSearchSpec(spec);
+  const RankShape shape = ShapeOf(spec, project);
+  const QuotaUse more = UseOfStart(shape, search.MostNodes(), JobState(search));
+  const std::optional<QuotaStop> stop = projects.NeverAllowed(project, person, more);
+  if (!stop) return absl::OkStatus();
+  const bool gpus = stop->part == QuotaPart::kGpus;
+  const std::string each = gpus ? (shape.gpus > 0 ? "gpus" : "gpu_share") : "slots";
+  const int32_t nodes = search.MostNodes();
+  const std::string what =
+      nodes > 1 ? fmt::format("is {}, so that a trial takes {:g} {}", nodes,
+                              gpus ? more.gpus : static_cast<double>(more.slots), gpus ? "GPUs" : "slots")
+                : fmt::format("is {:g}", gpus ? more.gpus : static_cast<double>(more.slots));
+  const std::string whose = (person == stop->person && !person.empty() ? person + " in " : std::string()) +
+                            (project.empty() ? "the default project" : "project " + project);
+  return ViolationsError({{nodes > 1 ? "cluster.nodes" : "cluster." + each,
+                           fmt::format("{}; expected at most {:g} {}, the quota of {}", what,
+                                       gpus ? stop->quota.gpus : static_cast<double>(stop->quota.slots),
+                                       gpus ? "GPUs" : "slots", whose)}});
+}
+
 std::string ShareText(const RankShape& shape) {
   std::vector<std::string> parts = {Counted(shape.slots, "slot")};
   if (shape.cpus > 0) parts.push_back(fmt::format("{} processors", shape.cpus));

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "scheduler/placement.h"
 #include "scheduler/validate.h"
+#include "server/engine/projects/project_book.h"
 #include "server/engine/workers.h"
 #include "store/workers.h"
 #include "winnow/v1/tuning.pb.h"
@@ -25,6 +26,11 @@ std::vector<Violation> CheckFits(const v1::TuningJobSpec& spec, const std::strin
 // INVALID_ARGUMENT with what CheckFits finds for the machines of these workers.
 absl::Status Fits(const v1::TuningJobSpec& spec, const std::string& project, const Workers& workers,
                   const std::vector<WorkerRoom>& declared);
+
+// INVALID_ARGUMENT if the quota of the project, or of the person in it, is less than a trial of the job
+// needs.
+absl::Status FitsQuotas(const v1::TuningJobSpec& spec, const std::string& project, const std::string& person,
+                        const ProjectBook& projects);
 
 // "4 slots, 2 processors, 8 GiB and 1 GPU"
 std::string ShareText(const RankShape& shape);

@@ -346,6 +346,14 @@ std::optional<std::vector<TrialNumber>> Jobs::RecordReport(OpenJob& job, const R
   return Record(job, Reported{row.trial, row.attempt, row.resource, row.value, row.ranking}, row.time_us);
 }
 
+std::vector<JobUse> Jobs::Uses() const {
+  std::vector<JobUse> uses;
+  for (const auto& [key, job] : jobs_) {
+    if (!job->external()) uses.push_back(UseOf(job->row.project, job->row.owner, job->shape, job->state));
+  }
+  return uses;
+}
+
 OpenJob* Jobs::Find(const std::string& id) {
   for (const auto& [key, job] : jobs_) {
     if (job->row.id == id) return job.get();

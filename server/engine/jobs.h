@@ -111,6 +111,8 @@ class Jobs {
   OpenJob* FindKey(int64_t key);
   const OpenJob* FindKey(int64_t key) const;
   const std::map<int64_t, std::unique_ptr<OpenJob>>& all() const { return jobs_; }
+  // What those hold that workers train.
+  std::vector<JobUse> Uses() const;
 
   // Writes the rows that follow from the facts of this batch.
   void Flush();

@@ -99,4 +99,20 @@ void Recorder::Drain(WorkerEntry& worker, const std::string& reason) {
   }
 }
 
+void Recorder::Preempt(OpenJob& job, TrialNumber trial, const std::string& reason) {
+  std::vector<std::string> untold;
+  for (Rank* rank : attempts_.RanksOf(job, trial)) {
+    if (!rank->wanted()) continue;
+    if (rank->told) {
+      attempts_.Drain(*rank, reason);
+    } else {
+      untold.push_back(rank->row.id);
+    }
+  }
+  for (const std::string& id : untold) {
+    Rank* rank = attempts_.Find(id);
+    if (rank != nullptr) EndRank(*rank, {AttemptOutcome::kHandedBack, reason});
+  }
+}
+
 }  // namespace winnow

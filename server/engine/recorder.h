@@ -41,6 +41,8 @@ class Recorder {
   void TakeBackUntold(WorkerEntry& worker);
   // Hands back all ranks of the worker; those that it may run, once it has stopped them.
   void Drain(WorkerEntry& worker, const std::string& reason);
+  // The trial's attempt is to stop and is handed back, because of other jobs; it goes on later.
+  void Preempt(OpenJob& job, TrialNumber trial, const std::string& reason);
 
  private:
   void Stop(OpenJob& job, std::vector<TrialNumber> ended);

@@ -179,6 +179,14 @@ std::vector<WorkerRoom> Workers::Rooms() const {
   return rooms;
 }
 
+std::vector<WorkerRoom> Workers::RoomsOfAll() const {
+  std::vector<WorkerRoom> rooms;
+  for (const auto& [id, worker] : all_) {
+    if (worker.live() && marks_.Find(worker.row.name) == nullptr) rooms.push_back(worker.Room(false));
+  }
+  return rooms;
+}
+
 std::vector<WorkerRoom> Workers::RoomsAhead() const {
   std::vector<WorkerRoom> rooms;
   for (const std::string& id : roomy_ahead_) {

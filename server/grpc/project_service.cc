@@ -32,6 +32,27 @@ Unary* ProjectService::CreateProject(Context* context, const v1::CreateProjectRe
                 [request](Engine& engine) { return winnow::CreateProject(engine, *request); });
 }
 
+Unary* ProjectService::GetProject(Context* context, const v1::GetProjectRequest* request,
+                                  v1::Project* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
+  Unary* reactor = context->DefaultReactor();
+  coordinator_.Call<absl::StatusOr<v1::Project>>(
+      [request](Engine& engine) { return winnow::GetProject(engine, ProjectNamed(request->project())); },
+      [reactor, response](absl::StatusOr<v1::Project> project) {
+        if (project.ok()) *response = *std::move(project);
+        reactor->Finish(ToGrpc(project.status()));
+      });
+  return reactor;
+}
+
+Unary* ProjectService::SetProject(Context* context, const v1::SetProjectRequest* request,
+                                  v1::Project* response) {
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
+  return Change(context, by, {"SetProject", "", 0, request->project(), ChangesText(*request)}, response,
+                [request, by](Engine& engine) { return winnow::SetProject(engine, *request, by); });
+}
+
 Unary* ProjectService::DeleteProject(Context* context, const v1::DeleteProjectRequest* request,
                                      v1::DeleteProjectResponse*) {
   Requester by;

@@ -22,6 +22,8 @@ class ProjectService final : public v1::ProjectService::CallbackService {
 
   Unary* ListProjects(Context*, const v1::ListProjectsRequest*, v1::ListProjectsResponse*) override;
   Unary* CreateProject(Context*, const v1::CreateProjectRequest*, v1::Project*) override;
+  Unary* GetProject(Context*, const v1::GetProjectRequest*, v1::Project*) override;
+  Unary* SetProject(Context*, const v1::SetProjectRequest*, v1::Project*) override;
   Unary* DeleteProject(Context*, const v1::DeleteProjectRequest*, v1::DeleteProjectResponse*) override;
   Unary* AddMember(Context*, const v1::AddMemberRequest*, v1::Project*) override;
   Unary* RemoveMember(Context*, const v1::RemoveMemberRequest*, v1::Project*) override;

@@ -1,11 +1,15 @@
 #include "server/grpc/projects.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
+
+#include "server/engine/violations.h"
 
 namespace winnow {
 namespace {
@@ -43,7 +47,63 @@ absl::StatusOr<std::optional<ProjectRow>> FindProject(ProjectTable& table, const
   return std::nullopt;
 }
 
-absl::StatusOr<v1::Project> ToMessage(ProjectTable& table, const ProjectRow& row,
+void SetQuota(const Quota& quota, v1::Quota& message) {
+  message.set_max_slots(quota.slots);
+  message.set_max_gpus(quota.gpus);
+  message.set_max_node_hours(quota.node_hours);
+  message.set_max_running_jobs(quota.running_jobs);
+}
+
+void SetUse(const QuotaUse& use, v1::ProjectUse& message) {
+  message.set_slots(use.slots);
+  message.set_gpus(use.gpus);
+  message.set_node_hours(static_cast<double>(use.node_us) / kMicrosOfHour);
+  message.set_running_jobs(use.running_jobs);
+}
+
+// Adds the quotas and the use of the project and of its members. The default project's members are added too.
+void AddStandings(Engine& engine, const std::string& name, v1::Project& project) {
+  ProjectBook& book = engine.projects();
+  const int64_t now_us = engine.context().wall_us();
+  project.set_weight(book.RowOf(name, "").weight);
+  project.set_job_class(book.rules().preemption ? book.RowOf(name, "").job_class : 0);
+  if (!book.on()) return;
+  book.Count(engine.jobs().Uses(), now_us);
+  std::set<std::string> open;  // projects that share
+  for (const auto& [key, job] : engine.jobs().all()) open.insert(job->row.project);
+  double all_seconds = 0, all_weights = 0, its_seconds = 0;
+  for (const auto& [key, standing] : book.all()) {
+    if (!key.second.empty()) continue;
+    const double seconds = book.UseNow(standing, now_us).slot_seconds;
+    all_seconds += seconds;
+    if (key.first == name) its_seconds = seconds;
+    if (key.first == name || seconds > 0 || open.contains(key.first)) all_weights += standing.row.weight;
+  }
+  if (all_seconds > 0) project.set_share(its_seconds / all_seconds);
+  if (all_weights > 0) project.set_due_share(project.weight() / all_weights);
+  for (const auto& [key, standing] : book.all()) {
+    if (key.first != name) continue;
+    if (key.second.empty()) {
+      if (standing.row.quota.limits()) SetQuota(standing.row.quota, *project.mutable_quota());
+      SetUse(standing.use, *project.mutable_use());
+      project.mutable_use()->set_decayed_slot_hours(its_seconds / 3600);
+      continue;
+    }
+    v1::Member* member = nullptr;
+    for (v1::Member& known : *project.mutable_members()) {
+      if (known.person() == key.second) member = &known;
+    }
+    if (member == nullptr && name.empty() && standing.row.quota.limits()) {
+      member = project.add_members();
+      member->set_person(key.second);
+    }
+    if (member == nullptr) continue;
+    if (standing.row.quota.limits()) SetQuota(standing.row.quota, *member->mutable_quota());
+    SetUse(standing.use, *member->mutable_use());
+  }
+}
+
+absl::StatusOr<v1::Project> ToMessage(Engine& engine, ProjectTable& table, const ProjectRow& row,
                                       const std::vector<MemberRow>& members) {
   v1::Project project;
   project.set_name(row.name);
@@ -57,7 +117,51 @@ absl::StatusOr<v1::Project> ToMessage(ProjectTable& table, const ProjectRow& row
   const absl::StatusOr<int64_t> jobs = table.CountJobs(row.name);
   if (!jobs.ok()) return jobs.status();
   project.set_jobs(*jobs);
+  AddStandings(engine, row.name, project);
   return project;
+}
+
+// The row of the project that is in no table.
+ProjectRow DefaultProject() { return {}; }
+
+std::string Shown(const std::string& name) { return name.empty() ? kDefaultProject : name; }
+
+// Everything that is wrong with the request.
+std::vector<Violation> CheckSet(const v1::SetProjectRequest& request, bool preemption) {
+  std::vector<Violation> violations;
+  const auto amount = [&violations](const char* field, bool given, double value) {
+    constexpr double kMost = 1e12;
+    if (!given || (value >= 0 && value <= kMost)) return;
+    violations.push_back({field, fmt::format("is {:g}; expected 0 (no limit) to {:g}", value, kMost)});
+  };
+  amount("max_slots", request.has_max_slots(), static_cast<double>(request.max_slots()));
+  amount("max_gpus", request.has_max_gpus(), request.max_gpus());
+  amount("max_node_hours", request.has_max_node_hours(), request.max_node_hours());
+  amount("max_running_jobs", request.has_max_running_jobs(), static_cast<double>(request.max_running_jobs()));
+  constexpr double kMostWeight = 1e6;
+  constexpr int32_t kMostClass = 9;
+  const auto of_project = [&](const char* field, bool given) {
+    if (!given || request.person().empty()) return false;
+    violations.push_back({field, fmt::format("is of the whole project, and the request is about {}; expected "
+                                             "none",
+                                             request.person())});
+    return true;
+  };
+  if (!of_project("weight", request.has_weight()) && request.has_weight() &&
+      !(request.weight() > 0 && request.weight() <= kMostWeight))
+    violations.push_back({"weight", fmt::format("is {:g}; expected more than 0 and at most {:g}",
+                                                request.weight(), kMostWeight)});
+  if (of_project("job_class", request.has_job_class()) || !request.has_job_class()) return violations;
+  const int32_t job_class = request.job_class();
+  if (job_class < 0 || job_class > kMostClass) {
+    violations.push_back({"job_class", fmt::format("is {}; expected 0 to {}", job_class, kMostClass)});
+  } else if (job_class > 0 && !preemption) {
+    violations.push_back(
+        {"job_class", fmt::format("is {}; expected 0, because the server was started without "
+                                  "--preemption",
+                                  job_class)});
+  }
+  return violations;
 }
 
 // What there is after a change of the project. An error rolls the batch back.
@@ -68,14 +172,19 @@ absl::StatusOr<ChangedProject> Changed(Engine& engine, ProjectTable& table, cons
     absl::StatusOr<std::vector<MemberRow>> members = table.Members();
     if (!members.ok()) return members.status();
     ChangedProject changed{{}, !rows->empty(), *std::move(members)};
+    if (name.empty()) rows->push_back(DefaultProject());
     for (const ProjectRow& row : *rows) {
       if (row.name != name) continue;
-      absl::StatusOr<v1::Project> project = ToMessage(table, row, changed.members);
+      absl::StatusOr<v1::Project> project = ToMessage(engine, table, row, changed.members);
       if (!project.ok()) return project.status();
       changed.project = *std::move(project);
     }
     return changed;
   };
+  if (absl::Status loaded = engine.ReloadProjects(); !loaded.ok()) {
+    engine.context().Note(loaded);
+    return loaded;
+  }
   absl::StatusOr<ChangedProject> changed = read();
   if (!changed.ok()) engine.context().Note(changed.status());
   return changed;
@@ -132,11 +241,77 @@ absl::StatusOr<v1::ListProjectsResponse> ListProjects(Engine& engine, const Requ
   v1::ListProjectsResponse list;
   for (const ProjectRow& row : *rows) {
     if (!by.Sees(row.name)) continue;
-    absl::StatusOr<v1::Project> project = ToMessage(table, row, *members);
+    absl::StatusOr<v1::Project> project = ToMessage(engine, table, row, *members);
     if (!project.ok()) return project.status();
     *list.add_projects() = *std::move(project);
   }
   return list;
+}
+
+absl::StatusOr<v1::Project> GetProject(Engine& engine, const std::string& name) {
+  ProjectTable table(engine.context().store.database());
+  std::optional<ProjectRow> row = DefaultProject();
+  if (!name.empty()) {
+    absl::StatusOr<std::optional<ProjectRow>> found = FindProject(table, name);
+    if (!found.ok()) return found.status();
+    row = *std::move(found);
+  }
+  if (!row) return NoProject(name);
+  const absl::StatusOr<std::vector<MemberRow>> members = table.Members();
+  if (!members.ok()) return members.status();
+  absl::StatusOr<v1::Project> project = ToMessage(engine, table, *row, *members);
+  if (project.ok()) project->set_name(Shown(name));
+  return project;
+}
+
+std::string ChangesText(const v1::SetProjectRequest& request) {
+  std::vector<std::string> changes;
+  if (!request.person().empty()) changes.push_back(request.person());
+  const auto say = [&changes](const char* field, bool given, double value) {
+    if (given) changes.push_back(fmt::format("{} {:g}", field, value));
+  };
+  say("max_slots", request.has_max_slots(), static_cast<double>(request.max_slots()));
+  say("max_gpus", request.has_max_gpus(), request.max_gpus());
+  say("max_node_hours", request.has_max_node_hours(), request.max_node_hours());
+  say("max_running_jobs", request.has_max_running_jobs(), static_cast<double>(request.max_running_jobs()));
+  say("weight", request.has_weight(), request.weight());
+  say("job_class", request.has_job_class(), request.job_class());
+  return fmt::format("{}", fmt::join(changes, ", "));
+}
+
+absl::StatusOr<ChangedProject> SetProject(Engine& engine, const v1::SetProjectRequest& request,
+                                          const Requester& by) {
+  const std::string name = ProjectNamed(request.project());
+  if (request.project().empty() || !by.Sees(name)) return NoProject(name);
+  if (absl::Status there = CheckProject(engine, name); !there.ok()) return there;
+  const bool may = by.any || (!request.person().empty() && !name.empty() && by.Leads(name));
+  if (!may) {
+    return absl::PermissionDeniedError(
+        request.person().empty()
+            ? fmt::format("only an admin may change the quota, weight and class of project {}", Shown(name))
+            : fmt::format("{} does not lead project {}; only those who lead it, or an admin, may change the "
+                          "quotas of its members",
+                          by.name, Shown(name)));
+  }
+  if (request.person().size() > kLongestPerson) return CheckPerson(request.person());
+  ProjectBook& book = engine.projects();
+  const std::vector<Violation> violations = CheckSet(request, book.rules().preemption);
+  if (!violations.empty()) return ViolationsError(violations);
+  QuotaRow row = book.RowOf(name, request.person());
+  if (request.has_max_slots()) row.quota.slots = request.max_slots();
+  if (request.has_max_gpus()) row.quota.gpus = request.max_gpus();
+  if (request.has_max_node_hours()) row.quota.node_hours = request.max_node_hours();
+  if (request.has_max_running_jobs()) row.quota.running_jobs = request.max_running_jobs();
+  if (request.has_weight()) row.weight = request.weight();
+  if (request.has_job_class()) row.job_class = request.job_class();
+  ProjectTable table(engine.context().store.database());
+  if (absl::Status status = book.Put(row); !status.ok()) {
+    engine.context().Note(status);
+    return status;
+  }
+  absl::StatusOr<ChangedProject> changed = Changed(engine, table, name);
+  if (changed.ok()) changed->project.set_name(Shown(name));
+  return changed;
 }
 
 absl::StatusOr<ChangedProject> CreateProject(Engine& engine, const v1::CreateProjectRequest& request) {
@@ -156,6 +331,10 @@ absl::StatusOr<ChangedProject> CreateProject(Engine& engine, const v1::CreatePro
 absl::StatusOr<ChangedProject> DeleteProject(Engine& engine, const std::string& name) {
   ProjectTable table(engine.context().store.database());
   if (absl::Status unused = CheckUnused(engine, table, name); !unused.ok()) return unused;
+  if (absl::Status status = engine.projects().Delete(name); !status.ok()) {
+    engine.context().Note(status);
+    return status;
+  }
   const absl::StatusOr<bool> there = table.Delete(name);
   if (!there.ok()) {
     engine.context().Note(there.status());

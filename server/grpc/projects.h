@@ -25,6 +25,13 @@ struct ChangedProject {
 absl::Status CheckProject(Engine& engine, const std::string& name);
 // The projects that the caller may see, without the default project.
 absl::StatusOr<v1::ListProjectsResponse> ListProjects(Engine& engine, const Requester& by);
+// NOT_FOUND if there is no such project.
+absl::StatusOr<v1::Project> GetProject(Engine& engine, const std::string& name);
+// See ProjectService.SetProject.
+absl::StatusOr<ChangedProject> SetProject(Engine& engine, const v1::SetProjectRequest& request,
+                                          const Requester& by);
+// What the request changes, for the audit log: "max_slots 8, weight 2".
+std::string ChangesText(const v1::SetProjectRequest& request);
 absl::StatusOr<ChangedProject> CreateProject(Engine& engine, const v1::CreateProjectRequest& request);
 absl::StatusOr<ChangedProject> DeleteProject(Engine& engine, const std::string& name);
 absl::StatusOr<ChangedProject> AddMember(Engine& engine, const v1::AddMemberRequest& request,

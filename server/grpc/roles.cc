@@ -94,6 +94,8 @@ const std::vector<MethodRule>& MethodRules() {
 
       {kProject, "ListProjects", kReaders, "see projects", kLeavesOut},
       {kProject, "CreateProject", kAdmins, "create projects", kForAdmins, kAudited},
+      {kProject, "GetProject", kReaders, "see projects", kNoJobs},
+      {kProject, "SetProject", kSubmitters, "change the quotas of projects", kNoJobs, kAudited},
       {kProject, "DeleteProject", kAdmins, "delete projects", kForAdmins, kAudited},
       {kProject, "AddMember", kSubmitters, "change the members of projects", kNoJobs, kAudited},
       {kProject, "RemoveMember", kSubmitters, "change the members of projects", kNoJobs, kAudited},

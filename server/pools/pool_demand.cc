@@ -81,9 +81,14 @@ std::vector<GangDemand> DemandOfJob(const OpenJob& job, int64_t most, int64_t no
 }  // namespace
 
 std::vector<GangDemand> DemandOf(Engine& engine, int64_t most) {
+  const ProjectBook& projects = engine.projects();
   std::set<Claim> order;
   for (const auto& [key, job] : engine.jobs().all()) {
-    if (!job->state.ended() && !job->external()) order.insert(job->claim());
+    if (job->state.ended() || job->external()) continue;
+    const QuotaUse more = UseOfStart(job->shape, job->state.spec().LeastNodes(), job->state);
+    // More nodes would not help a job that waits for its quota.
+    if (projects.on() && projects.Forbidden(job->row.project, job->row.owner, more)) continue;
+    order.insert(job->claim());
   }
   std::vector<GangDemand> demand;
   for (const Claim& claim : order) {

@@ -26,8 +26,33 @@
 namespace winnow {
 namespace {
 
+// Which quota forbids the job to start a trial on so many nodes, a sentence; "": none does. `views` are of
+// all open jobs of its project.
+absl::StatusOr<std::string> QuotaReason(Store& store, const JobRow& row, const QuotaUse& more,
+                                        JobViews& views, int64_t now_us) {
+  ProjectBook book(store.database(), {});
+  if (absl::Status status = book.Load(false, {}, now_us); !status.ok()) return status;
+  const bool limited = std::any_of(book.all().begin(), book.all().end(), [&row](const auto& entry) {
+    return entry.first.first == row.project && entry.second.row.quota.limits();
+  });
+  if (!limited) return "";
+  absl::StatusOr<std::vector<JobRow>> open = store.jobs.Open();
+  if (!open.ok()) return open.status();
+  std::vector<JobUse> uses;
+  for (const JobRow& other : *open) {
+    if (other.project != row.project) continue;
+    const absl::StatusOr<const JobView*> view = views.Get(other);
+    if (!view.ok()) return view.status();
+    if ((*view)->spec.trainer().external()) continue;
+    uses.push_back(UseOf(other.project, other.owner, ShapeOf((*view)->spec, other.project), (*view)->state));
+  }
+  if (absl::Status status = book.Load(false, uses, now_us); !status.ok()) return status;
+  const std::optional<QuotaStop> stop = book.Forbidden(row.project, row.owner, more);
+  return stop ? TextOf(*stop, now_us) : "";
+}
+
 // Says what a running job without running trials waits for, a sentence; "": nothing. Inside Store::Read.
-absl::StatusOr<std::string> WaitReason(Store& store, const JobView& job) {
+absl::StatusOr<std::string> WaitReason(Store& store, const JobView& job, JobViews& views, int64_t now_us) {
   if (job.spec.trainer().external()) return "Waiting for a client to ask for a trial.";
   absl::StatusOr<std::vector<WorkerRow>> present = store.workers.List(false);
   if (!present.ok()) return present.status();
@@ -43,8 +68,16 @@ absl::StatusOr<std::string> WaitReason(Store& store, const JobView& job) {
   const std::optional<Admission> next = Admit(job.state);
   const RankShape shape = ShapeOf(job.spec, job.row.project);
   const int32_t nodes = next && next->trial > 0 ? NodesOf(job.state, *next) : job.state.spec().LeastNodes();
-  if (next || CapacityOf(open, shape) < nodes) return WaitsFor(nodes, shape, open);
-  return WantsSuggestion(job.state) ? "Waiting for the search model's suggestion." : "";
+  const bool lacks_room = CapacityOf(open, shape) < nodes;
+  const bool wants = WantsSuggestion(job.state);
+  if (next || wants) {
+    const JobRow row = job.row;  // `job` is gone once another view is read
+    const absl::StatusOr<std::string> quota =
+        QuotaReason(store, row, UseOfStart(shape, nodes, job.state), views, now_us);
+    if (!quota.ok() || !quota->empty()) return quota;
+  }
+  if (next || lacks_room) return WaitsFor(nodes, shape, open);
+  return wants ? "Waiting for the search model's suggestion." : "";
 }
 
 constexpr char kKept[] =
@@ -199,11 +232,11 @@ absl::Status Reads::Message(const JobRow& row, v1::TuningJob& message) {
   if (absl::Status added = AddAnnotation(store_, row.key, message); !added.ok()) return added;
   const bool waits = message.state() == v1::TuningJob::RUNNING && job.state.totals().running == 0;
   if (!waits || message.paused()) return absl::OkStatus();
-  absl::StatusOr<std::string> reason = WaitReason(store_, job);
-  if (!reason.ok()) return reason.status();
   const std::string words = pool_words_ == nullptr || job.spec.trainer().external()
                                 ? ""
                                 : pool_words_(ShapeOf(job.spec, job.row.project));
+  absl::StatusOr<std::string> reason = WaitReason(store_, job, views_, clock_.wall_us());
+  if (!reason.ok()) return reason.status();
   message.set_state_reason(*reason + (reason->empty() || words.empty() ? "" : " ") + words);
   return absl::OkStatus();
 }

@@ -57,6 +57,7 @@ class FakeSite : private v1::AuditService::Service,
   std::string tested;
   v1::ListProjectsResponse projects;
   std::string changed;  // the newest change of a project
+  v1::SetProjectRequest set;
 
  private:
   grpc::Status ListProjects(grpc::ServerContext*, const v1::ListProjectsRequest*,
@@ -68,6 +69,19 @@ class FakeSite : private v1::AuditService::Service,
                              v1::Project* project) override {
     changed = "create " + request->name();
     project->set_name(request->name());
+    return grpc::Status::OK;
+  }
+  grpc::Status GetProject(grpc::ServerContext*, const v1::GetProjectRequest* request,
+                          v1::Project* project) override {
+    *project = projects.projects(0);
+    project->set_name(request->project());
+    return grpc::Status::OK;
+  }
+  grpc::Status SetProject(grpc::ServerContext*, const v1::SetProjectRequest* request,
+                          v1::Project* project) override {
+    set = *request;
+    project->set_name(request->project());
+    project->set_weight(1);
     return grpc::Status::OK;
   }
   grpc::Status DeleteProject(grpc::ServerContext*, const v1::DeleteProjectRequest* request,
@@ -192,6 +206,41 @@ TEST_CASE("webhooks: they, and what was delivered, are lines of tables", "[cli]"
   const Result tested = RunWinnow({"webhooks", "test", "chat", "-o", "json"}, site.address());
   CHECK(json::parse(tested.out)["number"] == 17);
   CHECK(site.tested == "chat");
+}
+
+TEST_CASE("projects: what they have and may have is shown, and changed by flags", "[cli]") {
+  FakeSite site;
+  v1::Project& project = *site.projects.add_projects();
+  project.set_weight(2);
+  project.set_job_class(3);
+  project.set_share(0.25);
+  project.set_due_share(0.5);
+  project.mutable_quota()->set_max_slots(8);
+  project.mutable_use()->set_slots(6);
+  project.mutable_use()->set_decayed_slot_hours(12.5);
+  v1::Member& ana = *project.add_members();
+  ana.set_person("ana");
+  ana.mutable_quota()->set_max_node_hours(40);
+  ana.mutable_use()->set_node_hours(1.5);
+  const std::string shown = RunWinnow({"projects", "show", "vision"}, site.address()).out;
+  CHECK_THAT(shown,
+             Catch::Contains("weight 2, class 3") && Catch::Contains("25 %") && Catch::Contains("50 %"));
+  CHECK_THAT(shown, Catch::Contains("6 of 8") && Catch::Contains("ana") && Catch::Contains("1.5 of 40"));
+  CHECK(RunWinnow({"projects", "set", "vision", "--max-slots", "4", "--max-gpus", "0.5", "--weight", "3"},
+                  site.address())
+            .code == 0);
+  CHECK(site.set.max_slots() == 4);
+  CHECK(site.set.max_gpus() == 0.5);
+  CHECK(site.set.weight() == 3);
+  CHECK_FALSE(site.set.has_max_node_hours());
+  CHECK_FALSE(site.set.has_job_class());
+  CHECK(RunWinnow({"projects", "set", "vision", "--person", "ana", "--max-node-hours", "0",
+                   "--max-running-jobs", "2"},
+                  site.address())
+            .code == 0);
+  CHECK(site.set.person() == "ana");
+  CHECK(site.set.has_max_node_hours());
+  CHECK(site.set.max_running_jobs() == 2);
 }
 
 TEST_CASE("projects: they and their members are lines of a table, and are changed by its words", "[cli]") {

@@ -31,6 +31,24 @@ TEST_CASE("Fair share: a reservation keeps away all but higher priorities", "[sc
   CHECK_FALSE(Binds(holder, holder));
 }
 
+TEST_CASE("Fair share: between projects a reservation keeps away all but higher classes", "[scheduler]") {
+  const Claim holder{.job = 1, .priority = 0, .project = 1, .job_class = 2};
+  CHECK(Binds(holder, {.job = 2, .priority = 9, .project = 2, .job_class = 2}));
+  CHECK(Binds(holder, {.job = 2, .priority = 9, .project = 2, .job_class = 1}));
+  CHECK_FALSE(Binds(holder, {.job = 2, .priority = -9, .project = 2, .job_class = 3}));
+}
+
+TEST_CASE("Fair share: a higher class comes first, then the project that used and holds least for its weight",
+          "[scheduler]") {
+  const ProjectClaim high{9, 1, 1, 1e9, 99}, rested{2, 0, 1, 100, 0}, holds{3, 0, 1, 100, 1},
+      used{1, 0, 1, 1000, 0}, heavy{4, 0, 100, 1000, 0};
+  CHECK(high < rested);
+  CHECK(rested < holds);
+  CHECK(holds < used);  // a slot that is held counts as if it were held for one minute more
+  CHECK(heavy < rested);
+  CHECK_FALSE(used < used);
+}
+
 TEST_CASE("Fair share: jobs that always want more hold slots as their weights say", "[scheduler]") {
   std::map<int64_t, Claim> claims = {{1, {1, 0, 1}}, {2, {2, 0, 2}}, {3, {3, 0, 5}}};
   for (int slot = 0; slot < 80; ++slot) {

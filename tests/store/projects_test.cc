@@ -1,6 +1,7 @@
 #include "store/tables/projects.h"
 
 #include "store/store.h"
+#include "store/tables/quotas.h"
 #include "tests/catch.h"
 #include "tests/store/get.h"
 #include "tests/store/stores.h"
@@ -25,6 +26,24 @@ TEST_CASE("Projects: members are of one project, and go with it", "[store][store
   CHECK(*table.Delete("vision"));
   CHECK_FALSE(*table.Delete("vision"));
   CHECK(Get(table.Members()) == std::vector<MemberRow>{{"speech", "ana", false}});
+}
+
+TEST_CASE("Projects: quotas and use are kept by project and person, and go with the project",
+          "[store][stores]") {
+  OneStore one;
+  QuotaTable table(one.store->database());
+  const QuotaRow whole{"vision", "", {8, 2.5, 500.25, 3}, 2, 4}, ana{"vision", "ana", {4, 0, 0, 1}, 1, 0},
+      common{"", "", {100, 0, 0, 0}, 0.1, 0};
+  for (const QuotaRow& row : {QuotaRow{"vision", ""}, whole, ana, common}) REQUIRE(table.Put(row).ok());
+  CHECK(Get(table.List()) == std::vector<QuotaRow>{common, whole, ana});
+  // To the last bit: what placement decides must be the same after a restart.
+  const ProjectUseRow used{"vision", "", {1'700'000'000'000'001, 1.0 / 3, 1'698'796'800'000'000, 7}};
+  REQUIRE(table.PutUse({"vision", "", {1, 2, 3, 4}}).ok());
+  REQUIRE(table.PutUse(used).ok());
+  CHECK(Get(table.Uses()) == std::vector<ProjectUseRow>{used});
+  REQUIRE(table.Delete("vision").ok());
+  CHECK(Get(table.List()) == std::vector<QuotaRow>{common});
+  CHECK(Get(table.Uses()).empty());
 }
 
 TEST_CASE("Projects: jobs are named and found by their projects", "[store][stores]") {

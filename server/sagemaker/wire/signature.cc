@@ -22,7 +22,7 @@ constexpr int64_t kMostSkew = 15 * 60;
 constexpr int64_t kMostExpires = 7 * 24 * 3600;
 
 // The parameters of a signature of version 4, as the request states them.
-struct Claim {
+struct SignatureClaim {
   std::string key_id, day, region, service;
   std::vector<std::string> headers;  // signed ones, in order
   std::string signature;
@@ -41,7 +41,7 @@ absl::Status Incomplete(std::string_view service, std::string_view message) {
   return Refused(service, "AccessDenied", "IncompleteSignatureException", message);
 }
 
-bool ReadScope(std::string_view credential, Claim& claim) {
+bool ReadScope(std::string_view credential, SignatureClaim& claim) {
   const std::vector<std::string> parts = SplitAt(credential, '/');
   if (parts.size() != 5 || parts[4] != "aws4_request" || parts[0].empty()) return false;
   claim.key_id = parts[0];
@@ -52,7 +52,7 @@ bool ReadScope(std::string_view credential, Claim& claim) {
 }
 
 // False: the request is not signed so. A malformed claim has no key id.
-bool ReadClaim(const HttpRequest& request, const AwsTarget& target, Claim& claim) {
+bool ReadSignatureClaim(const HttpRequest& request, const AwsTarget& target, SignatureClaim& claim) {
   if (target.value("X-Amz-Algorithm") == kAlgorithm) {
     claim.in_query = true;
     ReadScope(target.value("X-Amz-Credential"), claim);
@@ -93,14 +93,14 @@ std::string CanonicalQuery(const AwsTarget& target, bool in_query) {
   return absl::StrJoin(pairs, "&", absl::PairFormatter("="));
 }
 
-std::string SigningKey(const std::string& secret, const Claim& claim) {
+std::string SigningKey(const std::string& secret, const SignatureClaim& claim) {
   std::string key = HmacSha256("AWS4" + secret, claim.day);
   for (const std::string& part : {claim.region, claim.service, std::string("aws4_request")})
     key = HmacSha256(key, part);
   return key;
 }
 
-std::string SignatureOf(const HttpRequest& request, const AwsTarget& target, const Claim& claim,
+std::string SignatureOf(const HttpRequest& request, const AwsTarget& target, const SignatureClaim& claim,
                         const std::string& payload, const std::string& secret) {
   // S3 signs the path as it is sent; the other services sign its encoded form once more.
   const std::string path = claim.service == "s3" ? PercentEncoded(PercentDecoded(target.path), true)
@@ -117,7 +117,7 @@ std::string SignatureOf(const HttpRequest& request, const AwsTarget& target, con
 }
 
 // Every header that says what is asked for has to be signed.
-bool SignsEnough(const HttpRequest& request, const Claim& claim) {
+bool SignsEnough(const HttpRequest& request, const SignatureClaim& claim) {
   const auto is_signed = [&](std::string_view name) {
     return std::find(claim.headers.begin(), claim.headers.end(), name) != claim.headers.end();
   };
@@ -128,7 +128,7 @@ bool SignsEnough(const HttpRequest& request, const Claim& claim) {
   });
 }
 
-absl::Status CheckTime(const Claim& claim, int64_t now) {
+absl::Status CheckTime(const SignatureClaim& claim, int64_t now) {
   absl::Time time;
   std::string error;
   if (!absl::ParseTime("%E4Y%m%dT%H%M%SZ", claim.time, &time, &error) || !claim.time.starts_with(claim.day))
@@ -171,7 +171,8 @@ absl::Status WrongSignature(std::string_view service) {
 }
 
 // The digest of the body that was signed, once it is known that the body has it.
-absl::StatusOr<std::string> PayloadOf(const HttpRequest& request, const Claim& claim, SignedPart part) {
+absl::StatusOr<std::string> PayloadOf(const HttpRequest& request, const SignatureClaim& claim,
+                                      SignedPart part) {
   const std::string_view declared = request.header("x-amz-content-sha256");
   if (claim.service == "s3") {
     if (claim.in_query) return declared.empty() ? std::string(kUnsigned) : std::string(declared);
@@ -230,8 +231,8 @@ bool HasVersion2(const AwsTarget& target) { return target.has("AWSAccessKeyId") 
 
 std::string ServiceOf(const HttpRequest& request) {
   const AwsTarget target = ParseAwsTarget(request.target);
-  Claim claim;
-  if (ReadClaim(request, target, claim)) return claim.service;
+  SignatureClaim claim;
+  if (ReadSignatureClaim(request, target, claim)) return claim.service;
   return HasVersion2(target) ? "s3" : "";
 }
 
@@ -239,8 +240,8 @@ absl::StatusOr<Signer> CheckSignature(const HttpRequest& request, const SecretOf
                                       int64_t now_seconds, SignedPart part) {
   const AwsTarget target = ParseAwsTarget(request.target);
   if (HasVersion2(target)) return CheckVersion2(request, target, secret_of, now_seconds);
-  Claim claim;
-  if (!ReadClaim(request, target, claim)) {
+  SignatureClaim claim;
+  if (!ReadSignatureClaim(request, target, claim)) {
     const bool json = !request.header("x-amz-target").empty();
     return AwsError(json ? "MissingAuthenticationTokenException" : "AccessDenied",
                     "Missing Authentication Token: the request is not signed.");

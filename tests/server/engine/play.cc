@@ -51,6 +51,7 @@ void Play::Start() {
   options.clock = time.clock();
   options.make_model = make_model;
   options.metrics = metrics;
+  options.projects = project_rules;
   options.audit_keep_us = audit_keep_us;
   options.tell = tell;
   auto coordinator = Coordinator::Start(*std::move(store), hub, std::move(options));

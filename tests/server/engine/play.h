@@ -67,6 +67,7 @@ class Play {
   // Used by the coordinators started from now on.
   ModelFactory make_model;
   Metrics* metrics = nullptr;  // outlives it
+  ProjectRules project_rules;  // EngineOptions::projects
   int64_t audit_keep_us = 0;   // see EngineOptions, as the next
   std::function<void(Context&, const v1::Event&)> tell;
 

@@ -108,6 +108,65 @@ TEST_CASE("Projects: a job begins only with results that all who see it may see"
   CHECK(begin(ana, "vision", common).ok());
 }
 
+TEST_CASE(
+    "Projects: admins set quotas of projects, who leads one those of its persons; both are kept and shown",
+    "[server]") {
+  ProjectPlay play;
+  const auto set = [&](const std::string& secret, const v1::SetProjectRequest& request, v1::Project* after) {
+    v1::Project answer;
+    return play.Projects(play.OverTcp(secret), &v1::ProjectService::Stub::SetProject, request,
+                         after != nullptr ? *after : answer);
+  };
+  const std::string lea = play.Token(v1::SUBMITTER, "lea"), admin = play.Token(v1::ADMIN, "adam"),
+                    ana = play.Token(v1::SUBMITTER, "ana");
+  v1::SetProjectRequest whole, person;
+  for (v1::SetProjectRequest* request : {&whole, &person}) request->set_project("vision");
+  whole.set_max_slots(1);
+  whole.set_weight(2);
+  person.set_person("ana");
+  person.set_max_running_jobs(1);
+  CHECK(set(lea, whole, nullptr).error_message() ==
+        "only an admin may change the quota, weight and class of project vision");
+  CHECK(set(ana, person, nullptr).error_code() == grpc::StatusCode::PERMISSION_DENIED);
+  REQUIRE(set(lea, person, nullptr).ok());
+  v1::Project after;
+  REQUIRE(set(admin, whole, &after).ok());
+  CHECK(after.quota().max_slots() == 1);
+  whole.clear_max_slots();
+  whole.set_max_node_hours(7.5);
+  REQUIRE(set(admin, whole, &after).ok());
+  CHECK(after.quota().max_slots() == 1);  // what is not given stays
+  play.StartServer();
+  v1::GetProjectRequest get;
+  get.set_project("vision");
+  v1::Project read;
+  REQUIRE(play.Projects(play.OverTcp(play.Token(v1::SUBMITTER, "ana")), &v1::ProjectService::Stub::GetProject,
+                        get, read)
+              .ok());
+  CHECK(read.name() == "vision");
+  CHECK(read.quota().max_slots() == 1);
+  CHECK(read.quota().max_node_hours() == 7.5);
+  CHECK(read.weight() == 2);
+  for (const v1::Member& member : read.members())
+    CHECK(member.quota().max_running_jobs() == (member.person() == "ana" ? 1 : 0));
+  v1::SetProjectRequest common;
+  common.set_project("default");
+  common.set_max_gpus(3);
+  REQUIRE(set(play.Token(v1::ADMIN, "adam"), common, &after).ok());
+  CHECK(after.name() == "default");
+  CHECK(after.quota().max_gpus() == 3);
+  v1::SetProjectRequest bad;
+  bad.set_project("vision");
+  bad.set_max_slots(-1);
+  bad.set_weight(0);
+  bad.set_job_class(1);
+  const std::string refused = set(play.Token(v1::ADMIN, "adam"), bad, nullptr).error_message();
+  CHECK_THAT(refused,
+             Catch::Contains("max_slots: is -1; expected 0 (no limit) to") &&
+                 Catch::Contains("weight: is 0; expected more than 0") &&
+                 Catch::Contains("job_class: is 1; expected 0, because the server was started without"));
+}
+
 TEST_CASE("Projects: request ids of one project say nothing about those of another", "[server]") {
   ProjectPlay play;
   const std::string ana = play.Token(v1::SUBMITTER, "ana"), cem = play.Token(v1::SUBMITTER, "cem");

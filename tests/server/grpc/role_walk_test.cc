@@ -20,13 +20,13 @@ const std::set<std::string> kReads = {
     "DescribeTuningJob", "ListTuningJobs", "ListTrials", "DescribeTrial", "QueryMetrics", "GetAnalytics",
     "GetParetoFront", "GetSchedule", "PreviewTuningJob", "WatchTuningJob", "ListWorkers", "GetLogs",
     "GetLogTimes", "ReplayTuningJob", "GetBlob", "GetArtifact", "GetWorkerUsage", "GetTrialUsage",
-    "ListPools", "RenderPool", "ListProjects",
+    "ListPools", "RenderPool", "ListProjects", "GetProject",
     // Methods of insights.
     "GetProgress", "GetSieve", "GetLearningCurves", "GetParallelCoordinates", "GetImportance", "GetSlice",
     "QueryTrials", "GetNeighbours", "Compare", "GetObjectives", "GetContour", "GetScatter"};
 const std::set<std::string> kSubmits = {"CreateTuningJob", "StopTuningJob", "ChangeTuningJob",
                                         "DeleteTuningJob", "Annotate", "SuggestTrials", "ReportMetrics",
-                                        "CompleteTrial", "AddMember", "RemoveMember",
+                                        "CompleteTrial", "AddMember", "RemoveMember", "SetProject",
                                         // The blobs of a source.
                                         "FindMissingBlobs", "PutBlob"};
 const std::string kForAll = "GetCaller";

@@ -99,7 +99,7 @@ TEST_CASE("Check: each thing that does not agree is found", "[server]") {
       Case{"INSERT INTO blobs VALUES ('2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824', 5, "
            "0)",
            "No such file"},
-      Case{"PRAGMA foreign_keys = OFF; INSERT INTO logs VALUES (99, 0, 0, 'x', 0)",
+      Case{"PRAGMA foreign_keys = OFF; INSERT INTO logs VALUES (99, 0, 0, 'x', 0, 0)",
            "refers to a missing row of assignments"});
   Play play;
   FakeWorker worker(play, "one", 1);
