@@ -289,7 +289,7 @@ class Job:
         texts = {name: _text(value) for name, value in params.items()}
         return self._change({"enqueue": {"hyperparameters": texts}}, reason)
 
-    def schedule(
+    def change_priority(
         self, reason: str = "", *, priority: Optional[int] = None, weight: Optional[float] = None
     ) -> dict[str, Any]:
         """Changes the job's share of the slots: `scheduling` of the job file."""

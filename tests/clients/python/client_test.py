@@ -98,6 +98,17 @@ class Jobs(WithFolder):
         with self.assertRaises(winnow.NotFound):
             job.describe()
 
+    def test_priority_and_weight_of_a_job_that_waits_for_slots_are_changed(self):
+        waits = {key: value for key, value in EXTERNAL.items() if key != "trainer"}
+        command = {"command": ["/bin/true"], "metrics": [{"name": "loss", "regex": "loss=([0-9.]+)"}]}
+        job = winnow.connect(self.serve().http).submit({**waits, "working_directory": "/", "trainer": command})
+        changed = job.change_priority("a deadline", priority=5)
+        self.assertEqual(changed["scheduling"]["priority"], 5)
+        self.assertEqual(job.change_priority(weight=2.5)["scheduling"], {"priority": 5, "weight": 2.5})
+        with self.assertRaises(winnow.WinnowError) as refused:
+            job.change_priority(weight=2.5)
+        self.assertIn("expected another priority or weight", str(refused.exception))
+
     def test_a_job_is_changed_while_it_runs_and_after_its_end(self):
         job = winnow.connect(self.serve().http).submit({**EXTERNAL, "limits": {"max_trials": 2}})
         self.assertTrue(job.pause("a check")["paused"])
