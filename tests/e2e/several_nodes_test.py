@@ -4,6 +4,7 @@ MPI. Their workers share no folder and have nothing of the programs; ranks are k
 import copy
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -138,7 +139,8 @@ class SeveralNodes(unittest.TestCase):
         first = int(printed[2].split("epoch ")[1].split(":")[0])
         self.assertGreater(first, 1)
         for text in printed.values():
-            self.assertEqual({line.split("(")[1] for line in text.splitlines()}, {f"{processes_in_all} processes)"})
+            # torchrun may write a line of one process before the end of another's.
+            self.assertEqual(set(re.findall(r"\((\d+) processes\)", text)), {str(processes_in_all)})
 
     @unittest.skipUnless(HAS_TORCH, "python3-torch is not installed")
     def test_script_mode_on_one_node(self):
