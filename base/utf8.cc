@@ -17,4 +17,11 @@ size_t Utf8Length(std::string_view text) {
   return overlong || outside ? 0 : length;
 }
 
+std::string_view Utf8Prefix(std::string_view text, size_t most) {
+  if (text.size() <= most) return text;
+  size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
 }  // namespace winnow

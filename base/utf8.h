@@ -9,4 +9,7 @@ namespace winnow {
 // forms, surrogates and values above U+10FFFF are not characters).
 size_t Utf8Length(std::string_view text);
 
+// Returns the first `most` bytes at most, without a character of which they would have only a part.
+std::string_view Utf8Prefix(std::string_view text, size_t most);
+
 }  // namespace winnow

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
+
 namespace winnow {
 namespace {
 
@@ -132,9 +134,7 @@ std::string JsonNode::Shown() const {
   std::string out;
   Write(*this, out);
   if (out.size() <= kShownBytes) return out;
-  size_t end = kShownBytes;
-  while (end > 0 && (static_cast<unsigned char>(out[end]) & 0xc0) == 0x80) --end;  // not within a character
-  return out.substr(0, end) + "…";
+  return std::string(Utf8Prefix(out, kShownBytes)) + "…";
 }
 
 JsonTree ParseJson(std::string_view text) {

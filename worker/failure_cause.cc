@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status_text.h"
+#include "base/utf8.h"
 #include "fmt/format.h"
 
 namespace winnow {
@@ -114,9 +115,7 @@ std::string FindCause(std::string_view words) {
   for (size_t i = lines.size(); cause.empty() && i-- > 0;) cause = WithoutBlanks(lines[i]);
   cause = WithoutBlanks(cause);
   if (cause.size() <= kMaxCauseBytes) return std::string(cause);
-  size_t end = kMaxCauseBytes - 3;
-  while (end > 0 && (static_cast<unsigned char>(cause[end]) & 0xc0) == 0x80) --end;  // not within a character
-  return std::string(cause.substr(0, end)) + "...";
+  return std::string(Utf8Prefix(cause, kMaxCauseBytes - 3)) + "...";
 }
 
 v1::Outcome FailedOutcome(std::string reason) {

@@ -12,6 +12,7 @@
 #include "absl/strings/escaping.h"
 #include "base/mutant.h"
 #include "base/names.h"
+#include "base/utf8.h"
 #include "scheduler/state/standing.h"
 #include "scheduler/validate.h"
 #include "server/engine/hub.h"
@@ -124,12 +125,7 @@ int64_t EndOf(const v1::SyncRequest& request, int64_t known_us, int64_t now_us) 
   return known_us != 0 && std::abs(ends_us - known_us) <= kNearUs ? known_us : ends_us;
 }
 
-// The text's beginning, cut between characters.
-std::string Beginning(const std::string& text) {
-  size_t end = std::min(text.size(), kMaxTextBytes);
-  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end);
-}
+std::string Beginning(const std::string& text) { return std::string(Utf8Prefix(text, kMaxTextBytes)); }
 
 FailureCause CauseOf(const v1::Outcome& outcome) {
   switch (outcome.cause()) {

@@ -11,25 +11,16 @@
 
 #include "absl/strings/escaping.h"
 #include "base/status_text.h"
+#include "base/utf8.h"
 #include "server/host/pools/program.h"
 
 namespace winnow {
 namespace {
 
-constexpr size_t kLongestSubject = 200;     // bytes
+constexpr size_t kLongestSubject = 200;  // bytes
 // The most bytes of an encoded word: with the header's name, or a further line's space, 76 characters a line.
 constexpr size_t kBytesOfFirstWord = 39, kBytesOfWord = 45;
-constexpr size_t kBytesOfBodyLine = 57;     // 76 characters of base64
-
-// Whether a byte begins a character of UTF-8.
-bool Begins(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
-
-// The first so many bytes of the text at most, whole characters.
-std::string Start(const std::string& text, size_t from, size_t most) {
-  size_t end = std::min(text.size(), from + most);
-  while (end < text.size() && end > from && !Begins(text[end])) --end;
-  return text.substr(from, end - from);
-}
+constexpr size_t kBytesOfBodyLine = 57;  // 76 characters of base64
 
 // Without line breaks and other control characters.
 std::string MailLine(std::string text) {
@@ -41,15 +32,16 @@ std::string MailLine(std::string text) {
 
 // The text of a header: encoded words of RFC 2047 unless it is plain.
 std::string HeaderText(const std::string& text) {
-  const std::string line = Start(MailLine(text), 0, kLongestSubject);
+  const std::string line(Utf8Prefix(MailLine(text), kLongestSubject));
   const bool plain = std::all_of(line.begin(), line.end(), [](char c) { return (c & 0x80) == 0; }) &&
                      line.find("=?") == std::string::npos;
   if (plain) return line;
   std::string words;
-  for (size_t at = 0; at < line.size();) {
-    const std::string part = Start(line, at, words.empty() ? kBytesOfFirstWord : kBytesOfWord);
-    words += fmt::format("{}=?UTF-8?B?{}?=", words.empty() ? "" : "\n ", absl::Base64Escape(part));
-    at += part.size();
+  for (std::string_view rest = line; !rest.empty();) {
+    const std::string_view part = Utf8Prefix(rest, words.empty() ? kBytesOfFirstWord : kBytesOfWord);
+    words +=
+        fmt::format("{}=?UTF-8?B?{}?=", words.empty() ? "" : "\n ", absl::Base64Escape(std::string(part)));
+    rest.remove_prefix(part.size());
   }
   return words;
 }

@@ -28,5 +28,15 @@ TEST_CASE("Utf8: what is no character has length 0", "[base]") {
   CHECK(Utf8Length("\xff") == 0);
 }
 
+TEST_CASE("Utf8: a prefix has whole characters", "[base]") {
+  CHECK(Utf8Prefix("abc", 3) == "abc");
+  CHECK(Utf8Prefix("abc", 2) == "ab");
+  CHECK(Utf8Prefix("aé", 2) == "a");
+  CHECK(Utf8Prefix("aé", 3) == "aé");
+  CHECK(Utf8Prefix("a€", 3) == "a");
+  CHECK(Utf8Prefix("€", 1) == "");
+  CHECK(Utf8Prefix("", 0) == "");
+}
+
 }  // namespace
 }  // namespace winnow
