@@ -229,11 +229,9 @@ class Round {
       const std::vector<size_t> stopped =
           TrialsToPreempt(workers_.RoomsOfAll(), running, gang, ClaimOf(*job).job_class, job->reserved);
       for (const size_t i : stopped) {
-        recorder_.Preempt(
-            *jobs_.FindKey(running[i].job), running[i].trial,
-            fmt::format("preempted by {} (class {})",
-                        job->row.project.empty() ? "the default project" : "project " + job->row.project,
-                        ClaimOf(*job).job_class));
+        recorder_.Preempt(*jobs_.FindKey(running[i].job), running[i].trial,
+                          fmt::format("preempted by {} (class {})", ProjectInWords(job->row.project),
+                                      ClaimOf(*job).job_class));
       }
       return;
     }

@@ -171,12 +171,10 @@ absl::Status FitsQuotas(const v1::TuningJobSpec& spec, const std::string& projec
       nodes > 1 ? fmt::format("is {}, so that a trial takes {:g} {}", nodes,
                               gpus ? more.gpus : static_cast<double>(more.slots), gpus ? "GPUs" : "slots")
                 : fmt::format("is {:g}", gpus ? more.gpus : static_cast<double>(more.slots));
-  const std::string whose = (person == stop->person && !person.empty() ? person + " in " : std::string()) +
-                            (project.empty() ? "the default project" : "project " + project);
   return ViolationsError({{nodes > 1 ? "cluster.nodes" : "cluster." + each,
                            fmt::format("{}; expected at most {:g} {}, the quota of {}", what,
                                        gpus ? stop->quota.gpus : static_cast<double>(stop->quota.slots),
-                                       gpus ? "GPUs" : "slots", whose)}});
+                                       gpus ? "GPUs" : "slots", Whose(*stop))}});
 }
 
 std::string ShareText(const RankShape& shape) {

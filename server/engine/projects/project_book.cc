@@ -17,11 +17,6 @@ std::string MonthName(int64_t time_us) {
   return absl::FormatTime("%B %Y", absl::FromUnixMicros(time_us), absl::UTCTimeZone());
 }
 
-std::string Whose(const QuotaStop& stop) {
-  const std::string project = stop.project.empty() ? "the default project" : "project " + stop.project;
-  return stop.person.empty() ? project : fmt::format("{} in {}", stop.person, project);
-}
-
 std::string Sentence(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text + '.';
@@ -38,6 +33,15 @@ std::string Amounts(const QuotaStop& stop, double has, double most, double more,
 }
 
 }  // namespace
+
+std::string ProjectInWords(const std::string& project) {
+  return project.empty() ? "the default project" : "project " + project;
+}
+
+std::string Whose(const QuotaStop& stop) {
+  const std::string project = ProjectInWords(stop.project);
+  return stop.person.empty() ? project : fmt::format("{} in {}", stop.person, project);
+}
 
 std::string TextOf(const QuotaStop& stop, int64_t now_us) {
   const char* its = stop.person.empty() ? "its" : "their";
@@ -132,31 +136,19 @@ void ProjectBook::Count(const std::vector<JobUse>& jobs, int64_t now_us) {
   for (auto& [key, standing] : standings_) standing.use.node_us = UseNow(standing, now_us).node_us;
 }
 
-std::optional<QuotaStop> ProjectBook::Forbidden(const std::string& project, const std::string& owner,
-                                                const QuotaUse& more) const {
+std::optional<QuotaStop> ProjectBook::FirstStop(const std::string& project, const std::string& owner,
+                                                const QuotaUse& more, bool alone) const {
   const auto check = [&](const std::string& person) -> std::optional<QuotaStop> {
     const ProjectStanding* standing = Find(project, person);
     if (standing == nullptr || WINNOW_MUTANT("quotas are not looked at")) return std::nullopt;
-    const std::optional<QuotaPart> part = Forbids(standing->row.quota, standing->use, more);
+    const QuotaUse use = alone ? QuotaUse() : standing->use;
+    const std::optional<QuotaPart> part = Forbids(standing->row.quota, use, more);
     if (!part) return std::nullopt;
-    return QuotaStop{project, person, *part, standing->row.quota, standing->use, more};
+    return QuotaStop{project, person, *part, standing->row.quota, use, more};
   };
   std::optional<QuotaStop> stop;
   if (!owner.empty() && !WINNOW_MUTANT("quotas of persons are not looked at")) stop = check(owner);
   return stop ? stop : check("");
-}
-
-std::optional<QuotaStop> ProjectBook::NeverAllowed(const std::string& project, const std::string& owner,
-                                                   const QuotaUse& more) const {
-  std::vector<std::string> persons = {""};
-  if (!owner.empty()) persons.insert(persons.begin(), owner);
-  for (const std::string& person : persons) {
-    const ProjectStanding* standing = Find(project, person);
-    if (standing == nullptr) continue;
-    if (const std::optional<QuotaPart> part = Forbids(standing->row.quota, {}, more))
-      return QuotaStop{project, person, *part, standing->row.quota, {}, more};
-  }
-  return std::nullopt;
 }
 
 void ProjectBook::Start(const std::string& project, const std::string& owner, const QuotaUse& more) {

@@ -76,10 +76,14 @@ class ProjectBook {
   void Count(const std::vector<JobUse>& jobs, int64_t now_us);
   // The quota that forbids to start what takes `more`: the person's, or the project's.
   std::optional<QuotaStop> Forbidden(const std::string& project, const std::string& owner,
-                                     const QuotaUse& more) const;
+                                     const QuotaUse& more) const {
+    return FirstStop(project, owner, more, false);
+  }
   // The same if nothing else ran: it can never start.
   std::optional<QuotaStop> NeverAllowed(const std::string& project, const std::string& owner,
-                                        const QuotaUse& more) const;
+                                        const QuotaUse& more) const {
+    return FirstStop(project, owner, more, true);
+  }
   // A trial starts that takes `more`.
   void Start(const std::string& project, const std::string& owner, const QuotaUse& more);
   ProjectClaim ClaimOf(const std::string& project, int64_t now_us) const;
@@ -102,6 +106,9 @@ class ProjectBook {
   }
 
  private:
+  // `alone`: as if nothing else ran.
+  std::optional<QuotaStop> FirstStop(const std::string& project, const std::string& owner,
+                                     const QuotaUse& more, bool alone) const;
   ProjectStanding& At(std::string_view project, std::string_view person);
   const ProjectStanding* Find(const std::string& project, const std::string& person) const;
 
@@ -111,6 +118,10 @@ class ProjectBook {
   std::map<Key, ProjectStanding> standings_;
 };
 
+// "project vision", "the default project": in a sentence.
+std::string ProjectInWords(const std::string& project);
+// Whose quota it is: "project vision", "ana in project vision".
+std::string Whose(const QuotaStop& stop);
 // Why a trial waits: "Project vision has 8 of its 8 slots." A sentence.
 std::string TextOf(const QuotaStop& stop, int64_t now_us);
 
