@@ -2,6 +2,7 @@ import {signal} from '@preact/signals';
 import type {ComponentChildren} from 'preact';
 import {useEffect, useRef, useState} from 'preact/hooks';
 import {Button} from './basics';
+import {Problem} from './form';
 import {Icon, type IconName} from './icons';
 
 interface Question {
@@ -49,11 +50,7 @@ function QuestionDialog({open}: {open: NonNullable<typeof question.value>}) {
   return (
     <Dialog title={open.title} onClose={() => open.answer(false)}>
       <div class="dialog-text">{open.text}</div>
-      {error && (
-        <p class="dialog-error" role="alert">
-          {error}
-        </p>
-      )}
+      <Problem text={error} />
       <div class="dialog-actions">
         <Button onClick={() => open.answer(false)}>Cancel</Button>
         <Button kind={open.danger ? 'danger' : 'primary'} strong={open.danger} disabled={busy} onClick={() => void confirm()}>

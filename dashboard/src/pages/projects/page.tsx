@@ -4,7 +4,7 @@ import {useGet} from '../../api/query';
 import type {Project} from '../../api/types';
 import {caller, mayAdminister, maySubmit} from '../../app/session';
 import {paths} from '../../app/router';
-import {ask, Button, Card, EmptyState, ErrorState, PageHead, PlainTable, Skeleton, toast, useTitle} from '../../design';
+import {ask, Button, Card, EmptyState, ErrorState, PageHead, PlainTable, Problem, Skeleton, toast, useForm, useTitle} from '../../design';
 import {counted} from '../../format';
 import './projects.css';
 
@@ -41,21 +41,14 @@ export default function ProjectsPage() {
 
 function NewProject({made}: {made(): void}) {
   const [name, setName] = useState('');
-  const [problem, setProblem] = useState('');
-  const create = async (event: Event) => {
-    event.preventDefault();
-    setProblem('');
-    try {
-      await post<Project>('/v1/projects', {name});
-      setName('');
-      made();
-    } catch (error) {
-      setProblem((error as Error).message);
-    }
-  };
+  const {submit, problem} = useForm(async () => {
+    await post<Project>('/v1/projects', {name});
+    setName('');
+    made();
+  });
   return (
     <Card title="New project" class="span-4">
-      <form class="project-form" onSubmit={create}>
+      <form class="project-form" onSubmit={submit}>
         <label class="field">
           <span>Name: lower-case letters, digits and “-”</span>
           <input class="input" maxLength={40} required value={name} onInput={(event) => setName(event.currentTarget.value)} />
@@ -66,15 +59,6 @@ function NewProject({made}: {made(): void}) {
         </Button>
       </form>
     </Card>
-  );
-}
-
-function Problem({text}: {text: string}) {
-  if (!text) return null;
-  return (
-    <p class="dialog-error" role="alert">
-      {text}
-    </p>
   );
 }
 
@@ -144,21 +128,14 @@ function Members({project: {name, members}, mayManage, changed}: {project: Proje
 function NewMember({project, made}: {project: string; made(): void}) {
   const [person, setPerson] = useState('');
   const [leads, setLeads] = useState(false);
-  const [problem, setProblem] = useState('');
-  const add = async (event: Event) => {
-    event.preventDefault();
-    setProblem('');
-    try {
-      await post<Project>(`${urlOf(project)}/members`, {person, leads});
-      setPerson('');
-      setLeads(false);
-      made();
-    } catch (error) {
-      setProblem((error as Error).message);
-    }
-  };
+  const {submit, problem} = useForm(async () => {
+    await post<Project>(`${urlOf(project)}/members`, {person, leads});
+    setPerson('');
+    setLeads(false);
+    made();
+  });
   return (
-    <form class="project-member" aria-label={`New member of ${project}`} onSubmit={add}>
+    <form class="project-member" aria-label={`New member of ${project}`} onSubmit={submit}>
       <label class="field">
         <span>Name of their tokens</span>
         <input class="input" maxLength={128} required value={person} onInput={(event) => setPerson(event.currentTarget.value)} />

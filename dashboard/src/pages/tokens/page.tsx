@@ -2,7 +2,7 @@ import {useState} from 'preact/hooks';
 import {del, post} from '../../api/client';
 import {useGet} from '../../api/query';
 import {caller} from '../../app/session';
-import {ask, Badge, Button, Card, CopyButton, EmptyState, ErrorState, PageHead, PlainTable, Skeleton, toast, useTitle} from '../../design';
+import {ask, Badge, Button, Card, CopyButton, EmptyState, ErrorState, PageHead, PlainTable, Problem, Skeleton, toast, useForm, useTitle} from '../../design';
 import {exactMoment, moment} from '../../format';
 import './tokens.css';
 
@@ -54,23 +54,16 @@ function NewToken({made}: {made(): void}) {
   const [workerProjects, setWorkerProjects] = useState('');
   const [workerNames, setWorkerNames] = useState('');
   const [secret, setSecret] = useState('');
-  const [problem, setProblem] = useState('');
-  const create = async (event: Event) => {
-    event.preventDefault();
-    setProblem('');
-    try {
-      const bound = role === 'WORKER' ? {workerProjects: namesIn(workerProjects), workerNames: workerNames.trim()} : {};
-      const answer = await post<{secret: string}>('/v1/tokens', {name, role, validSeconds: String(Math.round(Number(days || 0) * kDaySeconds)), ...bound});
-      setSecret(answer.secret);
-      setName('');
-      made();
-    } catch (error) {
-      setProblem((error as Error).message);
-    }
-  };
+  const {submit, problem} = useForm(async () => {
+    const bound = role === 'WORKER' ? {workerProjects: namesIn(workerProjects), workerNames: workerNames.trim()} : {};
+    const answer = await post<{secret: string}>('/v1/tokens', {name, role, validSeconds: String(Math.round(Number(days || 0) * kDaySeconds)), ...bound});
+    setSecret(answer.secret);
+    setName('');
+    made();
+  });
   return (
     <Card title="New token" class="span-4">
-      <form class="token-form" onSubmit={create}>
+      <form class="token-form" onSubmit={submit}>
         <label class="field">
           <span>Name</span>
           <input class="input" maxLength={128} required value={name} onInput={(event) => setName(event.currentTarget.value)} />
@@ -101,11 +94,7 @@ function NewToken({made}: {made(): void}) {
           <span>Days until it expires; empty: never</span>
           <input class="input" type="number" min={1} max={36_500} value={days} onInput={(event) => setDays(event.currentTarget.value)} />
         </label>
-        {problem && (
-          <p class="dialog-error" role="alert">
-            {problem}
-          </p>
-        )}
+        <Problem text={problem} />
         <Button kind="primary" type="submit">
           Create the token
         </Button>
