@@ -15,7 +15,7 @@ struct ProjectUse {
   bool operator==(const ProjectUse&) const = default;
 };
 
-// What is held from ProjectUse::until_us on.
+// The slots and ranks that are held since ProjectUse::until_us.
 struct Held {
   int64_t slots = 0;
   int64_t nodes = 0;  // ranks

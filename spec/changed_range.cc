@@ -159,7 +159,7 @@ class RangeReader {
   // The job would be created with this range.
   void Check(size_t index, const Range& range) {
     v1::TuningJobSpec now = spec_;
-    // Those that were tried do not have to fit any more, and those that were not are left out.
+    // An initial configuration may be outside the new range: it was tried before, or it is left out.
     now.clear_initial_configurations();
     for (int i = 0; i < now.parameters_size(); ++i)
       WriteRange(state_.spec().parameters[static_cast<size_t>(i)].range, *now.mutable_parameters(i));

@@ -19,7 +19,7 @@ struct DeclaredMail {
       "/usr/sbin/sendmail"};  // a program that takes sendmail's -i, -f and --
 };
 
-// A webhook as the server's configuration declares it, or a receiver of mail, which is told in the same way.
+// A webhook of the server's configuration, or receivers of mail (`mail`). Both get events in the same way.
 struct DeclaredWebhook {
   std::string name;
   std::string url;     // http or https; "" of mail, as the next

@@ -341,7 +341,7 @@ class ProjectsWorld {
       const int64_t takes_us = std::max<int64_t>(1, units) * by_id_.at(assignment->job_id())->unit_us;
       time_.After(takes_us, [this, &host, id = id] { End(host, id, false); });
     }
-    // An ended or prepared run is told at once.
+    // The host reports an ended or prepared run at once.
     const bool tells = std::any_of(host.runs.begin(), host.runs.end(), [](const auto& entry) {
       return entry.second.state.state() != v1::RunningAssignment::RUNNING;
     });
@@ -440,7 +440,7 @@ class ProjectsWorld {
     if (quota.gpus > 0 && tally.use.gpus > quota.gpus + 1e-9) refuse("GPUs");
     if (quota.running_jobs > 0 && tally.use.running_jobs > quota.running_jobs) refuse("running jobs");
     const int64_t most_us = NodeTimeOf(quota);
-    // Ranks that are told to stop take this long in all.
+    // How many ranks may be stopping when the node-hours are used up.
     constexpr int64_t kStops = 20;
     if (most_us > 0 && tally.node_us > most_us + kStops * (kMostStopUs + 2 * kMostCallUs))
       refuse("node-hours");

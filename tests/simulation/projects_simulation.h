@@ -17,11 +17,13 @@ struct ProjectsResult {
 };
 
 // Plays an hour or two of projects that share workers: engine, store and placement are real, programs and
-// time are not. A function of the seed. Checked after every batch: no quota is exceeded, but those that were
-// lowered meanwhile; node-hours only by ranks that are told to stop. At the end: where all projects always
-// have work, each had its due part of the slots within 5 % of all; every job had a trial; no preempted
-// attempt counted as a failure or began below the level from which it had begun. After a kill of the server
-// what was used is the same to the bit.
+// time are not. A function of the seed.
+// - After every batch no quota is exceeded. Exceptions: a quota that was lowered meanwhile, and node-hours,
+//   by the time that stopping ranks take.
+// - At the end, where all projects always have work, each had its due part of the slots within 5 % of all.
+//   Elsewhere all jobs have ended.
+// - No preempted attempt counted as a failure, or began below the level from which it had begun.
+// - After a kill of the server, what was used is the same to the bit.
 ProjectsResult PlayProjects(uint64_t seed);
 
 }  // namespace winnow
