@@ -49,7 +49,7 @@ std::string FreezeThawPruner::EndOfPaused(const JobState& state, const TrialStat
           ? StandingText(state, StandingAt(state.spec(), trial, resource),
                          RungsOf(state)[trial.rung].top_front->FrontOf(trial.number))
           : state.spec().objective_metric + " = " + (value ? SixDigits(*value) : "no value");
-  const TrialNumber original = state.twins().OriginalOf(trial.number);
+  const TrialNumber original = state.duplicates().OriginalOf(trial.number);
   const std::string why =
       original == trial.number
           ? state.completion_met()->reason

@@ -286,7 +286,7 @@ class Choice {
       const TrialState& trial = state_.trial(model.known()[place].trial);
       if (trial.phase != TrialPhase::kPaused || static_cast<size_t>(trial.rung) + 1 >= rungs_.size())
         continue;
-      if (!state_.twins().IsTwin(trial.number)) waiting.push_back(place);
+      if (!state_.duplicates().IsDuplicate(trial.number)) waiting.push_back(place);
     }
     std::vector<TrainingModel::Worth> ends = model.WorthsOfKnown(waiting);
     for (size_t i = 0; i < waiting.size(); ++i) {

@@ -246,7 +246,7 @@ TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vect
   const size_t least_rungs = basis_ == Basis::kAll ? 1 : levels.size();
   // What the original of equal curves has shown beyond the other, the other would show too.
   const auto shown_by = [&](const TrialState& trial) -> const TrialState& {
-    return state.trial(state.twins().OriginalOf(trial.number));
+    return state.trial(state.duplicates().OriginalOf(trial.number));
   };
   const auto read = [&](const TrialState& trial) {
     Seen seen{trial.number, &trial.configuration, CurveOf(shown_by(trial), of_rungs), 0};

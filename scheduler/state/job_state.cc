@@ -118,7 +118,7 @@ void JobState::ArriveAt(RungState& rung, const TrialState& trial, int64_t level)
       earnings_.Arrived(static_cast<size_t>(trial.rung), trial.created_by, trial.chosen_by, before,
                         rung.top_front->PartOfRecord(trial.number));
     }
-    NoteTwins(trial, level);
+    NoteDuplicates(trial, level);
     return;
   }
   const double value =
@@ -127,18 +127,18 @@ void JobState::ArriveAt(RungState& rung, const TrialState& trial, int64_t level)
   const double key = spec().goal == Goal::kMaximize ? -value : value;
   if (TraitsOf(spec().pruner.kind).asks_model) NoteEarning(rung, trial, key);
   rung.top->Add(key, trial.number);
-  NoteTwins(trial, level);
+  NoteDuplicates(trial, level);
 }
 
-// A twin would only repeat what is known: its places at rungs go to other trials. REQUIRES the trial has been
-// added to the rung.
-void JobState::NoteTwins(const TrialState& trial, int64_t level) {
+// A duplicate would only repeat what is known: its places at rungs go to other trials. REQUIRES the trial has
+// been added to the rung.
+void JobState::NoteDuplicates(const TrialState& trial, int64_t level) {
   if (!TraitsOf(spec().pruner.kind).asks_model || trial.curve.empty()) return;
   std::vector<const Curve*> curves = {&trial.curve};
   for (const Curve& curve : trial.further) curves.push_back(&curve);
-  const Twins::Print print = Twins::PrintOf(curves, level);
-  for (const TrialNumber twin : twins_.Arrived(static_cast<size_t>(trial.rung), trial.number, print))
-    FailAtRungs(At(twin));
+  const Duplicates::Print print = Duplicates::PrintOf(curves, level);
+  for (const TrialNumber each : duplicates_.Arrived(static_cast<size_t>(trial.rung), trial.number, print))
+    FailAtRungs(At(each));
 }
 
 // A record is better than the best by more than a hair: by a part of what lies between the best and the

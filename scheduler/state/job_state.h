@@ -17,6 +17,7 @@
 #include "scheduler/space/types.h"
 #include "scheduler/state/completion_index.h"
 #include "scheduler/state/curve.h"
+#include "scheduler/state/duplicates.h"
 #include "scheduler/state/earnings.h"
 #include "scheduler/state/facts.h"
 #include "scheduler/state/first_failures.h"
@@ -28,7 +29,6 @@
 #include "scheduler/state/startup.h"
 #include "scheduler/state/top_share.h"
 #include "scheduler/state/trial_front.h"
-#include "scheduler/state/twins.h"
 
 namespace winnow {
 
@@ -323,7 +323,7 @@ class JobState {
   // What the rules of suggestions have earned; kept where a search model chooses trainings.
   const Earnings& earnings() const { return earnings_; }
   // The trials that only repeat what others reported; kept where a search model chooses trainings.
-  const Twins& twins() const { return twins_; }
+  const Duplicates& duplicates() const { return duplicates_; }
   // The parameters of the last model fit, as in Suggested::model; empty: none yet.
   const std::vector<double>& model() const { return model_; }
 
@@ -371,7 +371,7 @@ class JobState {
   std::pair<int64_t, TrialNumber> PlaceInQueue(const TrialState& trial) const;
   void ArriveAt(RungState& rung, const TrialState& trial, int64_t level);
   void NoteEarning(const RungState& rung, const TrialState& trial, double key);
-  void NoteTwins(const TrialState& trial, int64_t level);
+  void NoteDuplicates(const TrialState& trial, int64_t level);
   void FailAtRungs(const TrialState& trial);
   void PassRungs(TrialState& trial, int64_t resource);
   void Taken(TrialState& trial);
@@ -413,7 +413,7 @@ class JobState {
   std::map<TrialNumber, PricedPlaces> priced_places_;
   Startup startup_;
   Earnings earnings_;
-  Twins twins_;
+  Duplicates duplicates_;
   std::string diverged_;  // reason of the first trial that reported a value that is not finite
 };
 

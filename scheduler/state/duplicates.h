@@ -11,14 +11,15 @@
 namespace winnow {
 
 // Detects trials that report the same to the bit although their configurations differ: what differs has no
-// effect there, so that the end of one is known once the other has been trained. A twin is a trial that has
-// arrived at a rung with the reports of an earlier one, its original, where twins are believed to stay twins.
+// effect there, so that the end of one is known once the other has been trained. A duplicate is a trial that
+// has arrived at a rung with the reports of an earlier one, its original, where duplicates are believed to
+// remain such.
 //
 // Reports may also be the same by chance, as where a metric has few values. So what happened to those that
-// were the same at a rung and went on counts: whether they were still the same at the next one. Twins at a
-// rung are believed if this rung, or rungs from a lower one up to it, saw at least two more trials stay the
+// were the same at a rung and went on counts: whether they were still the same at the next one. Duplicates at
+// a rung are believed if this rung, or rungs from a lower one up to it, saw at least two more trials stay the
 // same than twice as many as parted there or above. Curves that never change say nothing.
-class Twins {
+class Duplicates {
  public:
   // The reports of a trial so far.
   struct Print {
@@ -28,15 +29,15 @@ class Twins {
   // The print of all curves of a trial up to a level.
   static Print PrintOf(const std::vector<const Curve*>& curves, int64_t level);
 
-  // The trial has arrived at a rung. The answer: which trials are twins now and were not before. O(1), but
-  // O(trials) where that changes what is believed of a rung.
+  // The trial has arrived at a rung. The answer: which trials are duplicates now and were not before. O(1),
+  // but O(trials) where that changes what is believed of a rung.
   std::vector<TrialNumber> Arrived(size_t rung, TrialNumber number, const Print& print);
 
-  // The trial's original at the highest rung at which it has arrived; itself: it is no twin.
+  // The trial's original at the highest rung at which it has arrived; itself: it is no duplicate.
   TrialNumber OriginalOf(TrialNumber number) const;
-  bool IsTwin(TrialNumber number) const { return OriginalOf(number) != number; }
+  bool IsDuplicate(TrialNumber number) const { return OriginalOf(number) != number; }
 
-  bool operator==(const Twins&) const = default;
+  bool operator==(const Duplicates&) const = default;
 
  private:
   struct AtRung {
@@ -53,7 +54,7 @@ class Twins {
   bool Believes(size_t rung) const;
 
   std::vector<AtRung> rungs_;
-  bool any_ = false;  // whether any rung's twins are believed
+  bool any_ = false;  // whether any rung's duplicates are believed
 };
 
 }  // namespace winnow

@@ -1,4 +1,4 @@
-#include "scheduler/state/twins.h"
+#include "scheduler/state/duplicates.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 
 namespace winnow {
 
-Twins::Print Twins::PrintOf(const std::vector<const Curve*>& curves, int64_t level) {
+Duplicates::Print Duplicates::PrintOf(const std::vector<const Curve*>& curves, int64_t level) {
   Print print;
   for (size_t i = 0; i < curves.size(); ++i) {
     for (const auto& [at, value] : *curves[i]) {
@@ -20,13 +20,13 @@ Twins::Print Twins::PrintOf(const std::vector<const Curve*>& curves, int64_t lev
   return print;
 }
 
-std::vector<TrialNumber> Twins::Arrived(size_t rung, TrialNumber number, const Print& print) {
+std::vector<TrialNumber> Duplicates::Arrived(size_t rung, TrialNumber number, const Print& print) {
   rungs_.resize(std::max(rungs_.size(), rung + 1));
   if (rung > 0) Learn(rung, number, print);
   rungs_[rung].prints.emplace(number, print.bits);
   rungs_[rung].first.try_emplace(print.bits, number);
-  std::vector<TrialNumber> twins;
-  if (rungs_[rung].believed && IsTwin(number)) twins.push_back(number);
+  std::vector<TrialNumber> duplicates;
+  if (rungs_[rung].believed && IsDuplicate(number)) duplicates.push_back(number);
   any_ = false;
   for (size_t k = 0; k < rungs_.size(); ++k) {
     const bool before = rungs_[k].believed;
@@ -34,15 +34,15 @@ std::vector<TrialNumber> Twins::Arrived(size_t rung, TrialNumber number, const P
     any_ = any_ || rungs_[k].believed;
     if (before || !rungs_[k].believed) continue;
     for (const auto& [known, bits] : rungs_[k].prints) {
-      if (rungs_[k].first.at(bits) != known) twins.push_back(known);
+      if (rungs_[k].first.at(bits) != known) duplicates.push_back(known);
     }
   }
-  std::sort(twins.begin(), twins.end());
-  twins.erase(std::unique(twins.begin(), twins.end()), twins.end());
-  return twins;
+  std::sort(duplicates.begin(), duplicates.end());
+  duplicates.erase(std::unique(duplicates.begin(), duplicates.end()), duplicates.end());
+  return duplicates;
 }
 
-void Twins::Learn(size_t rung, TrialNumber number, const Print& print) {
+void Duplicates::Learn(size_t rung, TrialNumber number, const Print& print) {
   AtRung& below = rungs_[rung - 1];
   const auto own = below.prints.find(number);
   if (own == below.prints.end()) return;
@@ -57,7 +57,7 @@ void Twins::Learn(size_t rung, TrialNumber number, const Print& print) {
   }
 }
 
-bool Twins::Believes(size_t rung) const {
+bool Duplicates::Believes(size_t rung) const {
   int64_t stayed = 0, parted = 0;
   for (size_t k = rungs_.size(); k-- > 0;) {
     if (k <= rung) stayed += rungs_[k].stayed;
@@ -67,7 +67,7 @@ bool Twins::Believes(size_t rung) const {
   return false;
 }
 
-TrialNumber Twins::OriginalOf(TrialNumber number) const {
+TrialNumber Duplicates::OriginalOf(TrialNumber number) const {
   if (!any_) return number;
   for (auto at = rungs_.rbegin(); at != rungs_.rend(); ++at) {
     const auto print = at->prints.find(number);
