@@ -8,7 +8,8 @@ beside Winnow's ASHA and BAYESIAN and random search. Needs numpy and build/bin/b
 
 DIR holds tables as bench/search/recorded_table.h describes, *.tab.gz. A table with learning curves is played by its
 nearest row and as a smooth landscape; one with a single level by its nearest row alone. "worth": the budget that random
-search needs for the same median regret, as a multiple; random search runs to 256 times the largest resource.
+search needs for the same median regret, as a multiple; random search runs to 256 times the largest resource, over at
+least 100 seeds, because its median moves by chance as much as others' do, and it costs little.
 Trajectories are kept under --cache by the programs that made them. Exit code 1 if a run failed.
 """
 
@@ -26,7 +27,7 @@ import report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MULTIPLES = (4, 8, 16, 32, 64)
-BASELINE, BASELINE_MULTIPLE = "random", 256
+BASELINE, BASELINE_MULTIPLE, BASELINE_SEEDS = "random", 256, 100
 JUDGED, RIVALS = "default", ("asha", "bayesian")
 FAMILIES = ("branin", "hartmann6", "counting_ones", "crossing", "noisy", "d20")
 FAMILY_RESOURCE = 81
@@ -132,16 +133,17 @@ def main():
     os.nice(10)
     chosen = problems(args)
     strategies = args.strategies.split(",")
-    end = args.first_seed + args.seeds
-    parts = [(first, min(first + CHUNK, end) - 1) for first in range(args.first_seed, end, CHUNK)]
-    cells = [(strategy, label, part) for part in parts for label in chosen for strategy in {*strategies, BASELINE}]
+    def parts(strategy):
+        end = args.first_seed + (max(args.seeds, BASELINE_SEEDS) if strategy == BASELINE else args.seeds)
+        return [(first, min(first + CHUNK, end) - 1) for first in range(args.first_seed, end, CHUNK)]
+    cells = [(strategy, label, part) for label in chosen for strategy in {*strategies, BASELINE} for part in parts(strategy)]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         runs = {cell: pool.submit(play, args, cell[0], cell[1], chosen[cell[1]], cell[2]) for cell in cells}
     failed = [str(run.exception()) for run in runs.values() if run.exception()]
     if failed:
         print("\n".join(failed), file=sys.stderr)
         return 1
-    found = {label: {strategy: runs_of((line for part in parts for line in runs[strategy, label, part].result()), resource)
+    found = {label: {strategy: runs_of((line for part in parts(strategy) for line in runs[strategy, label, part].result()), resource)
                      for strategy in {*strategies, BASELINE}} for label, (_, resource) in chosen.items()}
     print("\n".join(tell(found, strategies, [m for m in MULTIPLES if m <= args.multiple])))
     return 0
