@@ -15,7 +15,7 @@ TRIALS = 60
 OBJECTIVE, METRIC = "validation:auc", "validation-auc"  # as jobs and as trainers write it
 
 
-def job(folder):
+def job(folder, nodes):
     return {
         "name": "hundred-kills", "trainer": {"builtin": "gbdt"},
         "channels": {"train": {"path": f"{folder}/train.csv", "label": "y"},
@@ -27,7 +27,7 @@ def job(folder):
             {"name": "subsample", "continuous": {"min": 0.5, "max": 1}}],
         "objective": {"metric": OBJECTIVE, "goal": "MAXIMIZE"},
         "strategy": "HYPERBAND", "hyperband": {"min_resource": 3, "max_resource": 81, "reduction_factor": 3},
-        "cluster": {"nodes": 2},
+        "cluster": {"nodes": nodes},
         "limits": {"max_trials": TRIALS, "max_attempts": 100, "max_lost_attempts": 100}, "seed": 11}
 
 
@@ -72,26 +72,36 @@ class Killer:
 
 
 class HundredKillsTest(unittest.TestCase):
-    def run_job(self, killer_of=None):
+    def run_job(self, nodes, killer_of=None):
         """The record of the job, what its watch told, what its ranks printed, and the killer."""
         with processes.Cluster(workers=4, slots=1) as cluster:
             processes.write_table(f"{cluster.folder}/train.csv", 6000, 1)
             processes.write_table(f"{cluster.folder}/validation.csv", 1000, 2)
-            name = cluster.client.submit(job(cluster.folder), cluster.folder)
+            name = cluster.client.submit(job(cluster.folder, nodes), cluster.folder)
             killer = killer_of(cluster) if killer_of else None
             watch = cluster.watch(name, killer.on_event if killer else None)
             self.assertEqual(watch.to_end(), 0)
             cluster.client.run("replay", name, "--verify")
+            spend = cluster.client.json("describe", name)["spend"]
             record = processes.Record(cluster.client, name)
+            record.spend = spend
             return record, watch.events, [worker.printed() for worker in cluster.workers], killer
 
     def test_a_hundred_kills_change_nothing(self):
-        calm, _, _, _ = self.run_job()
+        self.change_nothing(nodes=2)
+
+    def test_nor_where_programs_are_forked_and_wait(self):
+        for record in self.change_nothing(nodes=1):
+            self.assertGreater(int(record.spend["forked_parts"]), 0)
+
+    def change_nothing(self, nodes):
+        """The records of an undisturbed run and of one with kills."""
+        calm, _, _, _ = self.run_job(nodes)
         self.assertEqual(len(calm.configurations), TRIALS)
         reports = len(calm.sequences())
         seed = int(os.environ.get("WINNOW_TEST_SEED", "1"))
         stormy, events, printed, killer = self.run_job(
-            lambda cluster: Killer(cluster, random.Random(seed), reports))
+            nodes, lambda cluster: Killer(cluster, random.Random(seed), reports))
         print(f"seed {seed}: kills {killer.kills}, {reports} reports undisturbed, {len(stormy.sequences())} with "
               f"those that were repeated; {len(calm.attempts)} and {len(stormy.attempts)} ranks")
         self.assertEqual(sum(killer.kills.values()), KILLS)
@@ -117,6 +127,7 @@ class HundredKillsTest(unittest.TestCase):
         self.assertEqual(stormy.states, calm.states)
         self.assertEqual(stormy.best, calm.best)
         self.assertEqual(stormy.integrity, "ok")
+        return calm, stormy
 
 
 if __name__ == "__main__":
