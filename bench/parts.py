@@ -2,12 +2,16 @@
 """The cost of a part: what a search pays each time it leaves one trial for another.
 
     python3 bench/parts.py --bin build/bin [--units 1200] [--repeats 3] [--only gbdt] [--slots 1] [--rows 11400 120000]
+                           [--depth 6]
 
 On generated tables of 11,400 x 10 and 120,000 x 10 (--rows), one worker with one slot (--slots) and one thread a trainer. A
 job under ASHA, which trains in many short parts, beside RANDOM, which trains the same number of units in few long ones: with
 waiting trainers and parents that fork (warm) and with --warm-trainers 0 (cold), in turns in the same run, so that a busy
 machine slows all of them alike. What the parts cost weighs less where a unit takes longer, so each ratio is printed with the
 time of a unit: about 0.5 ms and 3 ms for winnow-gbdt on these tables, and 5 ms for winnow-mlp on the first.
+
+ASHA prefers deep trees, whose units take longer than those that RANDOM trains. With --depth all trees of winnow-gbdt are
+equally deep, so that the two differ in their parts alone.
 
 A part's cost is the time from the last report of the part before to its first report, less the mean time of a unit; with
 several slots, of the part whose slot was free last. The worker's log tells parts that started a process, were
@@ -84,15 +88,16 @@ class OneWorker(service.Service):
                 re.findall(r"\b(started|forked|continued) \S+: (\S+) trial (\d+) attempt (\d+)", log)}
 
 
-def spec_of(trainer, strategy, units, table):
+def spec_of(trainer, strategy, units, table, depth=None):
     metric, goal = METRICS[trainer]
     top = 100
+    fixed = {"max_depth": depth} if trainer == "gbdt" and depth else {}
     spec = {
         "name": f"parts-{trainer}-{strategy.lower()}",
         "trainer": {"builtin": trainer},
-        "static_hyperparameters": {key: str(value) for key, value in STATIC[trainer].items()}
+        "static_hyperparameters": {key: str(value) for key, value in (STATIC[trainer] | fixed).items()}
                                   | {"num_round" if trainer == "gbdt" else "epochs": str(top)},
-        "parameters": SEARCH[trainer],
+        "parameters": [parameter for parameter in SEARCH[trainer] if parameter["name"] not in fixed],
         "objective": {"metric": metric, "goal": goal},
         "channels": {"train": {"path": str(table), "label": "label", "validation_fraction": 0.25}},
         "strategy": strategy,
@@ -143,6 +148,8 @@ def main():
     parser.add_argument("--only", choices=list(METRICS), help="one trainer")
     parser.add_argument("--rows", type=int, nargs="+", default=[11_400, 120_000],
                         help="of the tables; winnow-mlp trains on the first")
+    parser.add_argument("--depth", type=int, help="of all trees; by default 2 to 6, which is searched")
+    parser.add_argument("--kinds", nargs="+", default=["cold", "warm"], choices=["cold", "warm"], help="of workers")
     parser.add_argument("--cold-flags", nargs="*", default=["--warm-trainers=0"], help="of the cold worker")
     arguments = parser.parse_args()
     service.require_programs(arguments.bin)
@@ -152,7 +159,7 @@ def main():
         tables = {rows: folder / f"table-{rows}.csv" for rows in arguments.rows}
         for rows, table in tables.items():
             write_table(table, rows)
-        kinds = {"cold": arguments.cold_flags, "warm": []}
+        kinds = {kind: arguments.cold_flags if kind == "cold" else [] for kind in arguments.kinds}
         services = {}
         for kind, flags in kinds.items():
             (folder / kind).mkdir()
@@ -172,12 +179,12 @@ def main():
 def measure(trainer, services, arguments, table):
     taken = {}
     for kind, one in services.items():  # the cache of the table is made, and is not measured
-        one.run(spec_of(trainer, "RANDOM", 100, table))
+        one.run(spec_of(trainer, "RANDOM", 100, table, arguments.depth))
     for _ in range(arguments.repeats):
         for kind, one in services.items():
             for strategy in ("RANDOM", "ASHA"):
                 begun = time.monotonic()
-                job = one.run(spec_of(trainer, strategy, arguments.units, table))
+                job = one.run(spec_of(trainer, strategy, arguments.units, table, arguments.depth))
                 wall = time.monotonic() - begun
                 points = one.json("metrics", job["id"])["points"]
                 metric = METRICS[trainer][0]
@@ -195,6 +202,8 @@ def measure(trainer, services, arguments, table):
         unit = statistics.median(run[2] for run in taken[kind, "RANDOM"])
         print(f"{trainer:4} {kind:4} ASHA beside run-through: {ratio:.2f} of its time, with units of {unit * 1e3:.1f} ms",
               flush=True)
+    if len(services) < 2:
+        return
     ratio = statistics.median(w[1] / c[1] for w, c in zip(taken["warm", "ASHA"], taken["cold", "ASHA"]))
     print(f"{trainer:4} ASHA, warm beside cold: {ratio:.2f} of its time", flush=True)
 
