@@ -55,6 +55,13 @@ bool AgentState::HasEndedHeld() const {
                      [](const auto& held) { return held.second.state == RunningAssignment::ENDED; });
 }
 
+bool AgentState::IsFull() const {
+  const auto running = std::count_if(held_.begin(), held_.end(), [](const auto& held) {
+    return held.second.state == RunningAssignment::RUNNING;
+  });
+  return running >= identity_.slots;
+}
+
 bool AgentState::Settled() const {
   return held_.empty() && chunks_.empty() && reports_.empty() && !HasUrgentWord();
 }
@@ -243,9 +250,9 @@ AgentState::Orders AgentState::Answered(uint64_t number, const v1::SyncResponse&
       continue;
     }
     if (leaving_) continue;
+    // The next call names it, whichever that is.
     held_[assignment.id()];
     orders.prepare.push_back(assignment);
-    ++version_;
     changed = true;
   }
   for (auto held = held_.begin(); held != held_.end();) {
@@ -274,6 +281,7 @@ AgentState::Orders AgentState::Answered(uint64_t number, const v1::SyncResponse&
   // Guards against a busy loop with a server that answers at once, each time with nothing new.
   idle_answers_ = changed || !(early || HasEndedHeld()) ? 0 : idle_answers_ + 1;
   poll_not_before_ = idle_answers_ > 1 ? now + Pause(idle_answers_ - 1) : now;
+  if (call.says && IsFull()) poll_not_before_ = std::max(poll_not_before_, now + limits_.poll_pause);
   return orders;
 }
 

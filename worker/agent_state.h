@@ -42,6 +42,8 @@ struct SyncLimits {
   std::chrono::milliseconds say_timeout{10'000};
   int max_usage = 60;                         // samples kept; the oldest are dropped first
   std::chrono::milliseconds report_pause{0};  // between Syncs that say nothing but reports
+  // After an answer to news, how long a worker without a free slot waits for more news before it polls.
+  std::chrono::milliseconds poll_pause{0};
   std::chrono::milliseconds log_delay{100};   // how long log lines wait for more before they cause a Sync
   std::chrono::milliseconds first_retry{50};  // doubles with each failure in a row
   std::chrono::milliseconds last_retry{2'000};
@@ -151,6 +153,7 @@ class AgentState {
   bool HasWord(TimePoint now) const;
   bool HasUrgentWord() const;  // whether anything but reports and log lines waits
   bool HasEndedHeld() const;
+  bool IsFull() const;  // whether it holds as much as its slots can run, or more
   const InFlight* Say() const;
   Call MakeCall(bool says, TimePoint now);
   void Acknowledge(const InFlight& call);

@@ -65,8 +65,10 @@ namespace fs = std::filesystem;
 // Below the 5 s between the Syncs of an idle worker.
 constexpr std::chrono::milliseconds kGpuUseInterval(4'500);
 constexpr int kAheadOfSlot = 4;  // assignments that it takes beyond its slots, for each slot
-// Where levels take less, what follows from a report in the middle of a part can wait that long.
-constexpr std::chrono::milliseconds kReportPause(5);
+// Where levels take less, what follows from a report in the middle of a part can wait that long. Where parts
+// do, the next one's end is told instead of a poll. A call and its commit take worker and server together
+// about as long as training a level then.
+constexpr std::chrono::milliseconds kReportPause(10);
 constexpr char kPoolLabel[] = "pool";  // of workers that an engine has started, or that count as if it had
 constexpr double kWarmMemory = 0.25;   // part of the trainers' memory for those that wait
 
@@ -549,7 +551,7 @@ int Work(const Flags& flags) {
   options.identity.gpus = gpus;
   // A user may be needed by each that is prepared, and there is one for each slot.
   if (flags.warm_trainers > 0 && !users.has_value()) options.identity.ahead = kAheadOfSlot * flags.slots;
-  if (flags.warm_trainers > 0) options.limits.report_pause = kReportPause;
+  if (flags.warm_trainers > 0) options.limits.report_pause = options.limits.poll_pause = kReportPause;
   options.worker_id_prefix = folder_id->substr(0, 16);
   options.offline_timeout = std::chrono::milliseconds(static_cast<int64_t>(flags.offline_timeout * 1000));
   options.join_timeout = std::chrono::milliseconds(static_cast<int64_t>(flags.join_timeout * 1000));

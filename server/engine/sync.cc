@@ -453,7 +453,7 @@ void SyncCalls::Take(const v1::SyncRequest& request, const std::string& caller,
                                      std::min(kMaxHoldUs, context_.options.lease_us / 3));
   if (hold == 0 || !holding_) call.at_once = true;
   auto older = calls_.find(id);
-  if (older != calls_.end()) older_.emplace_back(id, std::move(older->second.done));
+  if (older != calls_.end()) older_.emplace_back(id, std::move(older->second));
   calls_[id] = std::move(call);
   workers_.NoteChange(id);
   context_.deadlines.Set(Deadlines::Kind::kHold, id, context_.steady_us() + hold);
@@ -526,11 +526,16 @@ std::vector<v1::WaitingTrainer> SyncCalls::BestSpared(const WorkerEntry& worker)
   return spared;
 }
 
-v1::SyncResponse SyncCalls::Compose(WorkerEntry& worker) const {
+// A single rank that the call names is there, and nothing about it changes: its id is enough.
+v1::SyncResponse SyncCalls::Compose(WorkerEntry& worker, const Call& call) const {
   v1::SyncResponse response;
   for (const auto& [id, rank] : worker.held) {
     if (!rank->wanted()) continue;
-    *response.add_assignments() = rank->message;
+    if (rank->message.world_size() <= 1 && call.stated.count(id) != 0) {
+      response.add_assignments()->set_id(id);
+    } else {
+      *response.add_assignments() = rank->message;
+    }
     rank->told = true;
     rank->told_us = context_.steady_us();
   }
@@ -554,9 +559,9 @@ void SyncCalls::Answer() {
     return absl::FailedPreconditionError(
         fmt::format("worker id {} was given up; register under a new one", id));
   };
-  for (auto& [id, done] : older_) {
+  for (auto& [id, call] : older_) {
     WorkerEntry* worker = workers_.Find(id);
-    worker->lost() ? done(refusal(id)) : done(Compose(*worker));
+    worker->lost() ? call.done(refusal(id)) : call.done(Compose(*worker, call));
   }
   older_.clear();
   std::set<std::string> looked_at = workers_.TakeChanged();
@@ -568,17 +573,17 @@ void SyncCalls::Answer() {
     const bool lost = worker->lost();
     Call& call = found->second;
     if (!lost && holding_ && !call.at_once && due_.count(id) == 0 && !Differs(call, *worker)) continue;
-    SyncDone done = std::move(call.done);
+    const Call answered = std::move(call);
     calls_.erase(found);
     context_.deadlines.Clear(Deadlines::Kind::kHold, id);
-    lost ? done(refusal(id)) : done(Compose(*worker));
+    lost ? answered.done(refusal(id)) : answered.done(Compose(*worker, answered));
   }
   due_.clear();
 }
 
 void SyncCalls::RefuseAll(const absl::Status& status) {
   for (auto& [refusal, done] : refused_calls_) done(status);
-  for (auto& [id, done] : older_) done(status);
+  for (auto& [id, call] : older_) call.done(status);
   for (auto& [id, call] : calls_) {
     context_.deadlines.Clear(Deadlines::Kind::kHold, id);
     call.done(status);

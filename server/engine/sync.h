@@ -90,7 +90,7 @@ class SyncCalls {
   bool MayGoOn(const WorkerEntry& worker, const v1::WaitingTrainer& program) const;
   // The worker's waiting programs whose trials will probably not go on, the least probable first.
   std::vector<v1::WaitingTrainer> BestSpared(const WorkerEntry& worker) const;
-  v1::SyncResponse Compose(WorkerEntry& worker) const;
+  v1::SyncResponse Compose(WorkerEntry& worker, const Call& call) const;
 
   Context& context_;
   Jobs& jobs_;
@@ -101,8 +101,8 @@ class SyncCalls {
   UsageRecorder& usage_;
   const int64_t started_us_;
   bool holding_ = true;
-  std::map<std::string, Call> calls_;                    // each worker's newest call, by worker id
-  std::vector<std::pair<std::string, SyncDone>> older_;  // calls that a newer one follows: answered at once
+  std::map<std::string, Call> calls_;                // each worker's newest call, by worker id
+  std::vector<std::pair<std::string, Call>> older_;  // calls that a newer one follows: answered at once
   std::vector<std::pair<absl::Status, SyncDone>> refused_calls_;
   std::set<std::string> due_;  // workers whose call is to be answered now
   RefusedReports refused_;

@@ -54,7 +54,6 @@ struct Fixture {
   // Registered, with these assignments known to the server as running, and a poll in flight.
   AgentState::Call Run(const std::vector<std::string>& ids) {
     Answer(Next(), ids);
-    if (!ids.empty()) Answer(Next(), ids);
     return Next();
   }
 
@@ -141,16 +140,17 @@ TEST_CASE("AgentState: what is prepared is ended when it is no longer needed", "
   CHECK(Said(f.Next()) == "a:STOPPING");
 }
 
-TEST_CASE("AgentState: starts what is wanted, once, and says so", "[worker]") {
+TEST_CASE("AgentState: starts what is wanted, once, and the next poll says so", "[worker]") {
   Fixture f;
   const auto poll = f.Run({});
   const auto orders = f.Answer(poll, {"a", "b"});
   REQUIRE(orders.prepare.size() == 2);
   CHECK(orders.prepare[0].id() == "a");
-  const auto say = f.Next();
-  CHECK(Said(say) == "a:RUNNING b:RUNNING");
-  CHECK(HoldSeconds(say) == 0);
-  CHECK(f.Answer(say, {"a", "b"}).prepare.empty());
+  const auto next = f.Next();
+  CHECK(Said(next) == "a:RUNNING b:RUNNING");
+  CHECK(HoldSeconds(next) == 20);
+  CHECK(f.Quiet());
+  CHECK(f.Answer(next, {"a", "b"}).prepare.empty());
   CHECK(f.state.Runs("a"));
 }
 
@@ -183,6 +183,26 @@ TEST_CASE("AgentState: something new is said at once beside the poll, which is t
   f.Answer(say, {"a"});
   CHECK(f.state.TakeObsolete() == std::vector<uint64_t>{poll.number});
   CHECK(HoldSeconds(f.Next()) == 20);
+}
+
+TEST_CASE("AgentState: without a free slot, what is said soon after an answer needs no poll before it",
+          "[worker]") {
+  SyncLimits limits;
+  limits.poll_pause = milliseconds(5);
+  Fixture f(limits);
+  f.Answer(f.Next(), {"a", "b"});
+  CHECK(f.state.NextTime() == f.now + milliseconds(5));
+  CHECK(f.Quiet());
+  f.Report("a", 1);
+  const auto say = f.Next();
+  CHECK(HoldSeconds(say) == 0);
+  f.Answer(say, {"a", "b"});
+  CHECK(f.Quiet());
+  f.now += milliseconds(5);
+  CHECK(HoldSeconds(f.Next()) == 20);
+  f.End("a");
+  f.Answer(f.Next(), {"b"});
+  CHECK(HoldSeconds(f.Next()) == 20);  // a slot is free
 }
 
 TEST_CASE("AgentState: one say at a time, and what comes meanwhile goes together", "[worker]") {
