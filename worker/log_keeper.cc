@@ -17,23 +17,37 @@ constexpr size_t kTailBytes = 8 << 10;
 constexpr size_t kLastBytes = 2 << 10;
 constexpr int kTailLines = 10;
 
+int CreateFile(const std::filesystem::path& path) {
+  return open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+}
+
 }  // namespace
 
 absl::StatusOr<LogKeeper> LogKeeper::Create(const std::filesystem::path& path, int64_t max_shipped, Ship ship,
                                             int64_t most_kept) {
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int fd = CreateFile(path);
   if (fd < 0) {
     return absl::FailedPreconditionError(
         fmt::format("cannot create log file {}: {}", path.string(), strerrordesc_np(errno)));
   }
-  return LogKeeper(fd, max_shipped, std::move(ship), most_kept);
+  return LogKeeper("", fd, max_shipped, std::move(ship), most_kept);
 }
 
-LogKeeper::LogKeeper(int fd, int64_t max_shipped, Ship ship, int64_t most_kept)
-    : fd_(fd), max_shipped_(max_shipped), ship_(std::move(ship)), half_(most_kept / 2) {}
+LogKeeper LogKeeper::CreateLater(std::filesystem::path path, int64_t max_shipped, Ship ship,
+                                 int64_t most_kept) {
+  return LogKeeper(std::move(path), -1, max_shipped, std::move(ship), most_kept);
+}
+
+LogKeeper::LogKeeper(std::filesystem::path path, int fd, int64_t max_shipped, Ship ship, int64_t most_kept)
+    : path_(std::move(path)),
+      fd_(fd),
+      max_shipped_(max_shipped),
+      ship_(std::move(ship)),
+      half_(most_kept / 2) {}
 
 LogKeeper::LogKeeper(LogKeeper&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
       max_shipped_(other.max_shipped_),
       ship_(std::move(other.ship_)),
       half_(other.half_),
@@ -60,6 +74,7 @@ bool LogKeeper::WriteAt(int64_t offset, std::string_view bytes) const {
 }
 
 void LogKeeper::Write(std::string_view bytes) {
+  if (!bytes.empty() && !path_.empty()) fd_ = CreateFile(std::exchange(path_, {}));
   while (!bytes.empty()) {
     const int64_t at = written_ < half_ ? written_ : half_ + (written_ - half_) % half_;
     const int64_t room = at < half_ ? half_ - at : 2 * half_ - at;

@@ -26,6 +26,9 @@ class LogKeeper {
   // which the destructor is the sign, the second half of the file is a ring.
   static absl::StatusOr<LogKeeper> Create(const std::filesystem::path& path, int64_t max_shipped, Ship ship,
                                           int64_t most_kept = kMostKept);
+  // The same, but the file is created with the first byte: many programs write nothing to standard error.
+  static LogKeeper CreateLater(std::filesystem::path path, int64_t max_shipped, Ship ship,
+                               int64_t most_kept = kMostKept);
   LogKeeper(LogKeeper&& other) noexcept;
   LogKeeper& operator=(LogKeeper&&) = delete;
   ~LogKeeper();
@@ -39,11 +42,12 @@ class LogKeeper {
   std::string_view Tail() const { return tail_; }
 
  private:
-  LogKeeper(int fd, int64_t max_shipped, Ship ship, int64_t most_kept);
+  LogKeeper(std::filesystem::path path, int fd, int64_t max_shipped, Ship ship, int64_t most_kept);
   bool WriteAt(int64_t offset, std::string_view bytes) const;
   void Write(std::string_view bytes);
   void PutInOrder() const;
 
+  std::filesystem::path path_;  // to be created; empty: it was
   int fd_;
   int64_t max_shipped_;
   Ship ship_;

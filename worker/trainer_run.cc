@@ -202,18 +202,18 @@ absl::Status TrainerRun::MakeLogs() {
   const auto prefix = MakeLogPrefix(place_.work, assignment_.job_id(), assignment_.trial(),
                                     assignment_.attempt(), assignment_.rank());
   if (!prefix.ok()) return prefix.status();
-  const auto keep = [this, &prefix](v1::GetLogsRequest::Stream stream, const char* suffix,
-                                    std::optional<LogKeeper>* keeper) -> absl::Status {
-    auto created = LogKeeper::Create(prefix->string() + suffix, kMaxShippedBytes,
-                                     [this, stream](int64_t offset, std::string_view data, bool truncated) {
-                                       events_.log(stream, offset, data, truncated);
-                                     });
-    if (created.ok()) keeper->emplace(*std::move(created));
-    return created.status();
+  const auto ship = [this](v1::GetLogsRequest::Stream stream) -> LogKeeper::Ship {
+    return [this, stream](int64_t offset, std::string_view data, bool truncated) {
+      events_.log(stream, offset, data, truncated);
+    };
   };
-  if (absl::Status status = keep(v1::GetLogsRequest::STDOUT, ".stdout.log", &stdout_); !status.ok())
-    return status;
-  return keep(v1::GetLogsRequest::STDERR, ".stderr.log", &stderr_);
+  auto output =
+      LogKeeper::Create(prefix->string() + ".stdout.log", kMaxShippedBytes, ship(v1::GetLogsRequest::STDOUT));
+  if (!output.ok()) return output.status();
+  stdout_.emplace(*std::move(output));
+  stderr_.emplace(LogKeeper::CreateLater(prefix->string() + ".stderr.log", kMaxShippedBytes,
+                                         ship(v1::GetLogsRequest::STDERR)));
+  return absl::OkStatus();
 }
 
 void TrainerRun::Output(Process::Stream stream, std::string_view bytes) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
@@ -69,6 +70,17 @@ TEST_CASE("Log: the server gets the first bytes and is told that there are more"
   CHECK(shipped == "0123456789");
   CHECK(truncated);
   CHECK(keeper->LastLines() == "0123456789abc\nlast");
+}
+
+TEST_CASE("Log: a file that is created later is there from the first byte", "[worker]") {
+  TempFolder folder;
+  auto keeper = LogKeeper::CreateLater(folder / "log", 100, [](int64_t, std::string_view, bool) {});
+  keeper.Add("");
+  CHECK_FALSE(std::filesystem::exists(folder / "log"));
+  LogKeeper moved(std::move(keeper));
+  moved.Add("one\n");
+  moved.Add("two\n");
+  CHECK(ReadAll(folder / "log") == "one\ntwo\n");
 }
 
 }  // namespace winnow

@@ -53,6 +53,7 @@ std::optional<std::string> OwnPath(const std::string& v1_controller, const fs::p
 }
 
 bool RemoveTree(const fs::path& path) {
+  if (rmdir(path.c_str()) == 0 || errno == ENOENT) return true;  // as a rule there are no groups below it
   std::error_code error;
   for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code ignored;

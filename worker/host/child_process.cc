@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace winnow {
@@ -65,6 +66,11 @@ constexpr bool kMayClone = false;  // only fork() itself prepares the sanitizer'
 constexpr bool kMayClone = true;
 #endif
 
+// Whether kernel or container do not allow what clone3 was asked for.
+bool IsNotAllowed(int error) {
+  return error == ENOSYS || error == EPERM || error == EINVAL || error == E2BIG;
+}
+
 // fork(), with the child in its group from the start where kernel (5.7) and container allow it. Joining a
 // group later makes the kernel wait for every processor: about 10 ms instead of 0.06.
 pid_t Fork(ChildPlan* plan) {
@@ -75,19 +81,50 @@ pid_t Fork(ChildPlan* plan) {
     arguments.cgroup = static_cast<uint64_t>(plan->group_folder);
     const int join_file = std::exchange(plan->join_file, -1);
     const auto pid = static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof arguments));
-    if (pid >= 0 || (errno != ENOSYS && errno != EPERM && errno != EINVAL && errno != E2BIG)) return pid;
+    if (pid >= 0 || !IsNotAllowed(errno)) return pid;
     plan->join_file = join_file;
   }
   return fork();
 }
+
+#ifdef __x86_64__
+// vfork(), with the child in its group. The child has this frame until it executes the program, so the
+// kernel is called from here: what a function called for it would return to, the child would write over.
+[[gnu::noinline]] pid_t VforkInto(clone_args* arguments, const ChildPlan& plan) {
+  int64_t result = SYS_clone3;
+  asm volatile("syscall" : "+a"(result) : "D"(arguments), "S"(sizeof *arguments) : "rcx", "r11", "memory");
+  if (result == 0) RunChild(plan);
+  if (result >= 0) return static_cast<pid_t>(result);
+  errno = static_cast<int>(-result);
+  return -1;
+}
+
+// The same where it is allowed. Absent: it is not.
+std::optional<pid_t> VforkInGroup(ChildPlan* plan) {
+  clone_args arguments{};
+  arguments.flags = CLONE_INTO_CGROUP | CLONE_VM | CLONE_VFORK;
+  arguments.exit_signal = SIGCHLD;
+  arguments.cgroup = static_cast<uint64_t>(plan->group_folder);
+  const int join_file = std::exchange(plan->join_file, -1);
+  const pid_t pid = VforkInto(&arguments, *plan);
+  if (pid >= 0 || !IsNotAllowed(errno)) return pid;
+  plan->join_file = join_file;
+  return std::nullopt;
+}
+#else
+std::optional<pid_t> VforkInGroup(ChildPlan* /*plan*/) { return std::nullopt; }
+#endif
 
 }  // namespace
 
 pid_t ForkAndExec(ChildPlan* plan) {
   // The child borrows the memory of this process until it executes the program, so nothing is copied. Not as
   // another user: the C library changes the user of all threads that it finds in that memory.
-  const bool borrows = kMayClone && plan->group_folder < 0 && plan->join_file < 0 && plan->user == nullptr;
-  const pid_t pid = borrows ? vfork() : Fork(plan);
+  const bool borrows = kMayClone && plan->user == nullptr;
+  if (borrows && plan->group_folder >= 0) {
+    if (const std::optional<pid_t> pid = VforkInGroup(plan)) return *pid;
+  }
+  const pid_t pid = borrows && plan->group_folder < 0 && plan->join_file < 0 ? vfork() : Fork(plan);
   if (pid == 0) RunChild(*plan);
   return pid;
 }

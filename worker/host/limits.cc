@@ -19,6 +19,7 @@ namespace {
 constexpr std::chrono::milliseconds kInterval(100);
 // A slow look, such as the PSS of large processes, is followed by a pause of this many times its duration.
 constexpr int kPauseFactor = 10;
+constexpr std::chrono::milliseconds kOomKillsAge(100);
 
 // The kernel walks every page for it. Empty: cannot be read.
 std::optional<int64_t> ProportionalBytes(pid_t pid) {
@@ -119,7 +120,7 @@ Confinement::Confinement(Limiter* limiter, TrainerLimits limits, std::string mar
       mark_(std::move(mark)),
       group_(std::move(group)),
       processors_(std::move(processors)),
-      host_kills_before_(HostOomKills()) {}
+      host_kills_before_(limiter->RecentOomKills()) {}
 
 Confinement::~Confinement() {
   limiter_->watch_.Remove(watch_);
@@ -164,7 +165,7 @@ std::string Confinement::OutOfMemory(bool failed, bool killed, const std::string
   return "";
 }
 
-Limiter::Limiter(EventLoop* loop) : watch_(loop) {
+Limiter::Limiter(EventLoop* loop) : loop_(loop), watch_(loop) {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0) return;
@@ -189,6 +190,14 @@ Limiter::~Limiter() {
   tree_.reset();
   std::error_code ignored;
   fs::remove(record_, ignored);
+}
+
+int64_t Limiter::RecentOomKills() {
+  if (loop_->Now() >= oom_kills_until_) {
+    oom_kills_ = HostOomKills();
+    oom_kills_until_ = loop_->Now() + kOomKillsAge;
+  }
+  return oom_kills_;
 }
 
 std::vector<int> Limiter::TakeProcessors(double cpus) {

@@ -125,14 +125,19 @@ class Limiter {
  private:
   friend class Confinement;
   std::vector<int> TakeProcessors(double cpus);
+  // HostOomKills, not older than a moment: the kernel takes as long to count them as to start a process.
+  int64_t RecentOomKills();
 
+  EventLoop* const loop_;
   MemoryWatch watch_;
   std::optional<Cgroup> tree_;  // parent of the trainers' groups
   bool memory_ = false;         // whether the tree has this controller
   bool cpu_ = false;            // likewise
   int leftovers_ = 0;
-  std::filesystem::path record_;  // the file that names the tree
-  std::map<int, int> bound_;      // number of trainers bound to each processor that this worker may use
+  std::filesystem::path record_;            // the file that names the tree
+  EventLoop::TimePoint oom_kills_until_{};  // when they are to be counted again
+  int64_t oom_kills_ = 0;
+  std::map<int, int> bound_;  // number of trainers bound to each processor that this worker may use
 };
 
 }  // namespace winnow

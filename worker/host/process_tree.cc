@@ -1,14 +1,15 @@
 #include "worker/host/process_tree.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
-#include <sstream>
 #include <system_error>
 
 #include "fmt/format.h"
@@ -19,11 +20,15 @@ namespace winnow {
 namespace fs = std::filesystem;
 
 std::string KernelText(const std::string& path) {
-  const std::ifstream file(path);
-  // Iterators of the buffer would throw if the process ends between the opening and the reading.
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return "";
+  std::string text;
+  std::array<char, 4096> buffer;
+  // A process may end between the opening and the reading.
+  for (ssize_t got; (got = read(file, buffer.data(), buffer.size())) > 0;)
+    text.append(buffer.data(), static_cast<size_t>(got));
+  close(file);
+  return text;
 }
 
 std::optional<ProcessLine> ReadProcess(pid_t pid) {
