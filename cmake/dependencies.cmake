@@ -22,6 +22,7 @@ find_package(LibArchive 3.6 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)  # its config package asks for more
+pkg_check_modules(CJOSE REQUIRED IMPORTED_TARGET cjose>=0.6.2)  # signatures of ID tokens
 pkg_check_modules(NLOPT REQUIRED IMPORTED_TARGET nlopt>=2.7)  # L-BFGS with bounds
 
 find_package(yaml-cpp 0.7 REQUIRED CONFIG)  # kubeconfigs, imported jobs

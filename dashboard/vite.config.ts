@@ -33,6 +33,7 @@ export default defineConfig({
       '/v1': onward,
       '/metrics': onward,
       '/logout': onward,
+      '/sign-in': onward,
       '/login': {...onward, bypass: (request) => (request.method === 'POST' ? undefined : '/index.html')},
     },
   },

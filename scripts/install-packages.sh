@@ -10,7 +10,7 @@ build_packages=(
   libgrpc++-dev libgrpc-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev libssl-dev libboost-dev
   libsqlite3-dev libpq-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libre2-dev zlib1g-dev
   libeigen3-dev libnlopt-dev libcsv-dev prometheus-cpp-dev libcurl4-openssl-dev libyaml-cpp-dev
-  libxml2-dev libarchive-dev
+  libxml2-dev libarchive-dev libcjose-dev libjansson-dev
 )
 # They build the page. Debian's must not replace a newer Node.
 command -v node >/dev/null || build_packages+=(nodejs npm)

@@ -34,6 +34,8 @@
 #include "server/host/own_files.h"
 #include "server/host/restore.h"
 #include "server/http/http_server.h"
+#include "server/oidc/settings.h"
+#include "server/oidc/sign_ins.h"
 #include "server/pools/pool_keeper.h"
 #include "server/pools/pool_kinds.h"
 #include "server/reads/reads.h"
@@ -135,6 +137,28 @@ std::unique_ptr<PoolKeeper> MakePools(const ServerFlags& flags, std::vector<Decl
     };
   }
   return std::make_unique<PoolKeeper>(coordinator, std::move(options));
+}
+
+// Reads the settings of signing in. Returns the error, or "".
+std::string ReadSignIn(ServerFlags& flags) {
+  OidcSettings& oidc = flags.oidc;
+  while (oidc.own_url.ends_with('/')) oidc.own_url.pop_back();
+  if (!oidc.own_url.empty()) {
+    if (const absl::Status url = CheckOidcUrl(oidc.own_url); !url.ok())
+      return "--http-url: " + MessageOf(url);
+  }
+  if (const absl::Status read = ReadOidcSettings(oidc); !read.ok()) return MessageOf(read);
+  if (!oidc.used()) return "";
+  if (!TokensRequired(flags))
+    return "--oidc-issuer: without tokens nobody needs to sign in; expected --require-tokens or --tls-cert";
+  if (flags.http.empty() || flags.http == kOff)
+    return "--oidc-issuer: browsers come back to the web page; expected its address: --http HOST:PORT";
+  const std::string host = flags.http.substr(0, flags.http.rfind(':'));
+  if (oidc.own_url.empty() && (host == "0.0.0.0" || host == "[::]")) {
+    return fmt::format("--http-url is missing: {} is no address by which browsers reach this server",
+                       flags.http);
+  }
+  return "";
 }
 
 // Checks what the parser does not. Returns the error, or "".
@@ -300,9 +324,11 @@ void AddGauges(Metrics& metrics, Coordinator& coordinator, ArtifactStore* artifa
 
 // Null if disabled, or if the default address is not free.
 absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServerFlags& flags, GrpcServer& grpc,
-                                                      HealthProbe probe, Metrics& metrics) {
+                                                      HealthProbe probe, Metrics& metrics,
+                                                      std::shared_ptr<SignInRoutes> sign_in) {
   if (flags.http == kOff) return nullptr;
   HttpServerOptions options;
+  options.sign_in = sign_in;
   options.address = flags.http.empty() ? kHttpDefault : flags.http;
   options.tls = flags.tls;
   options.tokens_required = TokensRequired(flags);
@@ -317,7 +343,10 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServerFlags& flags, 
   }
   if (absl::Status status = WritePort(flags.http_port_file, (*server)->port()); !status.ok()) return status;
   const std::string host = options.address.substr(0, options.address.rfind(':'));
-  spdlog::info("the web page is at {}://{}:{}", flags.tls.used() ? "https" : "http", host, (*server)->port());
+  const std::string url =
+      fmt::format("{}://{}:{}", flags.tls.used() ? "https" : "http", host, (*server)->port());
+  spdlog::info("the web page is at {}", url);
+  if (sign_in != nullptr) sign_in->Open(url);
   return server;
 }
 
@@ -462,8 +491,10 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   if (!server.ok()) return server.status();
   running = server->get();
 
-  absl::StatusOr<std::unique_ptr<HttpServer>> http =
-      StartHttp(flags, **server, MakeHealthProbe(**coordinator, **reader), metrics);
+  SignIns sign_ins(**coordinator, (*server)->authority(), hub);
+  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
+      flags, **server, MakeHealthProbe(**coordinator, **reader), metrics,
+      flags.oidc.used() ? std::make_shared<SignInRoutes>(flags.oidc, sign_ins, Clock::System()) : nullptr);
   if (!http.ok()) return http.status();
   absl::StatusOr<std::unique_ptr<HttpServer>> sagemaker = StartSagemaker(flags, **server);
   if (!sagemaker.ok()) return sagemaker.status();
@@ -540,6 +571,7 @@ int Main(int argc, char** argv) {
     flags.gpus = *std::move(gpus);
   }
   if (const std::string problem = Check(flags); !problem.empty()) return Misused(problem);
+  if (const std::string problem = ReadSignIn(flags); !problem.empty()) return Misused(problem);
   if (flags.check) return CheckAndTell(flags);
   if (!flags.restore.empty()) return RestoreAndTell(flags);
   if (!flags.copy_to.empty()) return CopyAndTell(flags);

@@ -3,6 +3,73 @@
 #include <CLI/CLI.hpp>
 
 namespace winnow {
+namespace {
+
+void DeclareSignIn(CLI::App& app, OidcSettings& oidc) {
+  app.add_option(
+         "--oidc-issuer", oidc.issuer,
+         "OpenID Connect provider with which people sign in (docs/sign-in.md); needs tokens and --http")
+      ->option_text("URL");
+  app.add_option("--oidc-client-id", oidc.client.id,
+                 "Name under which this server is registered at the provider")
+      ->option_text("ID");
+  app.add_option("--oidc-client-secret-file", oidc.client.secret_file,
+                 "File with the client's secret (default: a public client, without one)")
+      ->option_text("FILE");
+  app.add_option("--oidc-device-client-id", oidc.device.id,
+                 "Another client for winnow login, for providers that want one (default: --oidc-client-id)")
+      ->option_text("ID");
+  app.add_option("--oidc-device-client-secret-file", oidc.device.secret_file,
+                 "File with that client's secret")
+      ->option_text("FILE");
+  app.add_option(
+         "--oidc-tls-ca", oidc.tls_ca,
+         "CA certificate that signed the provider's certificate (PEM; default: the system's authorities)")
+      ->option_text("FILE");
+  app.add_option("--oidc-scopes", oidc.scopes, "Scopes that the provider is asked for")
+      ->type_name("WORDS")
+      ->capture_default_str();
+  app.add_option(
+         "--oidc-name-claim", oidc.name_claim,
+         "Claim that becomes the name of a person's tokens; an e-mail address must be verified. A name "
+         "that begins with / is a JSON pointer, here and below")
+      ->type_name("CLAIM")
+      ->capture_default_str();
+  app.add_option("--oidc-groups-claim", oidc.groups_claim, "Claim that lists a person's groups")
+      ->type_name("CLAIM")
+      ->capture_default_str();
+  app.add_option(
+         "--oidc-role", oidc.roles,
+         "Role (viewer, submitter, admin) of persons of a group; may be given again: the highest counts")
+      ->allow_extra_args(false)
+      ->option_text("ROLE=GROUP");
+  app.add_option("--oidc-default-role", oidc.default_role,
+                 "Role of persons without one by --oidc-role (default: they may not sign in)")
+      ->option_text("ROLE");
+  app.add_option("--oidc-domain", oidc.domains,
+                 "Let in only persons with a verified e-mail address of this domain; may be given again")
+      ->allow_extra_args(false)
+      ->option_text("DOMAIN");
+  app.add_option("--oidc-allow-group", oidc.groups, "Let in only persons of this group; may be given again")
+      ->allow_extra_args(false)
+      ->option_text("GROUP");
+  app.add_option("--oidc-project", oidc.projects,
+                 "Make persons of a group members of a project when they sign in, and no others of those who "
+                 "sign in; may be given again")
+      ->allow_extra_args(false)
+      ->option_text("PROJECT=GROUP");
+  app.add_option("--oidc-person", oidc.persons,
+                 "Give this name to the person with this subject (claim sub), also if tokens have it; may be "
+                 "given again")
+      ->allow_extra_args(false)
+      ->option_text("NAME=SUBJECT");
+  app.add_option("--oidc-hours", oidc.hours, "Hours after which a person must sign in again")
+      ->type_name("HOURS")
+      ->check(CLI::Range(0.01, 8760.0))
+      ->capture_default_str();
+}
+
+}  // namespace
 
 void Declare(CLI::App& app, ServerFlags& flags) {
   app.set_version_flag("--version", "winnow-server " WINNOW_VERSION);
@@ -23,6 +90,10 @@ void Declare(CLI::App& app, ServerFlags& flags) {
   app.add_option("--http-port-file", flags.http_port_file,
                  "File to which the port of --http is written once the server listens")
       ->option_text("FILE");
+  app.add_option("--http-url", flags.oidc.own_url,
+                 "URL by which browsers reach --http, where the provider sends them back to (default: its "
+                 "address)")
+      ->option_text("URL");
   app.add_option(
          "--sagemaker", flags.sagemaker,
          "Address for clients of SageMaker and S3, such as boto3 (docs/sagemaker.md); \"off\": none. Beyond "
@@ -50,6 +121,7 @@ void Declare(CLI::App& app, ServerFlags& flags) {
   app.add_option("--tls-client-ca", flags.tls.client_ca,
                  "CA certificate that signed clients' certificates (PEM); clients then need one")
       ->option_text("FILE");
+  DeclareSignIn(app, flags.oidc);
   app.add_flag("--require-tokens", flags.require_tokens,
                "Require tokens without TLS too, except on the socket STATE_DIR/server.sock");
   app.add_option("--rate-limit", flags.rate_limit,

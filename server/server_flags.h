@@ -8,6 +8,7 @@
 #include "base/gpus.h"
 #include "server/grpc/auth.h"
 #include "server/grpc/tls.h"
+#include "server/oidc/settings.h"
 
 namespace CLI {
 class App;
@@ -34,6 +35,7 @@ struct ServerFlags {
   std::string port_file;
   std::string http;  // "": the default address, if it is free
   std::string http_port_file;
+  OidcSettings oidc;  // own_url: of --http-url
   std::string sagemaker = "off";
   std::string sagemaker_port_file;
   std::string sagemaker_keys;    // "": in the state directory

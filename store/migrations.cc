@@ -428,6 +428,21 @@ CREATE TABLE project_use (
 ) WITHOUT ROWID;
 )sql";
 
+constexpr char kSignIns[] = R"sql(
+-- Who signed in with an OpenID Connect provider, and the name that they have had since.
+CREATE TABLE persons (
+  issuer TEXT NOT NULL,
+  subject TEXT NOT NULL,                    -- the provider's own name for them
+  name TEXT NOT NULL UNIQUE,                -- of their tokens
+  create_us INTEGER NOT NULL,
+  PRIMARY KEY (issuer, subject)
+) WITHOUT ROWID;
+-- The tokens that a sign-in made; all others were created by an admin or for an allocation.
+CREATE TABLE sign_in_tokens (
+  token TEXT PRIMARY KEY REFERENCES tokens ON DELETE CASCADE
+) WITHOUT ROWID;
+)sql";
+
 absl::Status Apply(Database& database, const Migration& migration) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -464,7 +479,7 @@ const std::vector<Migration>& Migrations() {
       {14, kSources},      {15, kAnnotations},       {16, kPartStarts},
       {17, kAllocations},  {18, kWorkerEnds},        {19, kAudit},
       {20, kDeliveries},   {21, kProjects},          {22, kLogTimes},
-      {23, kQuotas},
+      {23, kQuotas},       {25, kSignIns},
   };
   return kMigrations;
 }

@@ -156,6 +156,8 @@ const std::vector<MovedTable>& MovedTables() {
       {"artifacts", "artifact"},
       {"artifact_blobs", "artifact, digest"},
       {"tokens", "id"},
+      {"persons", "issuer, subject"},
+      {"sign_in_tokens", "token"},
       {"usage_workers", "worker"},
       {"worker_usage", "step, start_s, worker"},
       {"assignment_usage", "assignment, second"},
@@ -171,7 +173,8 @@ const std::vector<MovedTable>& MovedTables() {
 }
 
 absl::StatusOr<int64_t> MoveRows(Database& from, Database& to) {
-  for (const char* table : {"taken_ids", "workers", "tokens", "projects", "quotas", "allocations"}) {
+  for (const char* table :
+       {"taken_ids", "workers", "tokens", "persons", "projects", "quotas", "allocations"}) {
     absl::StatusOr<int64_t> there = to.QueryInt(fmt::format("SELECT COUNT(*) FROM {}", table));
     if (!there.ok()) return there.status();
     if (*there > 0) {

@@ -67,6 +67,7 @@ class GrpcServer {
   // A channel to this server within the process, and the key that identifies its HTTP side (see auth.h).
   std::shared_ptr<grpc::Channel> InProcessChannel();
   const std::string& relay_key() const { return authority_.relay_key(); }
+  Authority& authority() { return authority_; }
   // The token, or its new state, holds from now on.
   void PutToken(const TokenRow& token);
   // Health reports NOT_SERVING from now on; calls are still accepted.

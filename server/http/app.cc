@@ -84,13 +84,6 @@ using grpc::StatusCode;
 
 bool IsRead(std::string_view method) { return method == "GET" || method == "HEAD"; }
 
-HttpAnswer NotAllowed(const std::string& method, const std::string& allowed) {
-  HttpAnswer answer = ErrorAnswer(
-      405, {StatusCode::UNIMPLEMENTED, method + " is not allowed for this path; allowed: " + allowed});
-  answer.headers.emplace_back("Allow", allowed);
-  return answer;
-}
-
 HttpAnswer NoSuchPath() {
   return ErrorAnswer({StatusCode::NOT_FOUND, "no method has this path; see GET /v1/openapi.json"});
 }
@@ -146,8 +139,9 @@ HttpApp::Way HttpApp::Handle(HttpRequest request) const {
   const bool single = target->segments.size() == 1;
   if (single && request.method == "POST" && first == "login") return Login(request);
   if (single && first == "logout") {
-    return request.method == "POST" ? Logout() : Way(NotAllowed(request.method, "POST"));
+    return request.method == "POST" ? Logout(request) : Way(NotAllowed(request.method, "POST"));
   }
+  if (first == "sign-in") return SignIn(request, *target);
   if (!IsRead(request.method))
     return NotAllowed(request.method, first == "login" ? "GET, HEAD, POST" : "GET, HEAD");
   if (single && first == "healthz") return Health();
@@ -159,7 +153,8 @@ HttpApp::Way HttpApp::Handle(HttpRequest request) const {
 
 RequestHandler::FreeBody HttpApp::FreeBodyOf(std::string_view target) const {
   const std::optional<HttpTarget> parsed = ParseTarget(target);
-  const bool login = parsed && parsed->segments.size() == 1 && parsed->segments[0] == "login";
+  const bool login = parsed && !parsed->segments.empty() &&
+                     (parsed->segments[0] == "login" || parsed->segments[0] == "sign-in");
   return {login ? kLoginBody : kUnknownBody, login};
 }
 
@@ -228,23 +223,33 @@ HttpApp::Way HttpApp::Login(const HttpRequest& request) const {
   const CallFor caller{request.peer, token.empty() ? "" : "Bearer " + token};
   return MakeUnaryCall(
       options_.path, caller, GetCaller(), v1::GetCallerRequest(),
-      [cookie = token.empty() ? "" : SetCookie(token), answer_of = AnswerOf(*v1::Caller::descriptor())](
-          const grpc::Status& status, grpc::ByteBuffer bytes) {
+      [cookie = token.empty() ? "" : TokenCookie(token, options_.tls),
+       answer_of = AnswerOf(*v1::Caller::descriptor())](const grpc::Status& status, grpc::ByteBuffer bytes) {
         HttpAnswer answer = answer_of(status, std::move(bytes));
         if (status.ok() && !cookie.empty()) answer.headers.emplace_back("Set-Cookie", cookie);
         return answer;
       });
 }
 
-HttpApp::Way HttpApp::Logout() const {
+HttpApp::Way HttpApp::Logout(const HttpRequest& request) const {
   HttpAnswer answer = JsonAnswer(200, "{}");
-  answer.headers.emplace_back("Set-Cookie", SetCookie("") + "; Max-Age=0");
-  return answer;
+  answer.headers.emplace_back("Set-Cookie", TokenCookie("", options_.tls) + "; Max-Age=0");
+  if (options_.sign_in == nullptr) return answer;
+  return options_.sign_in->Leave({request.peer, AuthorizationOf(request)}, std::move(answer),
+                                 options_.path.count);
 }
 
-std::string HttpApp::SetCookie(const std::string& token) const {
-  return std::string(kTokenCookie) + "=" + token + "; HttpOnly; SameSite=Strict; Path=/" +
-         (options_.tls ? "; Secure" : "");
+HttpApp::Way HttpApp::SignIn(const HttpRequest& request, const HttpTarget& target) const {
+  if (options_.sign_in != nullptr) return options_.sign_in->Handle(request, target, options_.path.count);
+  // The page asks whether there is a provider.
+  const bool asks = target.segments.size() == 2 && target.segments[1] == "provider" && IsRead(request.method);
+  return asks ? JsonAnswer(200, R"({"provider":""})")
+              : ErrorAnswer({StatusCode::NOT_FOUND, "this server has no sign-in with OpenID Connect"});
+}
+
+void HttpApp::AnnounceStop() {
+  stopping_ = true;
+  if (options_.sign_in != nullptr) options_.sign_in->Stop();
 }
 
 HttpApp::Way HttpApp::Metrics(const HttpRequest& request) const {

@@ -9,6 +9,7 @@
 #include "server/http/calls.h"
 #include "server/http/message.h"
 #include "server/http/request_handler.h"
+#include "server/http/sign_in.h"
 #include "server/http/target.h"
 
 namespace winnow {
@@ -24,6 +25,7 @@ struct HttpAppOptions {
   std::chrono::milliseconds probe_patience{2'000};
   // Prometheus text, with metrics of those jobs only that `shows` says; none: no /metrics
   std::function<std::string(const std::function<bool(const std::string&)>& shows)> metrics = {};
+  std::shared_ptr<SignInRoutes> sign_in = nullptr;  // null: nobody signs in with a provider
 };
 
 // Routes a request to a page's file, a method of the services, or one of the few paths of HTTP's own.
@@ -43,15 +45,15 @@ class HttpApp final : public RequestHandler {
   HttpAnswer Refusal(int status, const std::string& why) const override;
 
   // /healthz answers 503 from now on.
-  void AnnounceStop() override { stopping_ = true; }
+  void AnnounceStop() override;
 
  private:
   Way Call(const HttpRequest& request, const HttpTarget& target) const;
   Way Login(const HttpRequest& request) const;
-  Way Logout() const;
+  Way Logout(const HttpRequest& request) const;
+  Way SignIn(const HttpRequest& request, const HttpTarget& target) const;
   Way Metrics(const HttpRequest& request) const;
   Way Health() const;
-  std::string SetCookie(const std::string& token) const;
 
   const HttpAppOptions options_;
   std::atomic<bool> stopping_ = false;

@@ -121,4 +121,11 @@ grpc::Status FieldError(const std::string& name, const std::string& what) {
   return {grpc::StatusCode::INVALID_ARGUMENT, field + ": " + description, bad.SerializeAsString()};
 }
 
+HttpAnswer NotAllowed(const std::string& method, const std::string& allowed) {
+  HttpAnswer answer = ErrorAnswer(
+      405, {grpc::StatusCode::UNIMPLEMENTED, method + " is not allowed for this path; allowed: " + allowed});
+  answer.headers.emplace_back("Allow", allowed);
+  return answer;
+}
+
 }  // namespace winnow

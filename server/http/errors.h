@@ -19,6 +19,9 @@ HttpAnswer ErrorAnswer(const grpc::Status& status);
 // With a status of HTTP's own.
 HttpAnswer ErrorAnswer(int http_status, const grpc::Status& status);
 
+// 405: `allowed` lists the path's methods.
+HttpAnswer NotAllowed(const std::string& method, const std::string& allowed);
+
 // INVALID_ARGUMENT with one violation, as the services answer. The texts may contain arbitrary bytes of a
 // request.
 grpc::Status FieldError(const std::string& field, const std::string& description);

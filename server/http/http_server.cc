@@ -269,6 +269,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpServerOptions 
   app.tls = options.tls.used();
   app.probe = std::move(options.probe);
   app.metrics = std::move(options.metrics);
+  app.sign_in = std::move(options.sign_in);
   impl->SetHandler(std::make_unique<HttpApp>(std::move(app)));
   return Start(std::move(impl));
 }

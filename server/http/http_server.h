@@ -41,6 +41,7 @@ struct HttpServerOptions {
   std::string relay_key = {};  // of the gRPC server
   HealthProbe probe = {};
   std::function<std::string(const std::function<bool(const std::string&)>& shows)> metrics = {};
+  std::shared_ptr<SignInRoutes> sign_in = nullptr;
   HttpLimits limits = {};
   int threads = 2;  // 1 or more
 };

@@ -51,10 +51,14 @@ std::string_view ReasonPhrase(int status) {
   switch (status) {
     case 200:
       return "OK";
+    case 202:
+      return "Accepted";
     case 204:
       return "No Content";
     case 206:
       return "Partial Content";
+    case 303:
+      return "See Other";
     case 304:
       return "Not Modified";
     case 400:

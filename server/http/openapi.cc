@@ -41,7 +41,8 @@ Json WithError(Json good) {
   return {{"200", std::move(good)}, {"default", {{"$ref", "#/components/responses/Error"}}}};
 }
 
-Json Parameter(const pb::FieldDescriptor& field, const std::string& name, bool in_path, Schemas& schemas) {
+Json ParameterJson(const pb::FieldDescriptor& field, const std::string& name, bool in_path,
+                   Schemas& schemas) {
   Json parameter = {{"name", name},
                     {"in", in_path ? "path" : "query"},
                     {"required", in_path},
@@ -61,7 +62,7 @@ Json OperationOf(const HttpRoute& route, Schemas& schemas) {
   };
   for (const HttpRoute::Segment& segment : route.segments) {
     if (segment.field != nullptr) {
-      parameters.push_back(Parameter(*segment.field, segment.field->name(), true, schemas));
+      parameters.push_back(ParameterJson(*segment.field, segment.field->name(), true, schemas));
     }
   }
   if (route.verb == "POST") {
@@ -69,7 +70,7 @@ Json OperationOf(const HttpRoute& route, Schemas& schemas) {
   } else {
     for (int i = 0; i < method.input_type()->field_count(); ++i) {
       const pb::FieldDescriptor* field = method.input_type()->field(i);
-      if (!in_path(field)) parameters.push_back(Parameter(*field, field->name(), false, schemas));
+      if (!in_path(field)) parameters.push_back(ParameterJson(*field, field->name(), false, schemas));
     }
   }
   if (!parameters.empty()) operation["parameters"] = std::move(parameters);

@@ -23,7 +23,8 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-// "" if there is none, or if two differ.
+}  // namespace
+
 std::string_view CookieOf(const HttpRequest& request, std::string_view name) {
   std::string_view rest = request.header("cookie");
   std::string_view found;
@@ -40,7 +41,10 @@ std::string_view CookieOf(const HttpRequest& request, std::string_view name) {
   return found;
 }
 
-}  // namespace
+std::string TokenCookie(const std::string& token, bool secure) {
+  return std::string(kTokenCookie) + "=" + token + "; HttpOnly; SameSite=Strict; Path=/" +
+         (secure ? "; Secure" : "");
+}
 
 bool LooksLikeToken(std::string_view text) {
   return !text.empty() && text.size() <= kLongestToken &&

@@ -14,6 +14,13 @@ inline constexpr char kTokenCookie[] = "winnow_token";
 // Whether the text may be a token: letters, digits, '_', '-', at most 256. Such a text is safe in a cookie.
 bool LooksLikeToken(std::string_view text);
 
+// The value of the cookie of that name; "" if there is none, or if two differ.
+std::string_view CookieOf(const HttpRequest& request, std::string_view name);
+
+// The value of Set-Cookie for a token: no script reads it, and no other site's page sends it. `secure`: the
+// browser sends it over TLS alone.
+std::string TokenCookie(const std::string& token, bool secure);
+
 // Returns "Bearer …" from the header Authorization or, without one, from the cookie; "": neither, or not a
 // valid credential.
 std::string AuthorizationOf(const HttpRequest& request);

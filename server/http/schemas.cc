@@ -19,7 +19,7 @@ bool IsHyperparameterList(const pb::FieldDescriptor& field) {
          field.message_type()->name() == "HyperparameterValue";
 }
 
-Json Configuration() {
+Json ConfigurationSchema() {
   return {{"type", "object"},
           {"description", "The hyperparameters by name; those that do not exist in this trial are left out."},
           {"additionalProperties", {{"anyOf", {{{"type", "number"}}, {{"type", "string"}}}}}}};
@@ -110,7 +110,7 @@ Json Schemas::Of(const pb::Descriptor& type) {
       property["description"] = comment;
     }
     schema["properties"][field.name()] = std::move(property);
-    if (IsHyperparameterList(field)) schema["properties"]["configuration"] = Configuration();
+    if (IsHyperparameterList(field)) schema["properties"]["configuration"] = ConfigurationSchema();
   }
   all_[name] = std::move(schema);
   return Reference(name);

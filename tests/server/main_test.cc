@@ -48,6 +48,12 @@ TEST_CASE("Server: flags that make no sense are refused with what was expected",
       {"--lease nan", "--lease: expected a number of seconds"},
       {"--read-dir /no/such/folder", "--read-dir: \"/no/such/folder\" is not a directory"},
       {"--secrets-dir /no/such/folder", "--secrets-dir: \"/no/such/folder\" is not a directory"},
+      {"--http-url tuner.example", "--http-url: \"tuner.example\""},
+      {"--oidc-client-id w", "--oidc-issuer URL"},
+      {"--oidc-issuer https://id.example --oidc-client-id w", "nobody would have a role"},
+      {"--oidc-issuer https://id.example --oidc-client-id w --oidc-default-role viewer", "--require-tokens"},
+      {"--oidc-issuer https://id.example --oidc-client-id w --oidc-default-role viewer --require-tokens",
+       "--http HOST:PORT"},
       {"--declare-workers slots=0", "--declare-workers: \"slots=0\"; expected slots from 1 to 1024"},
   };
   for (const Case& c : cases) {

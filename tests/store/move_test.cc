@@ -5,6 +5,7 @@
 
 #include "store/leadership.h"
 #include "store/tables/projects.h"
+#include "store/tables/sign_ins.h"
 #include "tests/catch.h"
 #include "tests/store/example_facts.h"
 #include "tests/store/get.h"
@@ -44,6 +45,9 @@ void FillStore(Store& store) {
   ProjectTable projects(store.database());
   REQUIRE(projects.Insert({"vision", 3}).ok());
   REQUIRE(projects.PutMember({"vision", "Ada", true}).ok());
+  SignInTable sign_ins(store.database());
+  REQUIRE(sign_ins.Insert({"https://id.example", "7", "Ada", 4}).ok());
+  REQUIRE(sign_ins.PutToken("01234567").ok());
   REQUIRE(store.jobs.Delete(gone).ok());
 }
 

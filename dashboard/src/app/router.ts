@@ -84,7 +84,7 @@ export function startRouter(): void {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const link = (event.target as Element).closest?.('a');
     if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
-    if (/^\/(v1|metrics|healthz|assets)(\/|$)/.test(link.pathname)) return;
+    if (/^\/(v1|metrics|healthz|assets|sign-in)(\/|$)/.test(link.pathname)) return;
     event.preventDefault();
     const samePage = link.pathname === location.pathname && link.search === location.search;
     go(link.href, {replace: link.href === location.href, scroll: !samePage || link.hash !== ''});

@@ -61,6 +61,16 @@ TEST_CASE("Login: a token that does not hold sets no cookie", "[http]") {
   }
 }
 
+TEST_CASE("Login: without a provider nobody signs in with one", "[http]") {
+  TokenHttpPlay play;
+  CHECK(play.Ask("GET", "/sign-in/provider").json()["provider"] == "");
+  for (const char* path : {"/sign-in", "/sign-in/callback?state=a&code=b", "/sign-in/x"})
+    CHECK(play.Ask("GET", path).status == 404);
+  for (const char* path : {"/sign-in/device", "/sign-in/token"})
+    CHECK(play.Ask("POST", path, "{}").status == 404);
+  CHECK(play.Ask("POST", "/sign-in/device", std::string(2000, 'x')).status == 413);
+}
+
 TEST_CASE("Login: a revoked token is refused by its cookie too", "[http]") {
   TokenHttpPlay play;
   const v1::CreateTokenResponse made = play.MakeToken(v1::VIEWER);

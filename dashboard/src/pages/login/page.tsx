@@ -4,21 +4,24 @@ import {go, param} from '../../app/router';
 import {caller, learnCaller, signIn, signOut} from '../../app/session';
 import {Button, Icon, LinkButton, useTitle} from '../../design';
 import {destination} from './destination';
+import {providerOfServer, whyRefused} from './provider';
 import './login.css';
 
 export default function LoginPage() {
   const next = destination(param('to'));
   const who = caller.value;
+  const [provider, setProvider] = useState<string>();  // "": none; undefined until the server has said it
   useTitle('Log in');
   useEffect(() => {
     if (!caller.value) void learnCaller();
+    void providerOfServer().then(setProvider);
   }, []);
   return (
     <div class="login">
       <div class="login-mark">
         <Icon name="winnow" />
       </div>
-      {who ? <SignedIn name={who.name} role={who.role} open={!who.tokensRequired} next={next} /> : <TokenForm next={next} />}
+      {who ? <SignedIn name={who.name} role={who.role} open={!who.tokensRequired} next={next} /> : provider !== undefined && <LogIn provider={provider} next={next} />}
     </div>
   );
 }
@@ -42,7 +45,32 @@ function SignedIn({name, role, open, next}: {name: string; role: string; open: b
   );
 }
 
-function TokenForm({next}: {next: string}) {
+function LogIn({provider, next}: {provider: string; next: string}) {
+  if (!provider) return <TokenForm next={next} alone />;
+  const refused = whyRefused(param('refused'));
+  return (
+    <>
+      <div class="card login-card">
+        <h1>Log in to Winnow</h1>
+        {refused && (
+          <p class="login-problem" role="alert">
+            {refused}
+          </p>
+        )}
+        <LinkButton kind="primary" href={`/sign-in?to=${encodeURIComponent(next)}`}>
+          Sign in with {provider}
+        </LinkButton>
+      </div>
+      <details class="login-token">
+        <summary>Log in with a token</summary>
+        <TokenForm next={next} />
+      </details>
+    </>
+  );
+}
+
+// `alone`: there is no other way to log in.
+function TokenForm({next, alone}: {next: string; alone?: boolean}) {
   const [token, setToken] = useState('');
   const [shown, setShown] = useState(false);
   const [busy, setBusy] = useState(false);
@@ -70,8 +98,8 @@ function TokenForm({next}: {next: string}) {
   };
   return (
     <form class="card login-card" onSubmit={submit} aria-label="Log in">
-      <h1>Log in to Winnow</h1>
-      <p class="muted">This server requires a token. An admin can create one for you:</p>
+      {alone && <h1>Log in to Winnow</h1>}
+      <p class="muted">{alone ? 'This server requires a token. An' : 'An'} admin can create one for you:</p>
       <pre class="code" tabIndex={0} aria-label="Command that creates a token">
         winnow token create --role viewer
       </pre>
