@@ -75,6 +75,7 @@ Commands::Commands(CLI::App& app, Flags& flags) : app_(app), flags_(flags) {
   DefineAudit();
   DefineWebhooks();
   DefineContexts();
+  DefineLogin();
   DefineImport();
   DefineSagemaker();
   DefineCompletion();

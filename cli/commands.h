@@ -11,6 +11,7 @@
 #include "cli/commands/audit.h"
 #include "cli/commands/contexts.h"
 #include "cli/commands/import.h"
+#include "cli/commands/login.h"
 #include "cli/commands/pools.h"
 #include "cli/commands/projects.h"
 #include "cli/commands/run.h"
@@ -75,6 +76,7 @@ struct Flags {
   RunOptions run;
   AddContextOptions add_context;
   std::string context_name;
+  LoginOptions login;
   Run context_run;  // the action of the word after `context`
   ImportOptions imported;
   SagemakerUse sagemaker;
@@ -122,6 +124,7 @@ class Commands {
   void DefineCompletion();
   void DefineRun();
   void DefineContexts();
+  void DefineLogin();
   void DefineImport();
   void DefineSagemaker();
 

@@ -80,7 +80,9 @@ void Commands::DefineContexts() {
             return AddContext(session, f.add_context);
           });
   named(create)->required();
-  create->add_option("--http", f.add_context.http, "the server's --http address, for the Python client")
+  create
+      ->add_option("--http", f.add_context.http,
+                   "the server's --http address, for the Python client and winnow login")
       ->check(NotEmpty(256))
       ->option_text("ADDRESS");
   create->add_flag("--token-stdin", f.add_context.token_from_input,
@@ -109,6 +111,28 @@ void Commands::DefineContexts() {
   config->add_option("FILE", f.config_file, "its configuration file")
       ->check(NotEmpty(4096))
       ->option_text(" ");
+}
+
+void Commands::DefineLogin() {
+  Flags& f = flags_;
+  const auto reached = [&f](CLI::App* command) {
+    command
+        ->add_option(
+            "--http", f.login.http,
+            "the server's --http address (default: of the context, or port 8080 of the server's host)")
+        ->check(NotEmpty(256))
+        ->option_text("URL");
+    return command;
+  };
+  reached(Add("login", "Sign in with the server's OpenID Connect provider, in any browser", Formats::kNone,
+              [&f](Session& session) { return Login(session, f.login); }))
+      ->add_option(
+          "--save-as", f.login.context,
+          "name of a new context that keeps the token (default: the context in force, or the server's host)")
+      ->check(NotEmpty(63))
+      ->option_text("NAME");
+  reached(Add("logout", "Revoke the token of winnow login, and remove it from its context", Formats::kNone,
+              [&f](Session& session) { return Logout(session, f.login); }));
 }
 
 void Commands::DefineSagemaker() {

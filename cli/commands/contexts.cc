@@ -26,7 +26,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr char kHidden[] = "(not shown)";
-constexpr size_t kLongestContextName = 63;
 
 std::string JsonText(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -35,11 +34,7 @@ std::string JsonText(const Json& json) {
 std::string Absolute(const std::string& file) { return file.empty() ? "" : fs::absolute(file).string(); }
 
 absl::Status CheckName(const std::string& name) {
-  const bool good =
-      !name.empty() && name.size() <= kLongestContextName && name.front() != '-' &&
-      name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
-          std::string::npos;
-  if (good) return absl::OkStatus();
+  if (IsContextName(name)) return absl::OkStatus();
   return UsageError(
       fmt::format("NAME: {} is not a context's name; expected at most {} letters, digits, '-', '_' and '.'",
                   Quoted(Clean(name)), kLongestContextName));

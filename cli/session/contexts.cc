@@ -87,6 +87,12 @@ absl::Status WritePrivate(const std::string& path, const std::string& text) {
 
 }  // namespace
 
+bool IsContextName(const std::string& name) {
+  return !name.empty() && name.size() <= kLongestContextName && name.front() != '-' &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
+             std::string::npos;
+}
+
 std::string Contexts::DefaultPath() {
   const char* config = std::getenv("XDG_CONFIG_HOME");
   if (config != nullptr && *config == '/') return std::string(config) + "/winnow/contexts.json";

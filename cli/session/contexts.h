@@ -20,6 +20,10 @@ struct Context {
   std::string token;
 };
 
+// At most this many letters, digits, '-', '_' and '.', no '-' first.
+inline constexpr size_t kLongestContextName = 63;
+bool IsContextName(const std::string& name);
+
 // The user's contexts, one of which is current. They are in a JSON file, which the Python client reads too:
 // {"current": "lab", "contexts": {"lab": {"server": "tuner.example:7070", …}}}.
 class Contexts {
