@@ -24,7 +24,7 @@ export function missing() {
     if (!existsSync(path.join(binaries, name))) return `WINNOW_BIN_DIR names no folder with ${name}`;
   }
   if (!existsSync(chromium)) return `there is no ${chromium}; scripts/install-packages.sh --tests gets it`;
-  for (const name of ['playwright-core', 'axe-core']) {
+  for (const name of ['playwright-core', 'axe-core', 'oidc-provider']) {
     if (!existsSync(path.join(packages, 'node_modules', name))) {
       return `there is no ${name}; get it with: npm ci --prefix tests/dashboard`;
     }
