@@ -491,7 +491,7 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   if (!server.ok()) return server.status();
   running = server->get();
 
-  SignIns sign_ins(**coordinator, (*server)->authority(), hub);
+  SignIns sign_ins(**coordinator, (*server)->authority(), hub, Clock::System());
   absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
       flags, **server, MakeHealthProbe(**coordinator, **reader), metrics,
       flags.oidc.used() ? std::make_shared<SignInRoutes>(flags.oidc, sign_ins, Clock::System()) : nullptr);

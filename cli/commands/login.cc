@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "base/names.h"
@@ -116,10 +117,6 @@ absl::StatusOr<std::string> HttpUrl(const Session& session, const LoginOptions& 
   const absl::StatusOr<std::vector<Address>> addresses = ParseAddresses(session.endpoint.address);
   if (!addresses.ok()) return addresses.status();
   const Address& server = addresses->front();
-  if (url.empty() && server.kind == Address::Kind::kUnix) {
-    return UsageError(
-        "--http is missing: the server is reached by its socket, over which nobody needs to log in");
-  }
   if (url.empty()) {
     const std::string host =
         server.host.find(':') == std::string::npos ? server.host : "[" + server.host + "]";
@@ -170,6 +167,7 @@ absl::StatusOr<std::string> NameOfContext(const Session& session, const LoginOpt
   }
   name = options.context;
   if (name.empty()) name = ParseAddresses(session.endpoint.address)->front().host;
+  if (name.empty()) return UsageError("--save-as is missing: the name of a context that keeps the token");
   if (!IsContextName(name)) {
     return UsageError(
         fmt::format("--save-as: {} is not a context's name; expected at most {} letters, digits, '-', "
@@ -189,6 +187,10 @@ Exit Login(Session& session, const LoginOptions& options) {
   const std::string path = Contexts::DefaultPath();
   absl::StatusOr<Contexts> contexts = Contexts::Load(path);
   if (!contexts.ok()) return contexts.status();
+  const absl::StatusOr<std::vector<Address>> servers = ParseAddresses(session.endpoint.address);
+  if (!servers.ok()) return servers.status();
+  if (servers->front().kind == Address::Kind::kUnix && options.http.empty())
+    return UsageError("--server: over a socket of this host nobody needs to log in; expected HOST:PORT");
   const absl::StatusOr<std::string> name = NameOfContext(session, options, *contexts);
   if (!name.ok()) return name.status();
   const auto known = contexts->all.find(*name);

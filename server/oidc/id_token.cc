@@ -141,8 +141,7 @@ absl::Status CheckClaims(const Json& claims, const IdTokenRules& rules) {
 
 }  // namespace
 
-absl::StatusOr<OidcKeys> OidcKeys::Parse(const std::string& json) {
-  const Json set = Json::parse(json, nullptr, false);
+absl::StatusOr<OidcKeys> OidcKeys::Parse(const Json& set) {
   if (!set.is_object() || !set.contains("keys") || !set["keys"].is_array())
     return absl::InvalidArgumentError("it is not a JWK set: expected an object with an array \"keys\"");
   OidcKeys keys;

@@ -20,7 +20,7 @@ class OidcKeys {
   // No keys.
   OidcKeys() = default;
   // INVALID_ARGUMENT: it is not a JWK set.
-  static absl::StatusOr<OidcKeys> Parse(const std::string& json);
+  static absl::StatusOr<OidcKeys> Parse(const nlohmann::json& set);
 
   struct Key {
     std::string id;         // "kid"; "": none

@@ -148,7 +148,7 @@ absl::StatusOr<OidcKeys> OidcProvider::Keys(const Place& place, bool newer) {
   }
   const absl::StatusOr<Json> json = GetJson({.url = place.keys});
   if (!json.ok()) return json.status();
-  absl::StatusOr<OidcKeys> keys = OidcKeys::Parse(json->dump());
+  absl::StatusOr<OidcKeys> keys = OidcKeys::Parse(*json);
   if (!keys.ok()) return Odd(MessageOf(keys.status()));
   MutexLock lock(mutex_);
   keys_ = *keys;

@@ -112,10 +112,23 @@ Requester CallerOf(const SignInCall& call, const std::string& name, const std::s
   return by;
 }
 
+constexpr double kRecordsPerSecond = 1.0 / 60;
 constexpr char kSignIn[] = "SignIn";
 constexpr char kSignOut[] = "SignOut";
 
 }  // namespace
+
+SignIns::SignIns(Coordinator& coordinator, Authority& authority, Hub& hub, Clock clock)
+    : coordinator_(coordinator),
+      authority_(authority),
+      hub_(hub),
+      clock_(std::move(clock)),
+      recorded_(kRecordsPerSecond) {}
+
+bool SignIns::Records(const std::string& who) {
+  MutexLock lock(mutex_);
+  return recorded_.Take(who, clock_.steady_us());
+}
 
 void SignIns::Enter(const OidcPerson& person, const SignInCall& call, int64_t valid_us,
                     Coordinator::Done<MadeToken> done) {
@@ -126,10 +139,11 @@ void SignIns::Enter(const OidcPerson& person, const SignInCall& call, int64_t va
   made.row.hash = HashSecret(secret->secret);
   made.secret = std::move(secret->secret);
   coordinator_.Call<absl::StatusOr<Entered>>(
-      [person, call, made, valid_us](Engine& engine) {
+      [this, person, call, made, valid_us](Engine& engine) {
         absl::StatusOr<Entered> entered = EnterNow(engine, person, made, valid_us);
         if (!entered.ok() && !IsRefusal(entered.status())) engine.context().Note(entered.status());
         const bool in = entered.ok();
+        if (!in && !Records("person " + person.subject)) return entered;
         AuditNote note{kSignIn};
         note.subject = fmt::format("{} {}", person.subject, person.issuer);
         note.detail = in ? fmt::format("{}, role {}", call.way, person.role) : call.way;
@@ -157,6 +171,7 @@ void SignIns::Enter(const OidcPerson& person, const SignInCall& call, int64_t va
 
 void SignIns::Failed(const SignInCall& call, const absl::Status& why) {
   spdlog::warn("a sign-in from {} ({}) failed: {}", call.address, call.way, MessageOf(why));
+  if (!Records("host " + call.address)) return;
   AuditNote note{kSignIn};
   note.detail = call.way;
   RecordAudited(coordinator_, CallerOf(call, "", ""), std::move(note), why, nullptr);

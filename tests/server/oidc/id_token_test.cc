@@ -69,7 +69,7 @@ class Signer {
 };
 
 OidcKeys KeysOf(const std::vector<json>& jwks) {
-  const absl::StatusOr<OidcKeys> keys = OidcKeys::Parse(json{{"keys", jwks}}.dump());
+  const absl::StatusOr<OidcKeys> keys = OidcKeys::Parse(json{{"keys", jwks}});
   REQUIRE(keys.ok());
   return *keys;
 }
@@ -154,8 +154,8 @@ TEST_CASE("ID token: keys that are short, private, for encryption or of another 
   CHECK_FALSE(verified([](json& jwk) { jwk["n"] = "AQAB"; }));
   CHECK_FALSE(verified([](json& jwk) { jwk = "a key"; }));
   CHECK(KeysOf({Signer("s", "RS256", 1024).Jwk()}).all().empty());
-  CHECK_FALSE(OidcKeys::Parse("[]").ok());
-  CHECK_FALSE(OidcKeys::Parse("{\"keys\": 1}").ok());
+  CHECK_FALSE(OidcKeys::Parse(json::array()).ok());
+  CHECK_FALSE(OidcKeys::Parse({{"keys", 1}}).ok());
 }
 
 TEST_CASE("ID token: each claim that is wrong or missing is named", "[oidc]") {
