@@ -26,7 +26,7 @@ inline constexpr size_t kLongestSocketPath = 107;
 // INVALID_ARGUMENT names the text, the error and what was expected. `least_port`: 0 if the system may choose.
 absl::StatusOr<Address> ParseAddress(const std::string& text, int least_port = 1);
 
-// Addresses of servers of one database, with commas between them; only the one that leads listens. A socket
+// Addresses of servers of one database, with commas between them. A socket
 // cannot be one of several. INVALID_ARGUMENT as ParseAddress.
 absl::StatusOr<std::vector<Address>> ParseAddresses(const std::string& text);
 

@@ -15,9 +15,9 @@ namespace winnow {
 // return. The token is sent with every call. INVALID_ARGUMENT names a file that cannot be read or has the
 // wrong content.
 //
-// Of several addresses it connects to the first that answers, so to the server that leads; one that stops
-// answering is left after 4 s. Their names are resolved now, not later; UNAVAILABLE: none can be. With TLS,
-// the certificate of each server must have the name of the first address.
+// Of several addresses it connects to the first that answers: the server that leads, or a standby, which
+// passes calls on to it. One that stops answering is left after 3 s. Their names are resolved now, not later;
+// UNAVAILABLE: none can be. With TLS, the certificate of each server must have the name of the first address.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const Endpoint& endpoint);
 
 // Explains a call's failure where gRPC's words would not help: for UNAVAILABLE, why there is no connection

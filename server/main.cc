@@ -7,8 +7,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <atomic>
+#include <cerrno>
+#include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -41,6 +45,7 @@
 #include "server/reads/reads.h"
 #include "server/sagemaker/sagemaker_app.h"
 #include "server/server_flags.h"
+#include "server/standby.h"
 #include "server/webhooks/sender.h"
 #include "server/webhooks/webhooks_file.h"
 #include "store/leadership.h"
@@ -190,6 +195,12 @@ std::string Check(const ServerFlags& flags) {
   if (!flags.secrets_dir.empty() && !fs::is_directory(flags.secrets_dir))
     return fmt::format("--secrets-dir: \"{}\" is not a directory", flags.secrets_dir);
   if (!(flags.rate_limit >= 0)) return "--rate-limit: expected a number of calls from 0 to 1e9";  // nan
+  if (!flags.advertise.empty()) {
+    if (const auto parsed = CheckListenAddress("--advertise", flags.advertise, true); !parsed.ok())
+      return MessageOf(parsed);
+  }
+  if (!flags.leader_ca.empty() && access(flags.leader_ca.c_str(), R_OK) != 0)
+    return fmt::format("--leader-ca: \"{}\": {}", flags.leader_ca, std::strerror(errno));
   return MessageOf(CheckListen(ServerOptions(flags)));
 }
 
@@ -323,7 +334,7 @@ void AddGauges(Metrics& metrics, Coordinator& coordinator, ArtifactStore* artifa
 }
 
 // Null if disabled, or if the default address is not free.
-absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServerFlags& flags, GrpcServer& grpc,
+absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServerFlags& flags, bool leads, GrpcServer& grpc,
                                                       HealthProbe probe, Metrics& metrics,
                                                       std::shared_ptr<SignInRoutes> sign_in) {
   if (flags.http == kOff) return nullptr;
@@ -335,6 +346,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServerFlags& flags, 
   options.relay_key = grpc.relay_key();
   options.metrics = [&metrics](const auto& shows) { return metrics.Text(shows); };
   options.probe = std::move(probe);
+  options.leads = leads;
   absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(options, grpc.InProcessChannel());
   if (!server.ok()) {
     if (!flags.http.empty()) return server.status();
@@ -383,12 +395,40 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartSagemaker(const ServerFlags& fl
   std::_Exit(1);  // local workers continue, and report to the next server
 }
 
+// Where other servers of the database reach this one, which listens on `port`.
+std::string AddressForOthers(const ServerFlags& flags, int port) {
+  if (!flags.advertise.empty()) return flags.advertise;
+  std::string host = flags.listen.substr(0, flags.listen.rfind(':'));
+  if (host == "0.0.0.0" || host == "[::]") {
+    std::array<char, HOST_NAME_MAX + 1> name{};
+    if (gethostname(name.data(), name.size() - 1) == 0) host = name.data();
+  }
+  return fmt::format("{}:{}", host, port);
+}
+
+StandbyOptions OptionsOfStandby(const ServerFlags& flags) {
+  StandbyOptions options;
+  options.database = flags.db;
+  options.grpc = ServerOptions(flags);
+  options.grpc.socket.clear();  // a call over it has no token that the leader could check
+  options.leader_ca = flags.leader_ca;
+  options.opened = [file = flags.port_file](int port) { return WritePort(file, port); };
+  options.http = [flags](GrpcServer& grpc, HealthProbe probe, Metrics& metrics) {
+    return StartHttp(flags, false, grpc, std::move(probe), metrics, nullptr);
+  };
+  return options;
+}
+
 // Waits until this server leads the PostgreSQL database. CANCELLED: it was asked to end before.
-absl::StatusOr<std::unique_ptr<Leadership>> Lead(const std::string& address, Signals& signals) {
+absl::StatusOr<std::unique_ptr<Leadership>> Lead(const std::string& address, Signals& signals,
+                                                 Standby& standby) {
+  bool waits = false;
   absl::StatusOr<std::unique_ptr<Leadership>> leadership = Leadership::Take(
       address,
-      [&] {
-        spdlog::info("another winnow-server leads {}; waiting as its standby, without listening", address);
+      [&](const OtherLeader& leader) {
+        if (!waits) spdlog::info("another winnow-server leads {}; waiting as its standby", address);
+        waits = true;
+        standby.See(leader);
       },
       [&] { return signals.came(); });
   if (!leadership.ok()) return leadership.status();
@@ -400,12 +440,16 @@ absl::StatusOr<std::unique_ptr<Leadership>> Lead(const std::string& address, Sig
 absl::Status Serve(ServerFlags flags, Signals& signals) {
   std::optional<LastResort> last_resort;  // until all that follows is destroyed
   flags.state_dir = StateDir(flags);
+  std::optional<Standby> standby;  // its reads may still end
   std::unique_ptr<Leadership> leadership;
   if (IsPostgres(flags.db)) {
-    absl::StatusOr<std::unique_ptr<Leadership>> taken = Lead(flags.db, signals);
+    standby.emplace(OptionsOfStandby(flags));
+    absl::StatusOr<std::unique_ptr<Leadership>> taken = Lead(flags.db, signals, *standby);
+    standby->Close();
     if (absl::IsCancelled(taken.status())) return absl::OkStatus();
     if (!taken.ok()) return taken.status();
     leadership = *std::move(taken);
+    flags.listen = standby->address();
   }
   // Destroyed last: closing a file of the database would release SQLite's locks.
   absl::StatusOr<OwnFiles> own = leadership == nullptr
@@ -493,13 +537,14 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
 
   SignIns sign_ins(**coordinator, (*server)->authority(), hub, Clock::System());
   absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
-      flags, **server, MakeHealthProbe(**coordinator, **reader), metrics,
+      flags, true, **server, MakeHealthProbe(**coordinator, **reader), metrics,
       flags.oidc.used() ? std::make_shared<SignInRoutes>(flags.oidc, sign_ins, Clock::System()) : nullptr);
   if (!http.ok()) return http.status();
   absl::StatusOr<std::unique_ptr<HttpServer>> sagemaker = StartSagemaker(flags, **server);
   if (!sagemaker.ok()) return sagemaker.status();
   std::string address =
       fmt::format("{}:{}", flags.listen.substr(0, flags.listen.rfind(':')), (*server)->port());
+  if (leadership != nullptr) leadership->Tell(AddressForOthers(flags, (*server)->port()));
   status = WritePort(flags.port_file, (*server)->port());
   if (!status.ok()) return status;
   std::unique_ptr<LocalWorkers> workers;

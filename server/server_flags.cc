@@ -83,6 +83,10 @@ void Declare(CLI::App& app, ServerFlags& flags) {
          "Address for gRPC; port 0: chosen by the system. Beyond loopback, TLS and tokens are required")
       ->type_name("HOST:PORT")
       ->capture_default_str();
+  app.add_option("--advertise", flags.advertise,
+                 "Address at which a standby of the same PostgreSQL database reaches this server (default: "
+                 "that of --listen, with this machine's name if that is every address)")
+      ->option_text("HOST:PORT");
   app.add_option("--http", flags.http,
                  "Address for the web page and JSON over HTTP; \"off\": none. Beyond loopback as --listen "
                  "(default: 127.0.0.1:8080, if it is free)")
@@ -120,6 +124,10 @@ void Declare(CLI::App& app, ServerFlags& flags) {
   app.add_option("--tls-key", flags.tls.key, "Private key of the certificate (PEM)")->option_text("FILE");
   app.add_option("--tls-client-ca", flags.tls.client_ca,
                  "CA certificate that signed clients' certificates (PEM); clients then need one")
+      ->option_text("FILE");
+  app.add_option("--leader-ca", flags.leader_ca,
+                 "CA certificate that signed the certificates of the other servers of the same PostgreSQL "
+                 "database (PEM; default: an authority of the system)")
       ->option_text("FILE");
   DeclareSignIn(app, flags.oidc);
   app.add_flag("--require-tokens", flags.require_tokens,

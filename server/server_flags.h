@@ -20,6 +20,7 @@ namespace winnow {
 struct ServerFlags {
   std::string db = "winnow.db";
   std::string listen = "127.0.0.1:7070";
+  std::string advertise;  // "": of listen
   int local_workers = 1;
   int slots = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::string gpu_text;  // "": those that are found
@@ -49,6 +50,7 @@ struct ServerFlags {
   std::string restore;
   std::string copy_to;
   TlsFiles tls;
+  std::string leader_ca;  // "": the system's
   bool require_tokens = false;
   double rate_limit = AuthOptions().calls_per_second;
   int audit_days = 400;

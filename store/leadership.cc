@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <vector>
 
 #include "store/migrations.h"
 
@@ -14,10 +16,13 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kBeatEvery{500};
 // Without a beat for this long a leader has been stopped or cut off.
-constexpr milliseconds kSilence{3'000};
+constexpr milliseconds kSilence{2'000};
 constexpr milliseconds kTryEvery{100};
 // The first half of the lock's key; the second tells the schemas of a database apart.
 constexpr char kLock[] = "SELECT pg_try_advisory_lock(1464421966, hashtext(COALESCE(current_schema(), '')))";
+
+// The row has no address if a server of an earlier version made it.
+constexpr char kHear[] = "SELECT beats, COALESCE(to_jsonb(leader_beats) ->> 'address', '') FROM leader_beats";
 
 std::string NameOfLeader(int64_t epoch) { return fmt::format("winnow-server leader {}", epoch); }
 
@@ -40,24 +45,33 @@ absl::Status Leadership::Lead() {
   // Sessions whose lock was lost, such as one that stands in the middle of a transaction.
   if (status.ok()) status = EndLeader();
   if (!status.ok()) return status;
+  const absl::StatusOr<std::vector<std::string>> columns = database_->Columns("leader_beats");
+  if (!columns.ok()) return columns.status();
+  if (std::count(columns->begin(), columns->end(), "address") == 0) {
+    status = database_->Execute("ALTER TABLE leader_beats ADD COLUMN address TEXT NOT NULL DEFAULT ''");
+    if (!status.ok()) return status;
+  }
   Statement next(*database_, "UPDATE leader SET epoch = epoch + 1 RETURNING epoch");
   absl::StatusOr<bool> row = next.Bind().Next();
   if (!row.ok()) return row.status();
   if (!*row) return absl::DataLossError(database_->file() + ": the row of table leader is missing");
   epoch_ = next.Int(0);
   next.Reset();
+  // That of the former leader.
+  if (status = database_->Execute("UPDATE leader_beats SET address = ''"); !status.ok()) return status;
   return database_->SetName(NameOfLeader(epoch_));
 }
 
-absl::StatusOr<std::unique_ptr<Leadership>> Leadership::Take(const std::string& address,
-                                                             const std::function<void()>& waiting,
-                                                             const std::function<bool()>& stop) {
+absl::StatusOr<std::unique_ptr<Leadership>> Leadership::Take(
+    const std::string& address, const std::function<void(const OtherLeader&)>& waiting,
+    const std::function<bool()>& stop) {
   absl::StatusOr<std::unique_ptr<PostgresDatabase>> database =
       PostgresDatabase::Open(address, OpenMode::kReadWrite);
   if (!database.ok()) return database.status();
   std::unique_ptr<Leadership> leadership(new Leadership(*std::move(database)));
   PostgresDatabase& connection = *leadership->database_;
   int64_t beats = -1;
+  std::string other;
   bool told = false;
   steady_clock::time_point heard = steady_clock::now();
   while (!stop()) {
@@ -67,18 +81,25 @@ absl::StatusOr<std::unique_ptr<Leadership>> Leadership::Take(const std::string& 
       status = leadership->Lead();
       if (status.ok()) return leadership;
     } else if (status.ok()) {
-      if (!told) waiting();
       told = true;
       // Before the first migration there is no such table.
-      const absl::StatusOr<int64_t> now = connection.QueryInt("SELECT beats FROM leader_beats");
-      if (absl::IsFailedPrecondition(now.status())) return now.status();  // no right to read it
-      if (now.ok() && *now != beats) {
-        beats = *now;
-        heard = steady_clock::now();
-      } else if (now.ok() && steady_clock::now() - heard > kSilence) {
-        heard = steady_clock::now();
-        status = leadership->EndLeader();
+      Statement hear(connection, kHear);
+      const absl::StatusOr<bool> row = hear.Bind().Next();
+      if (absl::IsFailedPrecondition(row.status())) return row.status();  // no right to read it
+      if (row.ok() && *row) {
+        other = hear.Text(1);
+        if (hear.Int(0) != beats) {
+          beats = hear.Int(0);
+          heard = steady_clock::now();
+        } else if (steady_clock::now() - heard > kSilence) {
+          heard = steady_clock::now();
+          status = leadership->EndLeader();
+        }
       }
+    }
+    if (told) {
+      const auto silence = steady_clock::now() - heard;
+      waiting({other, std::chrono::duration_cast<milliseconds>(silence)});
     }
     // A server that stops or starts is waited for once this one has waited; else it is an error to be told.
     if (!status.ok() && !(told && absl::IsUnavailable(status))) return status;
@@ -91,7 +112,7 @@ absl::StatusOr<std::unique_ptr<Leadership>> Leadership::Take(const std::string& 
 absl::StatusOr<std::unique_ptr<Leadership>> Leadership::TakeAtOnce(const std::string& address) {
   bool waited = false;
   absl::StatusOr<std::unique_ptr<Leadership>> taken = Take(
-      address, [&] { waited = true; }, [&] { return waited; });
+      address, [&](const OtherLeader&) { waited = true; }, [&] { return waited; });
   if (!waited) return taken;
   return absl::FailedPreconditionError(address + " is in use by a winnow-server; stop it first");
 }
@@ -111,26 +132,40 @@ Leadership::~Leadership() {
   if (thread_.joinable()) thread_.join();
 }
 
+void Leadership::Tell(const std::string& address) {
+  {
+    MutexLock lock(mutex_);
+    address_ = address;
+    told_ = false;
+  }
+  changed_.NotifyOne();
+}
+
 void Leadership::Keep(std::function<void(const absl::Status&)> lost) {
   thread_ = std::thread([this, lost = std::move(lost)] {
     MutexLock lock(mutex_);
     while (!stopping_) {
+      const std::string address = address_;
+      told_ = true;
       lock.Unlock();
-      if (absl::Status status = Beat(); !status.ok()) return lost(status);
+      if (absl::Status status = Beat(address); !status.ok()) return lost(status);
       lock.Lock();
       const steady_clock::time_point next = steady_clock::now() + kBeatEvery;
-      while (!stopping_ && changed_.WaitUntil(mutex_, next)) {
+      while (!stopping_ && told_ && changed_.WaitUntil(mutex_, next)) {
       }
     }
   });
 }
 
-absl::Status Leadership::Beat() {
+absl::Status Leadership::Beat(const std::string& address) {
   const absl::StatusOr<bool> locked = TryLock();  // again, for a connection that was made anew
   if (!locked.ok()) return absl::OkStatus();
+  // A beat may be lost with PostgreSQL, and waits neither for its disk nor for its standby.
+  if (!database_->Execute("SET synchronous_commit = off").ok()) return absl::OkStatus();
   Statement beat(*database_,
-                 "UPDATE leader_beats SET beats = beats + 1 WHERE (SELECT epoch FROM leader) = ?1");
-  if (!beat.Bind(epoch_).Run().ok() || database_->changes() > 0) return absl::OkStatus();
+                 "UPDATE leader_beats SET beats = beats + 1, address = ?2"
+                 " WHERE (SELECT epoch FROM leader) = ?1");
+  if (!beat.Bind(epoch_, address).Run().ok() || database_->changes() > 0) return absl::OkStatus();
   return absl::DataLossError(
       fmt::format("{}: another winnow-server leads this database now", database_->file()));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +14,12 @@
 
 namespace winnow {
 
+// The server that leads, as one that waits sees it.
+struct OtherLeader {
+  std::string address = {};                // where it listens; "": not known
+  std::chrono::milliseconds silence = {};  // since it was heard of last
+};
+
 // Makes this process the one server that writes to a PostgreSQL database.
 //
 // The leader holds an advisory lock of its session, which PostgreSQL releases when the process ends, and
@@ -22,11 +29,11 @@ namespace winnow {
 // (PostgresDatabase::Fence): what an earlier leader still sends fails.
 class Leadership {
  public:
-  // Tables and lock exist once for each schema. Waits for the lock; calls `waiting` once if it must wait.
-  // Migrates the tables. CANCELLED: `stop` returned true while it waited.
-  static absl::StatusOr<std::unique_ptr<Leadership>> Take(const std::string& address,
-                                                          const std::function<void()>& waiting,
-                                                          const std::function<bool()>& stop);
+  // Tables and lock exist once for each schema. Waits for the lock; calls `waiting` many times a second as
+  // long as it must wait. Migrates the tables. CANCELLED: `stop` returned true while it waited.
+  static absl::StatusOr<std::unique_ptr<Leadership>> Take(
+      const std::string& address, const std::function<void(const OtherLeader&)>& waiting,
+      const std::function<bool()>& stop);
   // FAILED_PRECONDITION: another process has the lock.
   static absl::StatusOr<std::unique_ptr<Leadership>> TakeAtOnce(const std::string& address);
   ~Leadership();
@@ -34,6 +41,8 @@ class Leadership {
   // Fences the connection, by which this server is to write.
   absl::Status Guard(Database& database);
   int64_t epoch() const { return epoch_; }
+  // Tells the servers that wait where this one listens.
+  void Tell(const std::string& address);
   // Begins to count beats. `lost` is called once, on a thread of its own, when another server leads.
   void Keep(std::function<void(const absl::Status&)> lost);
 
@@ -45,13 +54,15 @@ class Leadership {
   // REQUIRES: the lock.
   absl::Status Lead();
   // Not OK: another server leads. Without a connection it is OK: nobody can write then.
-  absl::Status Beat();
+  absl::Status Beat(const std::string& address);
 
   std::unique_ptr<PostgresDatabase> database_;
   int64_t epoch_ = 0;
   Mutex mutex_;
   CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string address_ ABSL_GUARDED_BY(mutex_) = {};
+  bool told_ ABSL_GUARDED_BY(mutex_) = true;  // address_
   std::thread thread_;
 };
 

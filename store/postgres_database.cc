@@ -225,8 +225,10 @@ absl::Status PostgresDatabase::SetName(const std::string& name) {
 }
 
 absl::Status PostgresDatabase::Ready() {
-  if (open_ || Alive()) return absl::OkStatus();
-  return Connect();
+  if (open_) return absl::OkStatus();
+  // What the server sent while nothing was asked, such as why it ends the session; then the end itself.
+  for (int i = 0; i < 2 && Alive(); ++i) PQconsumeInput(connection_);
+  return Alive() ? absl::OkStatus() : Connect();
 }
 
 absl::Status PostgresDatabase::Failed(absl::Status status) {

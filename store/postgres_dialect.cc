@@ -205,7 +205,10 @@ CREATE TABLE leader (
 ) WITH (fillfactor = 10);
 INSERT INTO leader (epoch, writes) VALUES (0, 0);
 -- Apart, because a transaction that writes locks the row of the other.
-CREATE TABLE leader_beats (beats BIGINT NOT NULL) WITH (fillfactor = 10);
+CREATE TABLE leader_beats (
+  beats BIGINT NOT NULL,
+  address TEXT NOT NULL DEFAULT ''          -- where the leader listens
+) WITH (fillfactor = 10);
 INSERT INTO leader_beats (beats) VALUES (0);
 -- Fails unless the server of epoch `mine` leads; waits for another transaction that writes.
 CREATE FUNCTION winnow_lead(mine BIGINT) RETURNS VOID LANGUAGE plpgsql AS $$

@@ -35,6 +35,18 @@ void Hub::Publish(const std::string& topic) {
   for (const auto& listener : told) (*listener)();
 }
 
+void Hub::PublishAll() {
+  std::vector<std::shared_ptr<Listener>> told;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [topic, listeners] : listeners_) {
+      if (topic == kStopTopic) continue;
+      for (const auto& [subscription, listener] : listeners) told.push_back(listener);
+    }
+  }
+  for (const auto& listener : told) (*listener)();
+}
+
 std::string JobTopic(const std::string& job_id) { return "job:" + job_id; }
 std::string LogTopic(int64_t assignment) { return fmt::format("log:{}", assignment); }
 

@@ -21,6 +21,8 @@ class Hub {
   int64_t Subscribe(const std::string& topic, Listener listener);
   void Unsubscribe(int64_t subscription);
   void Publish(const std::string& topic);
+  // All topics but kStopTopic: something may have been committed by another server.
+  void PublishAll();
 
  private:
   Mutex mutex_;

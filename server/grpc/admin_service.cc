@@ -15,7 +15,7 @@ Unary* AdminService::CreateToken(Context* context, const v1::CreateTokenRequest*
   Requester by;
   if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  winnow::CreateToken(coordinator_, *request, by, [this, reactor, response](absl::StatusOr<MadeToken> made) {
+  winnow::CreateToken(*coordinator_, *request, by, [this, reactor, response](absl::StatusOr<MadeToken> made) {
     if (made.ok()) {
       guard_.authority().Put(made->row);
       *response->mutable_token() = ToMessage(made->row);
@@ -30,7 +30,7 @@ Unary* AdminService::ListTokens(Context* context, const v1::ListTokensRequest*,
                                 v1::ListTokensResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, nullptr, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
-  winnow::ListTokens(coordinator_, [reactor, response](absl::StatusOr<std::vector<TokenRow>> rows) {
+  winnow::ListTokens(*coordinator_, [reactor, response](absl::StatusOr<std::vector<TokenRow>> rows) {
     if (rows.ok()) {
       for (const TokenRow& row : *rows) *response->add_tokens() = ToMessage(row);
     }
@@ -43,7 +43,7 @@ Unary* AdminService::RevokeToken(Context* context, const v1::RevokeTokenRequest*
   Requester by;
   if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  winnow::RevokeToken(coordinator_, request->id(), by, [this, reactor, token](absl::StatusOr<TokenRow> row) {
+  winnow::RevokeToken(*coordinator_, request->id(), by, [this, reactor, token](absl::StatusOr<TokenRow> row) {
     if (row.ok()) {
       guard_.authority().Put(*row);
       hub_.Publish(TokenTopic(row->id));
@@ -64,7 +64,7 @@ Unary* AdminService::SetWorkerScheduling(Context* context, const v1::SetWorkerSc
   note.detail = v1::Worker::Scheduling_Name(request->scheduling());
   if (!request->reason().empty()) note.detail += ": " + request->reason();
   CallAudited<absl::StatusOr<v1::Worker>>(
-      coordinator_, by, std::move(note),
+      *coordinator_, by, std::move(note),
       [request](Engine& engine, AuditNote&) { return engine.SetWorkerScheduling(*request); },
       [reactor, worker](absl::StatusOr<v1::Worker> answer) {
         if (answer.ok()) *worker = *std::move(answer);
@@ -97,7 +97,7 @@ grpc::ServerWriteReactor<v1::BackupPart>* AdminService::Backup(Context* context,
   using Parts = grpc::ServerWriteReactor<v1::BackupPart>;
   Requester by;
   if (Parts* refused = guard_.Refuse<Parts>(context, nullptr, __func__, &by)) return refused;
-  RecordAudited(coordinator_, by, {"Backup"}, absl::OkStatus(), nullptr);
+  RecordAudited(*coordinator_, by, {"Backup"}, absl::OkStatus(), nullptr);
   return backups_.Serve();
 }
 

@@ -90,6 +90,8 @@ std::string AddressOfPeer(std::string_view peer);
 // relay key, which nobody else knows, and the peer.
 inline constexpr char kRelayKey[] = "winnow-relay-key";
 inline constexpr char kRelayPeer[] = "winnow-relay-peer";
+// Metadata with the caller's token.
+inline constexpr char kAuthorization[] = "authorization";
 
 // Decides who may call what, from memory: the tokens, and the call rate of each caller. A caller over the
 // Unix socket is an admin: only the server's own user can open it. Thread-safe.

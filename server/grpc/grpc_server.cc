@@ -180,12 +180,14 @@ absl::Status CloseFolder(const std::string& socket) {
   return absl::OkStatus();
 }
 
-// Reports admitted callers to the gate.
-AuthOptions Watched(AuthOptions options, Gate& gate, RefusedCalls& refused) {
+// Reports admitted callers to the gate, and refused calls to `refused`, unless it is null.
+AuthOptions Watched(AuthOptions options, Gate& gate, RefusedCalls* refused) {
   options.on_admit = [&gate](std::string_view peer) { gate.Admit(peer); };
-  options.on_refuse = [&refused](const Requester& by, std::string_view method, const absl::Status& why) {
-    refused.Note(by, method, why);
-  };
+  if (refused != nullptr) {
+    options.on_refuse = [refused](const Requester& by, std::string_view method, const absl::Status& why) {
+      refused->Note(by, method, why);
+    };
+  }
   return options;
 }
 
@@ -220,43 +222,90 @@ absl::Status CheckListen(const GrpcServerOptions& options) {
                      : absl::InvalidArgumentError("--state-dir: " + MessageOf(socket.status()));
 }
 
-GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator& coordinator,
-                       Reader& reader, Hub& hub, std::unique_ptr<InsightThreads> insights, SlowReaders slow)
+GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator* coordinator,
+                       LeaderLink* link, Reader& reader, Hub& hub, std::unique_ptr<InsightThreads> insights,
+                       SlowReaders slow)
     : coordinator_(coordinator),
       hub_(hub),
       gate_(std::move(gate)),
-      refused_(coordinator, options.auth.clock),
-      authority_(Watched(options.auth, *gate_, refused_)),
+      refused_(coordinator == nullptr ? nullptr
+                                      : std::make_unique<RefusedCalls>(*coordinator, options.auth.clock)),
+      authority_(Watched(options.auth, *gate_, refused_.get())),
       insights_(std::move(insights)),
       tuning_(coordinator, reader, std::move(slow), hub, authority_, options.training, options.files,
               options.metrics == nullptr ? nullptr : &options.metrics->preparations),
-      worker_(coordinator, authority_),
-      admin_(coordinator, hub, authority_, options.endpoint),
-      artifact_(coordinator, reader, authority_, options.artifacts),
+      admin_(coordinator, hub, authority_, reader.file(), options.endpoint),
       insight_(*insights_, hub, authority_),
       usage_(reader, authority_),
-      pools_(options.pools, authority_),
       audit_(reader, authority_),
-      logs_(reader, authority_),
-      webhooks_(options.webhooks, coordinator, reader, authority_),
-      projects_(coordinator, hub, authority_) {}
+      logs_(reader, authority_) {
+  if (coordinator != nullptr) leader_services_.emplace(options, *coordinator, reader, hub, authority_);
+  if (link != nullptr) forwarding_.emplace(*link, authority_);
+}
 
 absl::Status GrpcServer::LoadTokens() {
   std::promise<absl::StatusOr<std::vector<TokenRow>>> promise;
-  ListTokens(coordinator_,
+  ListTokens(*coordinator_,
              [&](absl::StatusOr<std::vector<TokenRow>> rows) { promise.set_value(std::move(rows)); });
   const absl::StatusOr<std::vector<TokenRow>> rows = promise.get_future().get();
   if (!rows.ok()) return rows.status();
   for (const TokenRow& row : *rows) authority_.Put(row);
   std::promise<absl::Status> projects;
-  coordinator_.Call<absl::Status>([this](Engine& engine) { return LoadProjects(engine, authority_); },
-                                  [&](const absl::Status& status) { projects.set_value(status); });
+  coordinator_->Call<absl::Status>([this](Engine& engine) { return LoadProjects(engine, authority_); },
+                                   [&](const absl::Status& status) { projects.set_value(status); });
   return projects.get_future().get();
+}
+
+absl::StatusOr<Permissions> ReadPermissions(Store& store) {
+  Permissions permissions;
+  absl::Status status = store.Read([&]() -> absl::Status {
+    absl::StatusOr<std::vector<TokenRow>> tokens = store.tokens.List();
+    if (!tokens.ok()) return tokens.status();
+    permissions.tokens = *std::move(tokens);
+    ProjectTable table(store.database());
+    const absl::StatusOr<std::vector<ProjectRow>> projects = table.List();
+    if (!projects.ok()) return projects.status();
+    permissions.any_project = !projects->empty();
+    absl::StatusOr<std::vector<MemberRow>> members = table.Members();
+    if (!members.ok()) return members.status();
+    permissions.members = *std::move(members);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return permissions;
+}
+
+void GrpcServer::PutPermissions(const Permissions& permissions) {
+  for (const TokenRow& token : permissions.tokens) authority_.Put(token);
+  authority_.PutProjects(permissions.any_project, permissions.members);
 }
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOptions& options,
                                                               Coordinator& coordinator, Reader& reader,
                                                               Hub& hub) {
+  absl::StatusOr<std::unique_ptr<GrpcServer>> server = Make(options, &coordinator, nullptr, reader, hub);
+  if (!server.ok()) return server.status();
+  absl::Status status = (*server)->LoadTokens();
+  if (status.ok()) status = (*server)->Open(options, MakeHealthProbe(coordinator, reader));
+  if (!status.ok()) return status;
+  return server;
+}
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::StartStandby(const GrpcServerOptions& options,
+                                                                     const Permissions& permissions,
+                                                                     LeaderLink& link, Reader& reader,
+                                                                     Hub& hub) {
+  absl::StatusOr<std::unique_ptr<GrpcServer>> server = Make(options, nullptr, &link, reader, hub);
+  if (!server.ok()) return server.status();
+  (*server)->PutPermissions(permissions);
+  absl::Status status = (*server)->Open(options, MakeHealthProbe(reader));
+  if (!status.ok()) return status;
+  return server;
+}
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Make(const GrpcServerOptions& options,
+                                                             Coordinator* coordinator, LeaderLink* link,
+                                                             Reader& reader, Hub& hub) {
   absl::Status status = CheckListen(options);
   if (!status.ok()) return status;
   auto insights = InsightThreads::Start(reader.file(), reader.clock());
@@ -265,9 +314,11 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   if (!slow.ok()) return slow.status();
   absl::StatusOr<std::unique_ptr<Gate>> gate = Gate::Listen(options.address, options.gate);
   if (!gate.ok()) return CannotListen(options.address);
-  std::unique_ptr<GrpcServer> server(new GrpcServer(options, *std::move(gate), coordinator, reader, hub,
+  return std::unique_ptr<GrpcServer>(new GrpcServer(options, *std::move(gate), coordinator, link, reader, hub,
                                                     *std::move(insights), *std::move(slow)));
-  if (status = server->LoadTokens(); !status.ok()) return status;
+}
+
+absl::Status GrpcServer::Open(const GrpcServerOptions& options, HealthProbe probe) {
   static std::once_flag once;
   std::call_once(once, [] {
     grpc::EnableDefaultHealthCheckService(true);
@@ -279,33 +330,35 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
       options.tls.used() ? TlsServerCredentials(options.tls) : grpc::InsecureServerCredentials());
   int socket = 1;
   if (!options.socket.empty()) {
-    if (status = CloseFolder(options.socket); !status.ok()) return status;
+    if (absl::Status status = CloseFolder(options.socket); !status.ok()) return status;
     builder.AddListeningPort("unix:" + options.socket, grpc::InsecureServerCredentials(), &socket);
   }
   SetLimits(builder);
   if (options.metrics != nullptr) MeasureCalls(*options.metrics, builder);
   if (options.auth.tokens_required) builder.SetOption(std::make_unique<WithoutReflection>());
-  builder.RegisterService(&server->tuning_);
-  builder.RegisterService(&server->worker_);
-  builder.RegisterService(&server->admin_);
-  builder.RegisterService(&server->artifact_);
-  builder.RegisterService(&server->insight_);
-  builder.RegisterService(&server->usage_);
-  builder.RegisterService(&server->pools_);
-  builder.RegisterService(&server->audit_);
-  builder.RegisterService(&server->logs_);
-  builder.RegisterService(&server->webhooks_);
-  builder.RegisterService(&server->projects_);
-  server->server_ = builder.BuildAndStart();
-  if (server->server_ == nullptr || socket == 0) return CannotListen(options.socket);
+  builder.RegisterService(&tuning_);
+  builder.RegisterService(&admin_);
+  builder.RegisterService(&insight_);
+  builder.RegisterService(&usage_);
+  builder.RegisterService(&audit_);
+  builder.RegisterService(&logs_);
+  if (leader_services_.has_value()) {
+    builder.RegisterService(&leader_services_->worker);
+    builder.RegisterService(&leader_services_->artifact);
+    builder.RegisterService(&leader_services_->pools);
+    builder.RegisterService(&leader_services_->webhooks);
+    builder.RegisterService(&leader_services_->projects);
+  }
+  if (forwarding_.has_value()) builder.RegisterCallbackGenericService(&*forwarding_);
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr || socket == 0) return CannotListen(options.socket);
   if (!options.socket.empty() && chmod(options.socket.c_str(), kOwnSocket) != 0) {
     return Problem(options.socket, errno);
   }
-  server->gate_->Open(std::move(acceptor));
-  server->health_ = std::make_unique<HealthWatch>(
-      MakeHealthProbe(coordinator, reader), [raw = server.get()](bool healthy) { raw->TellHealth(healthy); },
-      options.health);
-  return server;
+  gate_->Open(std::move(acceptor));
+  health_ = std::make_unique<HealthWatch>(
+      std::move(probe), [this](bool healthy) { TellHealth(healthy); }, options.health);
+  return absl::OkStatus();
 }
 
 GrpcServer::~GrpcServer() {
@@ -335,7 +388,7 @@ void GrpcServer::AnnounceStop() {
 
 void GrpcServer::Stop(std::chrono::milliseconds grace) {
   AnnounceStop();
-  coordinator_.StopHolding();
+  if (coordinator_ != nullptr) coordinator_->StopHolding();
   hub_.Publish(kStopTopic);
   tuning_.StopReplays();
   gate_->Close();

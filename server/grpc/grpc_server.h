@@ -5,7 +5,9 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/grpc/admin_service.h"
@@ -13,6 +15,7 @@
 #include "server/grpc/audit.h"
 #include "server/grpc/audit_service.h"
 #include "server/grpc/auth.h"
+#include "server/grpc/forwarding.h"
 #include "server/grpc/gate.h"
 #include "server/grpc/health_watch.h"
 #include "server/grpc/insight_service.h"
@@ -24,6 +27,7 @@
 #include "server/grpc/webhook_service.h"
 #include "server/grpc/worker_service.h"
 #include "server/reads/readable_folders.h"
+#include "store/tables/projects.h"
 
 namespace winnow {
 
@@ -54,6 +58,14 @@ absl::Status CheckListenAddress(std::string_view flag, const std::string& addres
 // and tokens are missing beyond this machine's loopback.
 absl::Status CheckListen(const GrpcServerOptions& options);
 
+// Who may do what, as recorded.
+struct Permissions {
+  std::vector<TokenRow> tokens;
+  bool any_project = false;
+  std::vector<MemberRow> members;
+};
+absl::StatusOr<Permissions> ReadPermissions(Store& store);
+
 // The gRPC server with its services, health and, without tokens, reflection.
 class GrpcServer {
  public:
@@ -61,6 +73,11 @@ class GrpcServer {
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerOptions& options,
                                                            Coordinator& coordinator, Reader& reader,
                                                            Hub& hub);
+  // A standby's: it answers from the store what can be answered from there, and passes everything else on to
+  // the leader. `link` outlives it. Errors as of Start.
+  static absl::StatusOr<std::unique_ptr<GrpcServer>> StartStandby(const GrpcServerOptions& options,
+                                                                  const Permissions& permissions,
+                                                                  LeaderLink& link, Reader& reader, Hub& hub);
   ~GrpcServer();
 
   int port() const { return gate_->port(); }
@@ -70,35 +87,56 @@ class GrpcServer {
   Authority& authority() { return authority_; }
   // The token, or its new state, holds from now on.
   void PutToken(const TokenRow& token);
+  // These hold from now on.
+  void PutPermissions(const Permissions& permissions);
   // Health reports NOT_SERVING from now on; calls are still accepted.
   void AnnounceStop();
   // Ends streams and held calls, waits for the others until `grace` is over, then cancels them.
   void Stop(std::chrono::milliseconds grace);
 
  private:
-  GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator& coordinator,
-             Reader& reader, Hub& hub, std::unique_ptr<InsightThreads> insights, SlowReaders slow);
+  // What a standby has not.
+  struct LeaderServices {
+    LeaderServices(const GrpcServerOptions& options, Coordinator& coordinator, Reader& reader, Hub& hub,
+                   Authority& authority)
+        : worker(coordinator, authority),
+          artifact(coordinator, reader, authority, options.artifacts),
+          pools(options.pools, authority),
+          webhooks(options.webhooks, coordinator, reader, authority),
+          projects(coordinator, hub, authority) {}
+    WorkerService worker;
+    ArtifactService artifact;
+    PoolService pools;
+    WebhookService webhooks;
+    ProjectService projects;
+  };
+
+  // Null: the coordinator of a standby, the link of a leader.
+  static absl::StatusOr<std::unique_ptr<GrpcServer>> Make(const GrpcServerOptions& options,
+                                                          Coordinator* coordinator, LeaderLink* link,
+                                                          Reader& reader, Hub& hub);
+  GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator* coordinator,
+             LeaderLink* link, Reader& reader, Hub& hub, std::unique_ptr<InsightThreads> insights,
+             SlowReaders slow);
+  absl::Status Open(const GrpcServerOptions& options, HealthProbe probe);
   // Reads who may do what into the authority.
   absl::Status LoadTokens();
   void TellHealth(bool healthy);
 
-  Coordinator& coordinator_;
+  Coordinator* const coordinator_;
   Hub& hub_;
   std::unique_ptr<Gate> gate_;
-  RefusedCalls refused_;
+  std::unique_ptr<RefusedCalls> refused_;  // null: a standby's
   Authority authority_;
   std::unique_ptr<InsightThreads> insights_;
   TuningService tuning_;
-  WorkerService worker_;
   AdminService admin_;
-  ArtifactService artifact_;
   InsightService insight_;
   UsageService usage_;
-  PoolService pools_;
   AuditService audit_;
   LogService logs_;
-  WebhookService webhooks_;
-  ProjectService projects_;
+  std::optional<LeaderServices> leader_services_;
+  std::optional<Forwarding> forwarding_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<HealthWatch> health_;  // calls the server: destroyed first
 };

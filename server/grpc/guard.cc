@@ -77,11 +77,13 @@ absl::Status CheckSees(const Requester& by, const pb::Message& request, std::str
   return by.Sees(ProjectNamed(project)) ? absl::OkStatus() : NoProject(project);
 }
 
+CallOrigin OriginOf(const grpc::CallbackServerContext& context, const std::string& relay_key) {
+  return {PeerOf(context, relay_key), TheOne(context.client_metadata(), kAuthorization)};
+}
+
 grpc::Status Guard::Admit(const grpc::CallbackServerContext& context, const pb::Message* request,
                           std::string_view method, Requester* by) {
-  CallOrigin origin;
-  origin.peer = PeerOf(context, authority_.relay_key());
-  origin.authorization = TheOne(context.client_metadata(), "authorization");
+  const CallOrigin origin = OriginOf(context, authority_.relay_key());
   absl::StatusOr<std::string> admitted = authority_.Admit(service_, method, origin);
   if (!admitted.ok()) return ToGrpc(admitted.status());
   authority_.Admitted(context.peer());

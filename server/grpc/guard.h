@@ -26,6 +26,9 @@ std::vector<std::string> JobsNamedBy(const google::protobuf::Message& request, s
 // `project`, if it has one; else NOT_FOUND, in the words for a job or a project that is not there.
 absl::Status CheckSees(const Requester& by, const google::protobuf::Message& request, std::string_view path);
 
+// What a call says about its caller. `relay_key`: of the Authority.
+CallOrigin OriginOf(const grpc::CallbackServerContext& context, const std::string& relay_key);
+
 // The first check of every handler of a service. Thread-safe.
 class Guard {
  public:

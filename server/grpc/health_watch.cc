@@ -14,6 +14,12 @@ HealthProbe MakeHealthProbe(Coordinator& coordinator, Reader& reader) {
   };
 }
 
+HealthProbe MakeHealthProbe(Reader& reader) {
+  return [&reader](std::function<void(absl::Status)> done) {
+    reader.Post([done = std::move(done)](Reads& reads) { done(reads.Probe()); });
+  };
+}
+
 HealthWatch::HealthWatch(HealthProbe probe, std::function<void(bool)> tell, HealthWatchOptions options)
     : probe_(std::move(probe)), tell_(std::move(tell)), options_(options), thread_([this] { Run(); }) {}
 

@@ -17,6 +17,8 @@ using HealthProbe = std::function<void(std::function<void(absl::Status)> done)>;
 
 // Probes the coordinator, then the thread of all reads. Both outlive its last answer.
 HealthProbe MakeHealthProbe(Coordinator& coordinator, Reader& reader);
+// The reads alone.
+HealthProbe MakeHealthProbe(Reader& reader);
 
 struct HealthWatchOptions {
   std::chrono::milliseconds every{5'000};

@@ -163,7 +163,7 @@ Unary* TuningService::CreateTuningJob(CallContext* context, const v1::CreateTuni
   AuditNote note{"CreateTuningJob"};
   note.subject = request->spec().name();
   // A request that is refused before the coordinator hears of it.
-  const auto refuse = [call, &coordinator = coordinator_, by, note](const absl::Status& status) {
+  const auto refuse = [call, &coordinator = *coordinator_, by, note](const absl::Status& status) {
     RecordAudited(coordinator, by, note, status, [call, status] { call->Answer(status); });
   };
   if (const std::vector<Violation> large = CheckSize(request->spec()); !large.empty()) {
@@ -172,7 +172,7 @@ Unary* TuningService::CreateTuningJob(CallContext* context, const v1::CreateTuni
   }
   const auto kept = std::make_shared<const v1::CreateTuningJobRequest>(*request);
   const auto answer = [call](absl::StatusOr<v1::TuningJob> described) { call->Answer(std::move(described)); };
-  const auto create = [call, kept, answer, refuse, note, &coordinator = coordinator_, &reader = reader_,
+  const auto create = [call, kept, answer, refuse, note, &coordinator = *coordinator_, &reader = reader_,
                        training = training_, &files = files_, &authority = guard_.authority(),
                        by](Reads& reads) {
     if (!call->GoOn().ok()) return;
@@ -250,7 +250,7 @@ Unary* TuningService::StopTuningJob(CallContext* context, const v1::StopTuningJo
   if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   CallAudited<absl::Status>(
-      coordinator_, by, {"StopTuningJob", request->id()},
+      *coordinator_, by, {"StopTuningJob", request->id()},
       [request, by](Engine& engine, AuditNote&) { return engine.StopJob(request->id(), by); },
       [this, reactor, request, by, job](const absl::Status& status) {
         if (status.ok()) spdlog::info("{} stopped job {}", by.ForLog(), request->id());
@@ -270,7 +270,7 @@ Unary* TuningService::ChangeTuningJob(CallContext* context, const v1::ChangeTuni
   const auto* change = v1::ChangeTuningJobRequest::descriptor()->FindFieldByNumber(request->change_case());
   if (change != nullptr) note.detail = change->name();
   CallAudited<absl::Status>(
-      coordinator_, by, std::move(note),
+      *coordinator_, by, std::move(note),
       [request, by](Engine& engine, AuditNote&) { return engine.ChangeJob(*request, by); },
       [this, reactor, request, by, job](const absl::Status& status) {
         if (status.ok()) spdlog::info("{} changed job {}", by.ForLog(), request->id());
@@ -287,7 +287,7 @@ Unary* TuningService::DeleteTuningJob(CallContext* context, const v1::DeleteTuni
   if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   CallAudited<absl::Status>(
-      coordinator_, by, {"DeleteTuningJob", request->id()},
+      *coordinator_, by, {"DeleteTuningJob", request->id()},
       [request, by](Engine& engine, AuditNote&) { return engine.DeleteJob(request->id(), by); },
       [reactor, request, by](const absl::Status& status) {
         if (status.ok()) spdlog::info("{} deleted job {}", by.ForLog(), request->id());
@@ -302,7 +302,7 @@ Unary* TuningService::Annotate(CallContext* context, const v1::AnnotateRequest* 
   if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   CallAudited<absl::StatusOr<v1::Annotation>>(
-      coordinator_, by, {"Annotate", request->job_id(), request->trial()},
+      *coordinator_, by, {"Annotate", request->job_id(), request->trial()},
       [request, by](Engine& engine, AuditNote&) { return engine.Annotate(*request, by); },
       [reactor, response](absl::StatusOr<v1::Annotation> written) {
         if (written.ok()) *response->mutable_annotation() = *std::move(written);
@@ -380,7 +380,7 @@ Unary* TuningService::ListWorkers(CallContext* context, const v1::ListWorkersReq
   if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
   const bool sees_all = !guard_.authority().VisibleTo(by);
-  coordinator_.ListWorkers(request->include_gone(), [reactor, response, by, sees_all](
+  coordinator_->ListWorkers(request->include_gone(), [reactor, response, by, sees_all](
                                                         absl::StatusOr<std::vector<v1::Worker>> workers) {
     if (workers.ok()) response->mutable_workers()->Assign(workers->begin(), workers->end());
     for (v1::Worker& worker : *response->mutable_workers()) {
@@ -419,7 +419,7 @@ Unary* TuningService::SuggestTrials(CallContext* context, const v1::SuggestTrial
                                     v1::SuggestTrialsResponse* response) {
   Requester by;
   if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
-  return AskCall::Start(coordinator_, *request, by, response);
+  return AskCall::Start(*coordinator_, *request, by, response);
 }
 
 Unary* TuningService::ReportMetrics(CallContext* context, const v1::ReportMetricsRequest* request,
@@ -427,7 +427,7 @@ Unary* TuningService::ReportMetrics(CallContext* context, const v1::ReportMetric
   Requester by;
   if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  coordinator_.ReportMetrics(*request, FinishBy(reactor, response), std::move(by));
+  coordinator_->ReportMetrics(*request, FinishBy(reactor, response), std::move(by));
   return reactor;
 }
 
@@ -436,7 +436,7 @@ Unary* TuningService::CompleteTrial(CallContext* context, const v1::CompleteTria
   Requester by;
   if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  coordinator_.CompleteTrial(*request, FinishBy(reactor, response), std::move(by));
+  coordinator_->CompleteTrial(*request, FinishBy(reactor, response), std::move(by));
   return reactor;
 }
 

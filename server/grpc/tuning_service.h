@@ -3,6 +3,7 @@
 #include "server/engine/coordinator.h"
 #include "server/engine/hub.h"
 #include "server/engine/preparations.h"
+#include "server/grpc/forwarding.h"
 #include "server/grpc/guard.h"
 #include "server/reads/create.h"
 #include "server/reads/expectations.h"
@@ -23,10 +24,11 @@ struct SlowReaders {
 };
 
 // The gRPC side of TuningService: converts, passes requests to reader or coordinator, maps the status.
-// Finishes every call exactly once. REQUIRES: coordinator, reader, hub and authority outlive the gRPC server.
+// Finishes every call exactly once. A null coordinator: a standby's, which forwards what needs one. REQUIRES:
+// coordinator, reader, hub and authority outlive the gRPC server.
 class TuningService final : public v1::TuningService::CallbackService {
  public:
-  TuningService(Coordinator& coordinator, Reader& reader, SlowReaders slow, Hub& hub, Authority& authority,
+  TuningService(Coordinator* coordinator, Reader& reader, SlowReaders slow, Hub& hub, Authority& authority,
                 Training training = Training::kHere, ReadableFolders files = ReadableFolders::Everything(),
                 const Preparations* preparations = nullptr)
       : training_(training),
@@ -37,7 +39,11 @@ class TuningService final : public v1::TuningService::CallbackService {
         hub_(hub),
         guard_(authority, v1::TuningService::service_full_name()),
         replays_(reader),
-        slow_(std::move(slow)) {}
+        slow_(std::move(slow)) {
+    if (coordinator != nullptr) return;
+    for (const int method : ForwardedMethods(v1::TuningService::service_full_name()))
+      MarkMethodGeneric(method);
+  }
 
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
@@ -72,7 +78,7 @@ class TuningService final : public v1::TuningService::CallbackService {
   const Training training_;
   const Preparations* const preparations_;  // outlives it; null: trials are described without them
   const ReadableFolders files_;
-  Coordinator& coordinator_;
+  Coordinator* const coordinator_;
   Reader& reader_;
   Hub& hub_;
   Guard guard_;

@@ -144,7 +144,8 @@ HttpApp::Way HttpApp::Handle(HttpRequest request) const {
   if (first == "sign-in") return SignIn(request, *target);
   if (!IsRead(request.method))
     return NotAllowed(request.method, first == "login" ? "GET, HEAD, POST" : "GET, HEAD");
-  if (single && first == "healthz") return Health();
+  if (single && first == "readyz" && !options_.leads) return JsonAnswer(503, "{\"status\":\"standby\"}");
+  if (single && (first == "healthz" || first == "readyz")) return Health();
   if (single && first == "metrics") return Metrics(request);
   std::string path;
   for (const std::string& segment : target->segments) path += (path.empty() ? "" : "/") + segment;

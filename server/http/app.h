@@ -22,6 +22,7 @@ struct HttpAppOptions {
   bool tokens_required = false;
   bool tls = false;        // cookies require TLS
   HealthProbe probe = {};  // none: healthy while it answers
+  bool leads = true;       // false: a standby, which is not ready for changes
   std::chrono::milliseconds probe_patience{2'000};
   // Prometheus text, with metrics of those jobs only that `shows` says; none: no /metrics
   std::function<std::string(const std::function<bool(const std::string&)>& shows)> metrics = {};

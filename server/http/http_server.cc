@@ -268,6 +268,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpServerOptions 
   app.tokens_required = options.tokens_required;
   app.tls = options.tls.used();
   app.probe = std::move(options.probe);
+  app.leads = options.leads;
   app.metrics = std::move(options.metrics);
   app.sign_in = std::move(options.sign_in);
   impl->SetHandler(std::make_unique<HttpApp>(std::move(app)));

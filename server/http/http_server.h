@@ -40,6 +40,7 @@ struct HttpServerOptions {
   bool tokens_required = false;
   std::string relay_key = {};  // of the gRPC server
   HealthProbe probe = {};
+  bool leads = true;  // false: a standby's
   std::function<std::string(const std::function<bool(const std::string&)>& shows)> metrics = {};
   std::shared_ptr<SignInRoutes> sign_in = nullptr;
   HttpLimits limits = {};

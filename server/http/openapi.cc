@@ -110,6 +110,10 @@ void AddOwnPaths(Json& paths) {
       {"responses",
        {{"200", {{"description", "OK"}, {"content", json_object}}},
         {"503", {{"description", "It cannot."}, {"content", json_object}}}}}};
+  Json ready = paths["/healthz"]["get"];
+  ready["operationId"] = "Ready";
+  ready["description"] = "As /healthz, of the server that leads: 503 from a standby.";
+  paths["/readyz"]["get"] = std::move(ready);
   paths["/metrics"]["get"] = {
       {"operationId", "Metrics"},
       {"description", "The server's metrics, in Prometheus' text format."},

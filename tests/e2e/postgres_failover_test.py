@@ -78,17 +78,18 @@ class DatabaseServer(processes.Server):
     def start(self):
         if os.path.exists(self.port_file):
             os.remove(self.port_file)
+        self.began = len(self.log())
         self.arguments = [f"{processes.BIN}/winnow-server", "--db", self.database, "--listen", "127.0.0.1:0", "--port-file",
                           self.port_file, "--local-workers", "0", "--http", "off"] + self.flags
         processes.Program.start(self)
 
     def listens_at(self):
-        """OSError: it does not lead."""
+        """OSError: it does not listen."""
         with open(self.port_file, encoding="ascii") as file:
             return int(file.read())
 
     def leads(self):
-        return self.alive() and os.path.exists(self.port_file)
+        return self.alive() and " listens on " in self.log()[self.began:]
 
 
 class Site:

@@ -79,7 +79,7 @@ TEST_CASE("PostgreSQL: what an earlier leader writes fails, and it commits not o
   REQUIRE(old->workers.PutMark({"lost", Marked::kCordoned, "", 0}).ok());
   bool waited = false;
   auto second = Get(Leadership::Take(
-      name, [&] { waited = true; }, [] { return false; }));
+      name, [&](const OtherLeader&) { waited = true; }, [] { return false; }));
   CHECK(waited);
   CHECK(second->epoch() == first->epoch() + 1);
   CHECK_FALSE(open->Commit().ok());
