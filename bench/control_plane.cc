@@ -73,26 +73,8 @@ ReportingWorkers::ReportingWorkers(int count,
 }
 
 void ReportingWorkers::Prepare(Worker& worker, int reports) {
-  v1::SyncRequest& request = worker.request;
-  request.Clear();
-  request.set_worker_id(worker.id);
-  request.set_name("w-" + worker.id);
-  request.set_host("127.0.0.1");
-  request.set_slots(1);
-  request.set_storage_id("bench");
-  if (!worker.assignment.empty()) {
-    auto* running = request.add_running();
-    running->set_assignment_id(worker.assignment);
-    running->set_state(v1::RunningAssignment::RUNNING);
-  }
-  for (int i = 0; i < reports; ++i) {
-    auto* report = request.add_reports();
-    report->set_assignment_id(worker.assignment);
-    report->set_resource(++worker.resource);
-    auto* metric = report->add_metrics();
-    metric->set_name("loss");
-    metric->set_value(1.0 / static_cast<double>(worker.resource));
-  }
+  FillSync(worker.request, worker.id, worker.assignment, worker.resource, reports);
+  worker.resource += reports;
   worker.context = std::make_unique<grpc::ClientContext>();
   worker.context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
 }

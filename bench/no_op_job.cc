@@ -26,4 +26,27 @@ v1::TuningJobSpec NoOpJob(int trials, const std::string& folder, const std::stri
   return spec;
 }
 
+void FillSync(v1::SyncRequest& request, const std::string& worker_id, const std::string& assignment,
+              int64_t resource, int reports) {
+  request.Clear();
+  request.set_worker_id(worker_id);
+  request.set_name("w-" + worker_id);
+  request.set_host("127.0.0.1");
+  request.set_slots(1);
+  request.set_storage_id("bench");
+  if (!assignment.empty()) {
+    auto* running = request.add_running();
+    running->set_assignment_id(assignment);
+    running->set_state(v1::RunningAssignment::RUNNING);
+  }
+  for (int i = 0; i < reports; ++i) {
+    auto* report = request.add_reports();
+    report->set_assignment_id(assignment);
+    report->set_resource(++resource);
+    auto* metric = report->add_metrics();
+    metric->set_name("loss");
+    metric->set_value(1.0 / static_cast<double>(resource));
+  }
+}
+
 }  // namespace winnow

@@ -26,9 +26,10 @@ def programs():
 
 
 class Cluster:
-    """A running server of its own. `durable`: it syncs to disk, which tests of speed need."""
+    """A running server of its own. `durable`: it syncs to disk, which tests of speed need. `host`: of network.py, at whose
+    address it listens too, for everyone."""
 
-    def __init__(self, durable=False, settings=()):
+    def __init__(self, durable=False, settings=(), host=None):
         self.programs = programs()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="winnow-postgres-"))
         # PostgreSQL refuses to run as root.
@@ -36,16 +37,24 @@ class Cluster:
         if self.user:
             os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
         self.data = self.folder / "data"
-        self.settings = ["listen_addresses=", f"unix_socket_directories={self.folder}", "max_connections=200", *settings]
+        self.host = host
+        self.settings = [f"listen_addresses={host.address if host else ''}", f"unix_socket_directories={self.folder}", "max_connections=200", *settings]
         if not durable:
             self.settings.append("fsync=off")
         self._run("initdb", "-D", self.data, "-U", "winnow", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync",
                   "--no-instructions")
+        if host:
+            with open(self.data / "pg_hba.conf", "a", encoding="ascii") as file:
+                file.write("host all all samenet trust\n")
         self.start()
 
     def _run(self, program, *arguments):
         as_user = dict(user=self.user.pw_uid, group=self.user.pw_gid, extra_groups=[]) if self.user else {}
-        done = subprocess.run([self.programs / program, *arguments], cwd=self.folder, stdout=subprocess.PIPE,
+        prefix = []
+        if self.host:  # which only root may enter
+            as_user = {}
+            prefix = [*self.host.prefix, "setpriv", f"--reuid={self.user.pw_uid}", f"--regid={self.user.pw_gid}", "--clear-groups"]
+        done = subprocess.run([*prefix, self.programs / program, *arguments], cwd=self.folder, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, **as_user)
         if done.returncode != 0:
             raise RuntimeError(f"{program}: {done.stdout}")
