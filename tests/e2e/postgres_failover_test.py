@@ -175,7 +175,7 @@ class PostgresFailoverTest(unittest.TestCase):
         site.begin()
         processes.write_table(f"{site.folder}/train.csv", 6000, 1)
         processes.write_table(f"{site.folder}/validation.csv", 1000, 2)
-        name = site.client.submit(job(site.folder), site.folder)
+        name = site.client.submit(job(site.folder, nodes=2), site.folder)
         acts = [site.kill_leader, site.stop_leader, site.restart_database, site.kill_leader] * ROUNDS
         every = 1200 // len(acts)  # reports, of 1,692
         done = []
