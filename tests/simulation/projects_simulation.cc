@@ -27,6 +27,10 @@ using google::protobuf::util::TimeUtil;
 constexpr int64_t kSecondUs = 1'000'000, kHourUs = 3600 * kSecondUs;
 constexpr int64_t kMostStopUs = 3 * kSecondUs;
 constexpr int64_t kMostCallUs = 50'000;
+constexpr int64_t kLeaseUs = 120 * kSecondUs, kHoldUs = 30 * kSecondUs;
+// How long the slot of a stopped rank counts as held if its worker never says that it has the rank: as long
+// as the answer that named it may be under way (SyncCalls), until the worker's next request.
+constexpr int64_t kMostUnstatedUs = 10 * kSecondUs + kLeaseUs / 3 + kHoldUs + 2 * kMostCallUs;
 constexpr int64_t kNewYearUs = 1'767'225'600 * kSecondUs;  // of 2026
 constexpr int64_t kPatienceUs = 40 * kHourUs;
 constexpr double kMostDifference = 0.05;
@@ -184,7 +188,7 @@ class ProjectsWorld {
 
   void Start() {
     EngineOptions options;
-    options.lease_us = 120 * kSecondUs;
+    options.lease_us = kLeaseUs;
     options.short_part_us = 0;
     options.projects = rules_;
     const int64_t started_us = time_.now_us();
@@ -203,6 +207,7 @@ class ProjectsWorld {
     time_.After(dice_.Between(1, kHourUs / 2), [this] {
       const auto before = Uses();
       ++life_;
+      unstated_.clear();  // they count anew from the start of the next server
       batches_ = nullptr;
       engine_ = nullptr;
       Start();
@@ -290,7 +295,7 @@ class ProjectsWorld {
     request.set_host("localhost");
     request.set_slots(host.slots);
     request.set_storage_id("shared");
-    request.mutable_hold()->set_seconds(30);
+    request.mutable_hold()->set_seconds(kHoldUs / kSecondUs);
     for (int gpu = 0; gpu < host.gpus; ++gpu) request.add_gpus()->set_id(std::to_string(gpu));
     for (const auto& [id, run] : host.runs) {
       *request.add_running() = run.state;
@@ -391,6 +396,8 @@ class ProjectsWorld {
     int64_t nodes = 0;
     int64_t allowed_slots = 0;  // by a quota that was lowered since
     int64_t node_us = 0;        // in month_us
+    int64_t unstated = 0;       // stopped ranks that their workers never stated
+    int64_t unstated_us = 0;    // the part of node_us that is theirs
     double slot_seconds = 0, decayed = 0;
     int64_t month_us = 0;
   };
@@ -401,9 +408,10 @@ class ProjectsWorld {
     const int64_t took_us = now_us - counted_us_;
     for (auto& [key, tally] : tallies_) {
       const int64_t month_us = MonthOf(now_us);
-      if (tally.month_us != month_us) tally.node_us = 0;
+      if (tally.month_us != month_us) tally.node_us = tally.unstated_us = 0;
       tally.month_us = month_us;
       tally.node_us += tally.nodes * std::min(took_us, now_us - month_us);
+      tally.unstated_us += tally.unstated * std::min(took_us, now_us - month_us);
       const double took_s = static_cast<double>(took_us) / kSecondUs, half_life_s = rules_.half_life_s;
       const auto slots = static_cast<double>(tally.use.slots);
       tally.slot_seconds += slots * took_s;
@@ -411,8 +419,10 @@ class ProjectsWorld {
       tally.decayed = tally.decayed * left + slots * half_life_s / std::numbers::ln2 * (1 - left);
       tally.use = {};
       tally.nodes = 0;
+      tally.unstated = 0;
     }
     counted_us_ = now_us;
+    CountUnstated();
     for (const auto& [number, job] : engine_->jobs().all()) {
       const JobTotals& totals = job->state.totals();
       for (const char* person : {"", job->row.owner.c_str()}) {
@@ -426,6 +436,22 @@ class ProjectsWorld {
       }
     }
     for (auto& [key, tally] : tallies_) CheckQuota(key, tally);
+  }
+
+  void CountUnstated() {
+    std::map<std::string, int64_t> since;
+    for (const auto& [id, worker] : engine_->workers().all()) {
+      for (const auto& [assignment, rank] : worker.held) {
+        if (!rank->revoked() || rank->stated) continue;
+        const OpenJob& job = *engine_->jobs().FindKey(rank->row.job);
+        for (const char* person : {"", job.row.owner.c_str()}) ++tallies_[{job.row.project, person}].unstated;
+        const auto known = unstated_.find(assignment);
+        const int64_t from_us = known == unstated_.end() ? counted_us_ : known->second;
+        since[assignment] = from_us;
+        if (counted_us_ - from_us > kMostUnstatedUs) Fail("a rank that no worker has holds its slot");
+      }
+    }
+    unstated_ = std::move(since);
   }
 
   void CheckQuota(const ProjectKey& key, Tally& tally) {
@@ -442,7 +468,7 @@ class ProjectsWorld {
     const int64_t most_us = NodeTimeOf(quota);
     // How many ranks may be stopping when the node-hours are used up.
     constexpr int64_t kStops = 20;
-    if (most_us > 0 && tally.node_us > most_us + kStops * (kMostStopUs + 2 * kMostCallUs))
+    if (most_us > 0 && tally.node_us - tally.unstated_us > most_us + kStops * (kMostStopUs + 2 * kMostCallUs))
       refuse("node-hours");
     if (most_us > 0 && tally.node_us > most_us && AnyWanted(key)) refuse("node-hours that nothing ends");
     const auto standing = engine_->projects().all().find(key);
@@ -550,6 +576,7 @@ class ProjectsWorld {
 
   int64_t counted_us_ = 0;
   std::map<ProjectKey, Tally> tallies_;
+  std::map<std::string, int64_t> unstated_;  // assignments of stopped ranks that no worker stated, since when
   ProjectsResult result_;
 };
 
