@@ -140,6 +140,7 @@ void Play::Answered(const std::string& worker, const absl::StatusOr<v1::SyncResp
     const auto [owner, fresh] = owner_.emplace(assignment.id(), worker);
     Require(owner->second == worker, "an assignment is one worker's");
     if (fresh) ids_.push_back(assignment.id());
+    if (assignment.job_id().empty()) continue;  // the request has named it
     Require(assignment.rank() >= 0 && assignment.rank() < assignment.world_size() &&
                 assignment.peers_size() == assignment.world_size(),
             "a rank is one of its trial cluster");

@@ -74,7 +74,8 @@ TEST_CASE("OpenApi: everything that the server takes stands in it, once", "[http
     INFO(route.verb << " " << route.path);
     CHECK(ids.contains(route.method->name()));
   }
-  CHECK(operations == HttpRoutes::OfServer().all().size() + 5);  // login, logout, health, metrics, itself
+  CHECK(operations ==
+        HttpRoutes::OfServer().all().size() + 6);  // login, logout, health, readiness, metrics, itself
 }
 
 TEST_CASE("OpenApi: every reference leads somewhere, and every schema is used", "[http]") {
