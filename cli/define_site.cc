@@ -127,6 +127,11 @@ void Commands::DefineProjects() {
   set->add_option("--max-running-jobs", f.quota.running_jobs,
                   "jobs whose trials may run at once; 0: no limit")
       ->type_name("N");
+  set->add_option(
+         "--max-storage-gib", f.quota.storage_gib,
+         "GiB of checkpoints, model files and sources on the server; no trial starts from there on; 0: no "
+         "limit")
+      ->type_name("GIB");
   set->add_option("--weight", f.quota.weight,
                   "free slots go to projects in proportion to their weights, over time")
       ->type_name("WEIGHT");

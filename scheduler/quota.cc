@@ -10,6 +10,7 @@ namespace {
 // Sums of shares such as 0.1 must not exceed a whole number by their last bit.
 constexpr double kGpuRounding = 1e-9;
 constexpr double kHourUs = 3.6e9;
+constexpr double kGib = 1 << 30;
 
 }  // namespace
 
@@ -18,6 +19,7 @@ void QuotaUse::Add(const QuotaUse& more) {
   gpus += more.gpus;
   node_us += more.node_us;
   running_jobs += more.running_jobs;
+  stored_bytes += more.stored_bytes;
 }
 
 int64_t NodeTimeOf(const Quota& quota) {
@@ -40,7 +42,13 @@ std::optional<QuotaPart> Forbids(const Quota& quota, const QuotaUse& use, const 
   if (quota.node_hours > 0 && use.node_us >= NodeTimeOf(quota) &&
       !WINNOW_MUTANT("trials start when the node-hours are used up"))
     return QuotaPart::kNodeHours;
+  if (ForbidsStoring(quota, use, 0)) return QuotaPart::kStorage;
   return std::nullopt;
+}
+
+bool ForbidsStoring(const Quota& quota, const QuotaUse& use, int64_t bytes) {
+  const auto after = static_cast<double>(use.stored_bytes + std::max<int64_t>(1, bytes));
+  return quota.storage_gib > 0 && after > quota.storage_gib * kGib;
 }
 
 }  // namespace winnow

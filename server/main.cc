@@ -484,6 +484,7 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   options.metrics = &metrics;
   options.lease_us = static_cast<int64_t>(flags.lease_seconds * 1e6);
   options.audit_keep_us = int64_t{flags.audit_days} * 86'400'000'000;
+  options.jobs_keep_us = int64_t{flags.keep_jobs_days} * 86'400'000'000;
   options.projects = {flags.preemption, flags.fair_share_days * 86'400};
   options.declared = *Declared(flags);  // Check has validated it
   absl::StatusOr<std::vector<DeclaredPool>> declared_pools = ReadPools(flags, *identity);

@@ -142,6 +142,11 @@ void Declare(CLI::App& app, ServerFlags& flags) {
       ->type_name("DAYS")
       ->check(CLI::Range(0, 36'500))
       ->capture_default_str();
+  app.add_option("--keep-jobs-days", flags.keep_jobs_days,
+                 "Delete jobs that ended longer ago than this, with all that is recorded of them; 0: never")
+      ->type_name("DAYS")
+      ->check(CLI::Range(0, 36'500))
+      ->capture_default_str();
   app.add_flag("--preemption", flags.preemption,
                "Jobs of projects of a higher class (winnow projects set --class) may preempt trials of lower "
                "classes, which go on later from their checkpoints");

@@ -54,6 +54,7 @@ struct ServerFlags {
   bool require_tokens = false;
   double rate_limit = AuthOptions().calls_per_second;
   int audit_days = 400;
+  int keep_jobs_days = 0;
   bool preemption = false;
   double fair_share_days = 7;
   std::string log_level = "info";

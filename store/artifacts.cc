@@ -13,8 +13,9 @@ constexpr const char* kArtifactKinds[] = {"checkpoint", "model", "source"};
 constexpr EnumTexts<ArtifactKind, 3> kArtifactKindTexts("artifacts.kind", kArtifactKinds);
 
 std::string SelectBlobs(const char* manifest, const char* rest) {
-  return fmt::format("SELECT artifact, job, trial, kind, attempt, resource, {}, create_us FROM artifacts {}",
-                     manifest, rest);
+  return fmt::format(
+      "SELECT artifact, job, trial, kind, attempt, resource, {}, create_us, bytes FROM artifacts {}",
+      manifest, rest);
 }
 
 }  // namespace
@@ -24,14 +25,17 @@ const char* TextOf(ArtifactKind kind) { return kArtifactKindTexts.Text(kind); }
 ArtifactTable::ArtifactTable(Database& database)
     : database_(database),
       insert_(database,
-              "INSERT INTO artifacts (job, trial, kind, attempt, resource, manifest, create_us)"
-              " VALUES (?1, ?2, ?3, ?4, ?5, CAST(?6 AS BLOB), ?7)"),
+              "INSERT INTO artifacts (job, trial, kind, attempt, resource, manifest, create_us, bytes)"
+              " VALUES (?1, ?2, ?3, ?4, ?5, CAST(?6 AS BLOB), ?7, ?8)"),
       delete_(database, "DELETE FROM artifacts WHERE artifact = ?1"),
       find_(database, SelectBlobs("manifest", "WHERE job = ?1 AND trial = ?2 AND kind = ?3")),
       list_(database, SelectBlobs("''", "ORDER BY artifact")),
       of_(database,
           SelectBlobs("''", "WHERE artifact IN (SELECT artifact FROM artifact_blobs WHERE digest = ?1)")),
       of_job_(database, SelectBlobs("''", "WHERE job = ?1")),
+      stored_(database,
+              "SELECT j.job, j.project, j.owner, CAST(SUM(a.bytes) AS INTEGER) FROM artifacts a"
+              " JOIN jobs j ON j.job = a.job GROUP BY j.job, j.project, j.owner ORDER BY j.job"),
       put_blob_(database, "INSERT OR IGNORE INTO blobs (digest, size, create_us) VALUES (?1, ?2, ?3)"),
       blobs_(database, "SELECT digest, size FROM blobs ORDER BY digest"),
       add_(database, "INSERT INTO artifact_blobs (artifact, digest) VALUES (?1, ?2)"),
@@ -39,8 +43,8 @@ ArtifactTable::ArtifactTable(Database& database)
       is_used_(database, "SELECT 1 FROM artifact_blobs WHERE digest = ?1 LIMIT 1"),
       drop_blob_(database, "DELETE FROM blobs WHERE digest = ?1") {}
 
-absl::StatusOr<std::vector<std::string>> ArtifactTable::Put(const ArtifactRow& row,
-                                                            const std::vector<BlobRow>& blobs) {
+absl::StatusOr<DroppedArtifacts> ArtifactTable::Put(const ArtifactRow& row,
+                                                    const std::vector<BlobRow>& blobs) {
   const auto older = Find(row.job, row.trial, row.kind);
   if (!older.ok()) return older.status();
   std::vector<std::string> before;
@@ -49,9 +53,11 @@ absl::StatusOr<std::vector<std::string>> ArtifactTable::Put(const ArtifactRow& r
     if (!digests.ok()) return digests.status();
     before = *std::move(digests);
   }
+  int64_t bytes = 0;
+  for (const BlobRow& blob : blobs) bytes += blob.size;
   absl::Status status = insert_
                             .Bind(row.job, row.trial, kArtifactKindTexts.Text(row.kind), row.attempt,
-                                  row.resource, row.manifest, row.create_us)
+                                  row.resource, row.manifest, row.create_us, bytes)
                             .Run();
   if (!status.ok()) return status;
   const absl::StatusOr<int64_t> key = database_.LastInsertKey();
@@ -61,7 +67,9 @@ absl::StatusOr<std::vector<std::string>> ArtifactTable::Put(const ArtifactRow& r
     if (status.ok()) status = add_.Bind(*key, blob.digest).Run();
     if (!status.ok()) return status;
   }
-  return DropUnused(before);
+  absl::StatusOr<std::vector<std::string>> unused = DropUnused(before);
+  if (!unused.ok()) return unused.status();
+  return DroppedArtifacts{*std::move(unused), *older ? (*older)->bytes : 0};
 }
 
 absl::StatusOr<std::vector<std::string>> ArtifactTable::DropUnused(const std::vector<std::string>& digests) {
@@ -90,24 +98,28 @@ absl::StatusOr<std::vector<std::string>> ArtifactTable::Remove(const ArtifactRow
   return digests;
 }
 
-absl::StatusOr<std::vector<std::string>> ArtifactTable::DeleteAll(const std::vector<ArtifactRow>& rows) {
+absl::StatusOr<DroppedArtifacts> ArtifactTable::DeleteAll(const std::vector<ArtifactRow>& rows) {
+  DroppedArtifacts dropped;
   std::vector<std::string> all;
   for (const ArtifactRow& row : rows) {
     const auto digests = Remove(row);
     if (!digests.ok()) return digests.status();
     all.insert(all.end(), digests->begin(), digests->end());
+    dropped.bytes += row.bytes;
   }
-  return DropUnused(all);
+  absl::StatusOr<std::vector<std::string>> unused = DropUnused(all);
+  if (!unused.ok()) return unused.status();
+  dropped.unused = *std::move(unused);
+  return dropped;
 }
 
-absl::StatusOr<std::vector<std::string>> ArtifactTable::Delete(int64_t job, TrialNumber trial,
-                                                               ArtifactKind kind) {
+absl::StatusOr<DroppedArtifacts> ArtifactTable::Delete(int64_t job, TrialNumber trial, ArtifactKind kind) {
   auto row = Find(job, trial, kind);
   if (!row.ok()) return row.status();
-  return *row ? DeleteAll({**row}) : std::vector<std::string>();
+  return *row ? DeleteAll({**row}) : DroppedArtifacts();
 }
 
-absl::StatusOr<std::vector<std::string>> ArtifactTable::DeleteJob(int64_t job) {
+absl::StatusOr<DroppedArtifacts> ArtifactTable::DeleteJob(int64_t job) {
   auto rows = All(of_job_.Bind(job));
   return rows.ok() ? DeleteAll(*rows) : rows.status();
 }
@@ -118,7 +130,7 @@ absl::StatusOr<std::vector<ArtifactRow>> ArtifactTable::All(Statement& s) {
     ArtifactKind kind;
     absl::Status read = kArtifactKindTexts.Read(s.Text(3), kind);
     if (read.ok())
-      rows.push_back({s.Int(0), s.Int(1), s.Int(2), kind, s.Int(4), s.Int(5), s.Text(6), s.Int(7)});
+      rows.push_back({s.Int(0), s.Int(1), s.Int(2), kind, s.Int(4), s.Int(5), s.Text(6), s.Int(7), s.Int(8)});
     return read;
   });
   if (!status.ok()) return status;
@@ -147,6 +159,17 @@ absl::StatusOr<std::vector<BlobRow>> ArtifactTable::Blobs() {
   });
   if (!status.ok()) return status;
   return rows;
+}
+
+absl::StatusOr<std::vector<StoredOfJob>> ArtifactTable::Stored() {
+  std::vector<StoredOfJob> jobs;
+  Statement& s = stored_.Bind();
+  absl::Status status = s.ForEach([&] {
+    jobs.push_back({s.Int(0), s.Text(1), s.Text(2), s.Int(3)});
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return jobs;
 }
 
 absl::StatusOr<std::set<std::string>> ArtifactTable::Among(const std::vector<std::string>& digests,

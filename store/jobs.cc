@@ -30,10 +30,12 @@ JobTable::JobTable(Database& database)
               "INSERT INTO jobs (id, request_id, spec, state, reason, create_us, end_us, last_sequence,"
               " warm_start, owner, source, project)"
               " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"),
-      find_(database, SelectJobs("WHERE id = ?1")),
+      find_(database, SelectJobs("WHERE id = ?1 AND deleted_us = 0")),
       find_request_(database, SelectJobs("WHERE request_id = ?1")),
       open_(database, SelectJobs("WHERE end_us = 0 ORDER BY job")),
-      list_(database, SelectJobs("WHERE job < ?1 ORDER BY job DESC LIMIT ?2")),
+      ended_(database,
+             SelectJobs("WHERE end_us > 0 AND end_us < ?1 AND deleted_us = 0 ORDER BY job LIMIT ?2")),
+      list_(database, SelectJobs("WHERE job < ?1 AND deleted_us = 0 ORDER BY job DESC LIMIT ?2")),
       last_sequence_(database, "SELECT last_sequence FROM jobs WHERE job = ?1"),
       update_(database,
               "UPDATE jobs SET last_sequence = ?2, new_process_parts = ?3, forked_parts = ?4,"
@@ -96,11 +98,15 @@ absl::StatusOr<std::optional<JobRow>> JobTable::FindRequest(const std::string& r
 
 absl::StatusOr<std::vector<JobRow>> JobTable::Open() { return All(open_.Bind()); }
 
+absl::StatusOr<std::vector<JobRow>> JobTable::EndedBefore(int64_t time_us, int64_t limit) {
+  return All(ended_.Bind(time_us, limit));
+}
+
 absl::StatusOr<std::vector<JobRow>> JobTable::List(int64_t before, int64_t limit, const JobFilter& filter) {
   if (filter.tags.empty() && filter.states.empty() && filter.search.empty() && !filter.projects)
     return All(list_.Bind(before, limit));
   // First the keys, from narrow tables and an index. ?3: the filter as JSON.
-  std::string where = "j.job < ?1";
+  std::string where = "j.job < ?1 AND j.deleted_us = 0";
   if (!filter.states.empty()) where += " AND j.state IN (SELECT value FROM json_each(?3, '$.states'))";
   if (filter.projects) where += " AND j.project IN (SELECT value FROM json_each(?3, '$.projects'))";
   if (!filter.tags.empty()) {

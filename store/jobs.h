@@ -56,21 +56,23 @@ class JobTable {
   absl::StatusOr<std::optional<JobRow>> FindRequest(const std::string& request_id);
   // Returns those that have not ended, oldest first.
   absl::StatusOr<std::vector<JobRow>> Open();
+  // At most `limit` of those that ended before that time.
+  absl::StatusOr<std::vector<JobRow>> EndedBefore(int64_t time_us, int64_t limit);
   // Newest first, below the key `before`. The specs of jobs that are left out are not read.
   absl::StatusOr<std::vector<JobRow>> List(int64_t before, int64_t limit, const JobFilter& filter = {});
   // 0: no such job.
   absl::StatusOr<int64_t> LastSequence(int64_t key);
   // Writes state, reason, end_us, last_sequence and the numbers of parts.
   absl::Status Update(const JobRow& row);
-  // Deletes it with every row that belongs to it.
+  // Deletes it at once with every row that belongs to it. See also Removal.
   absl::Status Delete(int64_t key);
 
  private:
   absl::StatusOr<std::optional<JobRow>> One(Statement& statement);
   absl::StatusOr<std::vector<JobRow>> All(Statement& statement);
   Database& database_;
-  Statement take_, insert_, find_, find_request_, open_, list_, last_sequence_, update_, update_state_,
-      delete_;
+  Statement take_, insert_, find_, find_request_, open_, ended_, list_, last_sequence_, update_,
+      update_state_, delete_;
 };
 
 }  // namespace winnow

@@ -428,6 +428,20 @@ CREATE TABLE project_use (
 ) WITHOUT ROWID;
 )sql";
 
+constexpr char kStorageQuotas[] = R"sql(
+ALTER TABLE quotas ADD COLUMN storage_gib REAL NOT NULL DEFAULT 0;
+ALTER TABLE quotas ADD COLUMN told_month_us INTEGER NOT NULL DEFAULT 0;  -- month in which QUOTA_NEAR told of node-hours
+ALTER TABLE quotas ADD COLUMN told_storage INTEGER NOT NULL DEFAULT 0;   -- QUOTA_NEAR told of its storage
+ALTER TABLE artifacts ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;  -- of its blobs
+UPDATE artifacts SET bytes = COALESCE((SELECT SUM(b.size) FROM artifact_blobs ab JOIN blobs b ON b.digest = ab.digest
+                                       WHERE ab.artifact = artifacts.artifact), 0);
+)sql";
+
+constexpr char kDeletedJobs[] = R"sql(
+ALTER TABLE jobs ADD COLUMN deleted_us INTEGER NOT NULL DEFAULT 0;  -- then its rows are being removed
+CREATE INDEX jobs_deleted ON jobs (job) WHERE deleted_us <> 0;
+)sql";
+
 constexpr char kSignIns[] = R"sql(
 -- Who signed in with an OpenID Connect provider, and the name that they have had since.
 CREATE TABLE persons (
@@ -479,7 +493,8 @@ const std::vector<Migration>& Migrations() {
       {14, kSources},      {15, kAnnotations},       {16, kPartStarts},
       {17, kAllocations},  {18, kWorkerEnds},        {19, kAudit},
       {20, kDeliveries},   {21, kProjects},          {22, kLogTimes},
-      {23, kQuotas},       {25, kSignIns},
+      {23, kQuotas},       {24, kStorageQuotas},     {25, kSignIns},
+      {26, kDeletedJobs},
   };
   return kMigrations;
 }

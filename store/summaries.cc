@@ -12,7 +12,8 @@ SummaryTable::SummaryTable(Database& database)
       put_(database, "INSERT OR REPLACE INTO job_descriptions (job, description) VALUES (?1, ?2)"),
       description_(database, "SELECT description FROM job_descriptions WHERE job = ?1"),
       undescribed_(database,
-                   "SELECT id FROM jobs WHERE end_us <> 0 AND job NOT IN (SELECT job FROM job_descriptions)"
+                   "SELECT id FROM jobs WHERE end_us <> 0 AND deleted_us = 0 AND job NOT IN (SELECT job FROM "
+                   "job_descriptions)"
                    " ORDER BY job") {}
 
 absl::Status SummaryTable::AddStep(int64_t job, const BestStep& step) {

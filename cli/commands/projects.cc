@@ -35,7 +35,8 @@ std::vector<Table::Cell> UseCells(const v1::ProjectUse& use, const v1::Quota& qu
   return {{OfMost(static_cast<double>(use.slots()), static_cast<double>(quota.max_slots()))},
           {OfMost(use.gpus(), quota.max_gpus())},
           {OfMost(static_cast<double>(use.running_jobs()), static_cast<double>(quota.max_running_jobs()))},
-          {OfMost(use.node_hours(), quota.max_node_hours())}};
+          {OfMost(use.node_hours(), quota.max_node_hours())},
+          {OfMost(use.storage_gib(), quota.max_storage_gib())}};
 }
 
 Exit PrintProject(Session& session, const absl::StatusOr<v1::Project>& project) {
@@ -50,7 +51,7 @@ Exit PrintProject(Session& session, const absl::StatusOr<v1::Project>& project) 
         100 * project->share(), project->use().decayed_slot_hours(), 100 * project->due_share());
   }
   session.out.Print(text + "\n");
-  Table table({{"WHO"}, {"SLOTS"}, {"GPUS"}, {"RUNNING JOBS"}, {"NODE-HOURS THIS MONTH"}});
+  Table table({{"WHO"}, {"SLOTS"}, {"GPUS"}, {"RUNNING JOBS"}, {"NODE-HOURS THIS MONTH"}, {"STORED GIB"}});
   const auto add = [&table](const Table::Cell& who, const v1::ProjectUse& use, const v1::Quota& quota) {
     std::vector<Table::Cell> cells = UseCells(use, quota);
     cells.insert(cells.begin(), who);
@@ -118,6 +119,7 @@ Exit SetProject(Session& session, const std::string& name, const QuotaOptions& o
   if (options.gpus) request.set_max_gpus(*options.gpus);
   if (options.node_hours) request.set_max_node_hours(*options.node_hours);
   if (options.running_jobs) request.set_max_running_jobs(*options.running_jobs);
+  if (options.storage_gib) request.set_max_storage_gib(*options.storage_gib);
   if (options.weight) request.set_weight(*options.weight);
   if (options.job_class) request.set_job_class(*options.job_class);
   return PrintProject(session, session.client().SetProject(request));

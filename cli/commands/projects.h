@@ -19,7 +19,7 @@ Exit ShowProject(Session& session, const std::string& name);
 struct QuotaOptions {
   std::string person;  // "": the whole project
   std::optional<int64_t> slots, running_jobs;
-  std::optional<double> gpus, node_hours, weight;
+  std::optional<double> gpus, node_hours, storage_gib, weight;
   std::optional<int32_t> job_class;
 };
 Exit SetProject(Session& session, const std::string& name, const QuotaOptions& options);

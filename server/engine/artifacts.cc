@@ -37,6 +37,7 @@ absl::Status Artifacts::Load() {
   if (blobs_ == nullptr) return absl::OkStatus();
   absl::StatusOr<std::vector<ArtifactRow>> rows = context_.store.artifacts.List();
   if (!rows.ok()) return rows.status();
+  if (absl::Status status = stored_.Load(context_.store.artifacts); !status.ok()) return status;
   for (const ArtifactRow& row : *rows) {
     if (row.kind == ArtifactKind::kSource) continue;  // it stays as long as its job
     Kept& kept = kept_[{row.job, row.trial}];
@@ -111,7 +112,7 @@ absl::Status Artifacts::PutCheckpoint(const v1::PutArtifactRequest& request, con
   artifact.set_attempt(row.attempt);
   const int64_t most = row.resource_to > 0 ? row.resource_to : INT64_MAX;
   artifact.set_resource(std::clamp(artifact.resource(), std::min(row.resource_from, most), most));
-  absl::Status status = Record(row.job, artifact);
+  absl::Status status = Record(job->row, artifact);
   if (status.ok()) kept_[{row.job, row.trial}].checkpoint = artifact.resource();
   return status;
 }
@@ -127,7 +128,9 @@ absl::Status Artifacts::PutModel(const v1::PutArtifactRequest& request) {
   }
   const Key key = wanted->first;
   const bool of_best = wanted->second.until_us == 0;
-  absl::Status status = Record(key.first, artifact);
+  const auto job = context_.Note(context_.store.jobs.Find(artifact.job_id()));
+  if (!job) return NoJob(artifact.job_id());
+  absl::Status status = Record(*job, artifact);
   if (!status.ok()) return status;
   wanted_.erase(wanted);
   kept_[key].model = true;
@@ -164,35 +167,42 @@ absl::Status Artifacts::ClaimSource(const v1::Manifest& manifest) {
   return Claim(manifest).status();
 }
 
-void Artifacts::AddSource(int64_t job, const v1::Manifest& manifest) {
+void Artifacts::AddSource(const StoredOfJob& job, const v1::Manifest& manifest) {
   const absl::StatusOr<std::vector<BlobRow>> blobs = Claim(manifest);
   if (!blobs.ok()) return context_.Note(blobs.status());
   ArtifactRow row;
-  row.job = job;
+  row.job = job.job;
   row.kind = ArtifactKind::kSource;
   row.manifest = manifest.SerializeAsString();
   row.create_us = context_.wall_us();
-  Store(row, *blobs);
+  Store(job, row, *blobs);
 }
 
-void Artifacts::Store(const ArtifactRow& row, const std::vector<BlobRow>& blobs) {
-  for (const std::string& digest : context_.Note(context_.store.artifacts.Put(row, blobs)))
-    unused_.insert(digest);
+void Artifacts::Store(StoredOfJob job, const ArtifactRow& row, const std::vector<BlobRow>& blobs) {
+  job.bytes = 0;
+  for (const BlobRow& blob : blobs) job.bytes += blob.size;
+  stored_.Add(job);
+  Dropped(job.job, context_.Note(context_.store.artifacts.Put(row, blobs)));
   for (const BlobRow& blob : blobs) unused_.erase(blob.digest);
 }
 
-absl::Status Artifacts::Record(int64_t job, v1::Artifact artifact) {
+void Artifacts::Dropped(int64_t job, const DroppedArtifacts& dropped) {
+  unused_.insert(dropped.unused.begin(), dropped.unused.end());
+  stored_.Remove(job, dropped.bytes);
+}
+
+absl::Status Artifacts::Record(const JobRow& job, v1::Artifact artifact) {
   const absl::StatusOr<std::vector<BlobRow>> blobs = Claim(artifact.manifest());
   if (!blobs.ok()) return blobs.status();
   ArtifactRow row;
-  row.job = job;
+  row.job = job.key;
   row.trial = artifact.trial();
   row.kind = artifact.kind() == v1::Artifact::MODEL ? ArtifactKind::kModel : ArtifactKind::kCheckpoint;
   row.attempt = artifact.attempt();
   row.resource = artifact.resource();
   row.manifest = artifact.manifest().SerializeAsString();
   row.create_us = context_.wall_us();
-  Store(row, *blobs);
+  Store({job.key, job.project, job.owner}, row, *blobs);
   return context_.failure();
 }
 
@@ -204,8 +214,7 @@ void Artifacts::LoseBlob(const std::string& digest) {
 
 void Artifacts::ForgetJob(int64_t job) {
   if (blobs_ == nullptr) return;
-  for (const std::string& digest : context_.Note(context_.store.artifacts.DeleteJob(job)))
-    unused_.insert(digest);
+  Dropped(job, context_.Note(context_.store.artifacts.DeleteJob(job)));
   const auto of_job = [job](const auto& entry) { return entry.first.first == job; };
   std::erase_if(kept_, of_job);
   std::erase_if(wanted_, of_job);
@@ -253,10 +262,7 @@ void Artifacts::Describe(int64_t job, const StoragePlaces& places, v1::Assignmen
 }
 
 void Artifacts::Drop(Key key, ArtifactKind kind) {
-  for (const std::string& digest :
-       context_.Note(context_.store.artifacts.Delete(key.first, key.second, kind))) {
-    unused_.insert(digest);
-  }
+  Dropped(key.first, context_.Note(context_.store.artifacts.Delete(key.first, key.second, kind)));
   const auto found = kept_.find(key);
   if (found == kept_.end()) return;
   if (kind == ArtifactKind::kModel) {

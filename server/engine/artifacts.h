@@ -12,6 +12,7 @@
 #include "server/engine/blob_index.h"
 #include "server/engine/context.h"
 #include "server/engine/jobs.h"
+#include "server/engine/projects/stored_bytes.h"
 #include "server/engine/workers.h"
 #include "winnow/v1/worker.pb.h"
 
@@ -47,7 +48,7 @@ class Artifacts {
   // The files of a new job's source. ClaimSource gives FAILED_PRECONDITION, with the payload kMissingBlob, if
   // a blob is not there; AddSource REQUIRES that it gave OK in this batch.
   absl::Status ClaimSource(const v1::Manifest& manifest);
-  void AddSource(int64_t job, const v1::Manifest& manifest);
+  void AddSource(const StoredOfJob& job, const v1::Manifest& manifest);
   // For a model file that GetArtifact has not found (trial 0: the best): asks the workers that have the
   // trial's folder for it, which are added to `asked`. Never OK: NOT_FOUND, with the payload kModelComes
   // where it comes; FAILED_PRECONDITION with the worker's reason if that cannot send it; else the status says
@@ -59,6 +60,8 @@ class Artifacts {
   // The blob is damaged: drops every artifact that has it.
   void LoseBlob(const std::string& digest);
   void ForgetJob(int64_t job);
+  // What the store has of whom.
+  const StoredBytes& stored() const { return stored_; }
   // An ended job hands out `chosen` in place of `seen`, its trial of the best value: asks for the model file
   // of that, as of a best trial. `asked` as above.
   void Choose(const JobRow& row, TrialNumber seen, TrialNumber chosen, std::set<std::string>& asked);
@@ -99,9 +102,11 @@ class Artifacts {
   absl::Status WantOfEnded();
   absl::Status PutCheckpoint(const v1::PutArtifactRequest& request, const Rank* rank);
   absl::Status PutModel(const v1::PutArtifactRequest& request);
-  absl::Status Record(int64_t job, v1::Artifact artifact);
+  absl::Status Record(const JobRow& job, v1::Artifact artifact);
   absl::StatusOr<std::vector<BlobRow>> Claim(const v1::Manifest& manifest);
-  void Store(const ArtifactRow& row, const std::vector<BlobRow>& blobs);
+  // `job`: whose it is; its bytes do not count.
+  void Store(StoredOfJob job, const ArtifactRow& row, const std::vector<BlobRow>& blobs);
+  void Dropped(int64_t job, const DroppedArtifacts& dropped);
   void Drop(Key key, ArtifactKind kind);
   void DropUnneeded(const OpenJob& job, TrialNumber trial, std::optional<TrialNumber> best);
   void SettleJob(const OpenJob& job, std::set<std::string>& asked);
@@ -113,6 +118,7 @@ class Artifacts {
   const Workers& workers_;
   BlobIndex* const blobs_;
   std::map<Key, Kept> kept_;
+  StoredBytes stored_;
   std::map<int64_t, TrialNumber> best_;  // of open jobs, as last settled
   std::map<Key, Wanted> wanted_;         // models
   std::map<Key, int64_t> asked_;         // models that are kept only since they were asked for, until when

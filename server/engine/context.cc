@@ -36,6 +36,11 @@ std::optional<int64_t> Deadlines::next() const {
   return order_.begin()->first;
 }
 
+std::optional<int64_t> Deadlines::At(Kind kind, const std::string& subject) const {
+  const auto found = at_.find({kind, subject});
+  return found == at_.end() ? std::nullopt : std::optional(found->second);
+}
+
 std::vector<Deadlines::Key> Deadlines::TakeDue(int64_t now) {
   std::vector<Key> due;
   while (!order_.empty() && order_.begin()->first <= now) {

@@ -44,6 +44,8 @@ class Deadlines {
     kSuggestCall,  // a held SuggestTrials, by ticket
     kQuarantine,   // of a worker's name
     kAuditAge,     // when old entries of the audit log are looked for
+    kJobAge,       // likewise for jobs that are not kept any longer
+    kRemoval,      // when the next rows of deleted jobs are removed
     kNodeHours,    // when node-hours of a month are used up, or begin anew
   };
   using Key = std::pair<Kind, std::string>;
@@ -51,6 +53,7 @@ class Deadlines {
   void Set(Kind kind, const std::string& subject, int64_t at);
   void Clear(Kind kind, const std::string& subject);
   std::optional<int64_t> next() const;
+  std::optional<int64_t> At(Kind kind, const std::string& subject) const;
   // Removes and returns those at or before `now`, earliest first.
   std::vector<Key> TakeDue(int64_t now);
 
@@ -74,6 +77,7 @@ struct EngineOptions {
   ModelFactory make_model;                // default: the job's own (scheduler/suggest.h)
   ProjectRules projects = {};
   int64_t audit_keep_us = 0;   // entries of the audit log are removed when older; 0: never
+  int64_t jobs_keep_us = 0;    // jobs are deleted so long after their end; 0: never
   BlobIndex* blobs = nullptr;  // the artifact store's; null: there is none
   Metrics* metrics = nullptr;  // outlives the engine; null: nothing is measured
   // Is called in a batch with each event that webhooks get; null: there are none.

@@ -11,6 +11,7 @@
 #include "server/engine/violations.h"
 #include "spec/change.h"
 #include "store/tables/projects.h"
+#include "winnow/v1/webhooks.pb.h"
 
 namespace winnow {
 
@@ -79,7 +80,14 @@ absl::Status Engine::Load() {
   if (status = AskOpenChoices(); !status.ok()) return status;
   if (context_.options.audit_keep_us > 0)
     context_.deadlines.Set(Deadlines::Kind::kAuditAge, "", context_.steady_us());
+  if (context_.options.jobs_keep_us > 0)
+    context_.deadlines.Set(Deadlines::Kind::kJobAge, "", context_.steady_us());
+  const absl::StatusOr<bool> removes = removal_.Any();
+  if (!removes.ok()) return removes.status();
+  if (*removes) context_.deadlines.Set(Deadlines::Kind::kRemoval, "", context_.steady_us());
   if (status = LoadProjects(); !status.ok()) return status;
+  // They may have been used up while no server ran.
+  if (projects_.on()) context_.deadlines.Set(Deadlines::Kind::kNodeHours, "", context_.steady_us());
   return attempts_.Load();
 }
 
@@ -115,6 +123,17 @@ void Engine::SettleProjects() {
   const int64_t now_us = context_.wall_us();
   projects_.Count(jobs_.Uses(), now_us);
   context_.Note(projects_.Settle(now_us));
+  for (const QuotaStop& stop : context_.Note(projects_.TakeNear(now_us))) {
+    v1::Event event;
+    event.set_kind(v1::Event::QUOTA_NEAR);
+    event.set_project(stop.project.empty() ? kDefaultProject : stop.project);
+    event.set_person(stop.person);
+    event.set_text(NearText(stop, now_us));
+    context_.Tell(event);
+  }
+  // One that fell due in the middle of this batch has not fired yet.
+  const std::optional<int64_t> set_us = context_.deadlines.At(Deadlines::Kind::kNodeHours, "");
+  if (set_us && *set_us <= context_.steady_us()) return;
   const std::optional<int64_t> next_us = projects_.NextChange(now_us);
   if (next_us) {
     context_.deadlines.Set(Deadlines::Kind::kNodeHours, "", context_.steady_us() + *next_us - now_us);
@@ -129,14 +148,19 @@ absl::StatusOr<std::string> Engine::CreateJob(const v1::TuningJobSpec& spec, con
   const auto fits = [&]() -> absl::Status {
     absl::Status status = Fits(spec, project, workers_, context_.options.declared);
     if (status.ok()) status = FitsQuotas(spec, project, owner, projects_);
-    return status.ok() && source != nullptr ? artifacts_.ClaimSource(source->manifest()) : status;
+    if (!status.ok() || source == nullptr) return status;
+    status = FitsStorageQuotas(source->manifest(), project, owner, projects_, context_.wall_us());
+    return status.ok() ? artifacts_.ClaimSource(source->manifest()) : status;
   };
   if (source == nullptr) return jobs_.Create(spec, request_id, start, owner, fits, "", nullptr, project);
   v1::Source told = *source;
   told.clear_manifest();
   return jobs_.Create(
       spec, request_id, start, owner, fits, ToStoredJson(told),
-      [&](int64_t job) { artifacts_.AddSource(job, source->manifest()); }, project);
+      [&](int64_t job) {
+        artifacts_.AddSource({job, project, owner}, source->manifest());
+      },
+      project);
 }
 
 absl::Status Engine::StopJob(const std::string& id, const Requester& by) {
@@ -185,9 +209,16 @@ absl::Status Engine::ChangeJob(const v1::ChangeTuningJobRequest& request, const 
 absl::Status Engine::DeleteJob(const std::string& id, const Requester& by) {
   const absl::StatusOr<JobRow> row = jobs_.FindDeletable(id, by);
   if (!row.ok()) return row.status();
-  artifacts_.ForgetJob(row->key);
-  jobs_.Delete(*row);
+  Delete(*row);
   return absl::OkStatus();
+}
+
+// Its rows go later, a few at a time.
+void Engine::Delete(const JobRow& row) {
+  artifacts_.ForgetJob(row.key);
+  context_.Note(removal_.Mark(row.key, std::max<int64_t>(1, context_.wall_us())));
+  context_.Publish(JobTopic(row.id));
+  context_.deadlines.Set(Deadlines::Kind::kRemoval, "", context_.steady_us());
 }
 
 std::vector<v1::Worker> Engine::ListWorkers(bool include_gone) const {
@@ -360,6 +391,31 @@ void Engine::RemoveOldAudit() {
                          context_.steady_us() + (removed == kMostAtOnce ? kAgainUs : kEveryUs));
 }
 
+void Engine::DeleteOldJobs() {
+  constexpr int64_t kMostAtOnce = 100, kAgainUs = 1'000'000, kEveryUs = 600'000'000;
+  const int64_t before_us = context_.wall_us() - context_.options.jobs_keep_us;
+  const std::vector<JobRow> old = context_.Note(context_.store.jobs.EndedBefore(before_us, kMostAtOnce));
+  for (const JobRow& row : old) {
+    Delete(row);
+    AuditRow entry;
+    entry.time_us = context_.wall_us();
+    entry.person = "winnow-server";
+    entry.method = "DeleteTuningJob";
+    entry.job = row.id;
+    entry.detail = "it ended longer ago than --keep-jobs-days says";
+    entry.outcome = "OK";
+    context_.Note(context_.store.audit.Add(entry));
+  }
+  context_.deadlines.Set(Deadlines::Kind::kJobAge, "",
+                         context_.steady_us() + (old.size() == kMostAtOnce ? kAgainUs : kEveryUs));
+}
+
+void Engine::RemoveDeleted() {
+  constexpr int64_t kPauseUs = 20'000;  // others come in between
+  if (context_.Note(removal_.RemoveSome()))
+    context_.deadlines.Set(Deadlines::Kind::kRemoval, "", context_.steady_us() + kPauseUs);
+}
+
 void Engine::Fire(Deadlines::Kind kind, const std::string& subject) {
   switch (kind) {
     case Deadlines::Kind::kHold:
@@ -398,6 +454,12 @@ void Engine::Fire(Deadlines::Kind kind, const std::string& subject) {
       break;
     case Deadlines::Kind::kAuditAge:
       RemoveOldAudit();
+      break;
+    case Deadlines::Kind::kJobAge:
+      DeleteOldJobs();
+      break;
+    case Deadlines::Kind::kRemoval:
+      RemoveDeleted();
       break;
     case Deadlines::Kind::kSuggestCall:
       suggest_calls_.WaitOver(std::stoll(subject));

@@ -20,6 +20,7 @@
 #include "server/engine/sync.h"
 #include "server/engine/usage.h"
 #include "server/engine/workers.h"
+#include "store/tables/removal.h"
 #include "winnow/v1/admin.pb.h"
 
 namespace winnow {
@@ -129,6 +130,9 @@ class Engine {
   // Records what projects hold, and when node-hours will be used up. REQUIRES all other work is done.
   void SettleProjects();
   void RemoveOldAudit();
+  void DeleteOldJobs();
+  void RemoveDeleted();
+  void Delete(const JobRow& row);
   absl::Status AskOpenChoices();
   void AnswerNow(const std::set<std::string>& workers);
 
@@ -143,7 +147,8 @@ class Engine {
   ClientAttempts client_attempts_{context_, jobs_, recorder_};
   SyncCalls sync_calls_{context_, jobs_, workers_, attempts_, recorder_, artifacts_, usage_};
   SuggestCalls suggest_calls_{context_, jobs_, client_attempts_};
-  ProjectBook projects_{context_.store.database(), context_.options.projects};
+  ProjectBook projects_{context_.store.database(), context_.options.projects, artifacts_.stored()};
+  Removal removal_{context_.store.database()};
   Effects effects_;
   int64_t epoch_ = 0;  // of questions
   std::map<std::string, int64_t> ended_jobs_;

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "artifact/manifest.h"
 #include "base/names.h"
 #include "server/engine/violations.h"
 #include "spec/cluster.h"
@@ -175,6 +176,17 @@ absl::Status FitsQuotas(const v1::TuningJobSpec& spec, const std::string& projec
                            fmt::format("{}; expected at most {:g} {}, the quota of {}", what,
                                        gpus ? stop->quota.gpus : static_cast<double>(stop->quota.slots),
                                        gpus ? "GPUs" : "slots", Whose(*stop))}});
+}
+
+absl::Status FitsStorageQuotas(const v1::Manifest& source, const std::string& project,
+                               const std::string& person, const ProjectBook& projects, int64_t now_us) {
+  if (!projects.on()) return absl::OkStatus();
+  int64_t bytes = 0;
+  for (const v1::BlobName& blob : BlobsOf(source)) bytes += blob.size();
+  const std::optional<QuotaStop> stop = projects.StoringForbidden(project, person, bytes);
+  if (!stop) return absl::OkStatus();
+  return absl::ResourceExhaustedError(fmt::format(
+      "source: it has {:.3g} MiB. {}", static_cast<double>(bytes) / (1 << 20), TextOf(*stop, now_us)));
 }
 
 std::string ShareText(const RankShape& shape) {

@@ -9,6 +9,7 @@
 #include "server/engine/projects/project_book.h"
 #include "server/engine/workers.h"
 #include "store/workers.h"
+#include "winnow/v1/artifact.pb.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {
@@ -31,6 +32,11 @@ absl::Status Fits(const v1::TuningJobSpec& spec, const std::string& project, con
 // needs.
 absl::Status FitsQuotas(const v1::TuningJobSpec& spec, const std::string& project, const std::string& person,
                         const ProjectBook& projects);
+
+// RESOURCE_EXHAUSTED if the source of a new job would exceed the quota of storage of the project, or of the
+// person in it.
+absl::Status FitsStorageQuotas(const v1::Manifest& source, const std::string& project,
+                               const std::string& person, const ProjectBook& projects, int64_t now_us);
 
 // "4 slots, 2 processors, 8 GiB and 1 GPU"
 std::string ShareText(const RankShape& shape);

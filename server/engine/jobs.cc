@@ -262,11 +262,6 @@ absl::StatusOr<JobRow> Jobs::FindDeletable(const std::string& id, const Requeste
   return row;
 }
 
-void Jobs::Delete(const JobRow& row) {
-  context_.Note(context_.store.jobs.Delete(row.key));
-  context_.Publish(JobTopic(row.id));
-}
-
 // What changes with the fact beside the job's state.
 void Jobs::NoteFact(OpenJob& job, const Fact& fact) {
   job.changed = true;

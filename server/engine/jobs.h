@@ -86,7 +86,6 @@ class Jobs {
   // The row of a job that may be deleted. NOT_FOUND; PERMISSION_DENIED if it is not `by`'s to delete;
   // FAILED_PRECONDITION while it runs.
   absl::StatusOr<JobRow> FindDeletable(const std::string& id, const Requester& by);
-  void Delete(const JobRow& row);
 
   // Records `body` and every decision that follows from it. The trials that ended by them, in order: their
   // ranks are to be stopped (see Recorder, by which everything but the facts of a new job is recorded).

@@ -52,6 +52,7 @@ void SetQuota(const Quota& quota, v1::Quota& message) {
   message.set_max_gpus(quota.gpus);
   message.set_max_node_hours(quota.node_hours);
   message.set_max_running_jobs(quota.running_jobs);
+  message.set_max_storage_gib(quota.storage_gib);
 }
 
 void SetUse(const QuotaUse& use, v1::ProjectUse& message) {
@@ -59,34 +60,51 @@ void SetUse(const QuotaUse& use, v1::ProjectUse& message) {
   message.set_gpus(use.gpus);
   message.set_node_hours(static_cast<double>(use.node_us) / kMicrosOfHour);
   message.set_running_jobs(use.running_jobs);
+  message.set_storage_gib(static_cast<double>(use.stored_bytes) / (1 << 30));
 }
 
+// What all projects together have used lately, and the weights of those that have or want something.
+struct AllProjects {
+  explicit AllProjects(Engine& engine) : now_us(engine.context().wall_us()) {
+    ProjectBook& book = engine.projects();
+    book.Count(engine.jobs().Uses(), now_us);
+    std::set<std::string> open;
+    for (const auto& [key, job] : engine.jobs().all()) open.insert(job->row.project);
+    for (const auto& [key, standing] : book.all()) {
+      if (!key.second.empty()) continue;
+      const double used = book.UseNow(standing, now_us).slot_seconds;
+      slot_seconds += used;
+      if (used == 0 && !open.contains(key.first)) continue;
+      weights += standing.row.weight;
+      sharing.insert(key.first);
+    }
+  }
+  // Its part of the weights of those that share with it.
+  double DueShare(const std::string& project, double weight) const {
+    return weight / (sharing.contains(project) ? weights : weights + weight);
+  }
+
+  const int64_t now_us;
+  double slot_seconds = 0;
+  double weights = 0;
+  std::set<std::string> sharing;
+};
+
 // Adds the quotas and the use of the project and of its members. The default project's members are added too.
-void AddStandings(Engine& engine, const std::string& name, v1::Project& project) {
-  ProjectBook& book = engine.projects();
-  const int64_t now_us = engine.context().wall_us();
+void AddStandings(const AllProjects& all, const ProjectBook& book, const std::string& name,
+                  v1::Project& project) {
   project.set_weight(book.RowOf(name, "").weight);
   project.set_job_class(book.rules().preemption ? book.RowOf(name, "").job_class : 0);
   if (!book.on()) return;
-  book.Count(engine.jobs().Uses(), now_us);
-  std::set<std::string> open;  // projects that share
-  for (const auto& [key, job] : engine.jobs().all()) open.insert(job->row.project);
-  double all_seconds = 0, all_weights = 0, its_seconds = 0;
-  for (const auto& [key, standing] : book.all()) {
-    if (!key.second.empty()) continue;
-    const double seconds = book.UseNow(standing, now_us).slot_seconds;
-    all_seconds += seconds;
-    if (key.first == name) its_seconds = seconds;
-    if (key.first == name || seconds > 0 || open.contains(key.first)) all_weights += standing.row.weight;
-  }
-  if (all_seconds > 0) project.set_share(its_seconds / all_seconds);
-  if (all_weights > 0) project.set_due_share(project.weight() / all_weights);
+  project.set_due_share(all.DueShare(name, project.weight()));
   for (const auto& [key, standing] : book.all()) {
     if (key.first != name) continue;
     if (key.second.empty()) {
       if (standing.row.quota.limits()) SetQuota(standing.row.quota, *project.mutable_quota());
       SetUse(standing.use, *project.mutable_use());
-      project.mutable_use()->set_decayed_slot_hours(its_seconds / 3600);
+      const double slot_seconds = book.UseNow(standing, all.now_us).slot_seconds;
+      project.mutable_use()->set_decayed_slot_hours(slot_seconds / 3600);
+      if (all.slot_seconds > 0) project.set_share(slot_seconds / all.slot_seconds);
       continue;
     }
     v1::Member* member = nullptr;
@@ -103,8 +121,8 @@ void AddStandings(Engine& engine, const std::string& name, v1::Project& project)
   }
 }
 
-absl::StatusOr<v1::Project> ToMessage(Engine& engine, ProjectTable& table, const ProjectRow& row,
-                                      const std::vector<MemberRow>& members) {
+absl::StatusOr<v1::Project> ToMessage(const AllProjects& all, const ProjectBook& book, ProjectTable& table,
+                                      const ProjectRow& row, const std::vector<MemberRow>& members) {
   v1::Project project;
   project.set_name(row.name);
   *project.mutable_create_time() = TimeUtil::MicrosecondsToTimestamp(row.create_us);
@@ -117,7 +135,7 @@ absl::StatusOr<v1::Project> ToMessage(Engine& engine, ProjectTable& table, const
   const absl::StatusOr<int64_t> jobs = table.CountJobs(row.name);
   if (!jobs.ok()) return jobs.status();
   project.set_jobs(*jobs);
-  AddStandings(engine, row.name, project);
+  AddStandings(all, book, row.name, project);
   return project;
 }
 
@@ -137,6 +155,7 @@ std::vector<Violation> CheckSet(const v1::SetProjectRequest& request, bool preem
   amount("max_slots", request.has_max_slots(), static_cast<double>(request.max_slots()));
   amount("max_gpus", request.has_max_gpus(), request.max_gpus());
   amount("max_node_hours", request.has_max_node_hours(), request.max_node_hours());
+  amount("max_storage_gib", request.has_max_storage_gib(), request.max_storage_gib());
   amount("max_running_jobs", request.has_max_running_jobs(), static_cast<double>(request.max_running_jobs()));
   constexpr double kMostWeight = 1e6;
   constexpr int32_t kMostClass = 9;
@@ -175,7 +194,8 @@ absl::StatusOr<ChangedProject> Changed(Engine& engine, ProjectTable& table, cons
     if (name.empty()) rows->push_back(DefaultProject());
     for (const ProjectRow& row : *rows) {
       if (row.name != name) continue;
-      absl::StatusOr<v1::Project> project = ToMessage(engine, table, row, changed.members);
+      absl::StatusOr<v1::Project> project =
+          ToMessage(AllProjects(engine), engine.projects(), table, row, changed.members);
       if (!project.ok()) return project.status();
       changed.project = *std::move(project);
     }
@@ -239,9 +259,10 @@ absl::StatusOr<v1::ListProjectsResponse> ListProjects(Engine& engine, const Requ
   const absl::StatusOr<std::vector<MemberRow>> members = table.Members();
   if (!members.ok()) return members.status();
   v1::ListProjectsResponse list;
+  const AllProjects all(engine);
   for (const ProjectRow& row : *rows) {
     if (!by.Sees(row.name)) continue;
-    absl::StatusOr<v1::Project> project = ToMessage(engine, table, row, *members);
+    absl::StatusOr<v1::Project> project = ToMessage(all, engine.projects(), table, row, *members);
     if (!project.ok()) return project.status();
     *list.add_projects() = *std::move(project);
   }
@@ -259,7 +280,8 @@ absl::StatusOr<v1::Project> GetProject(Engine& engine, const std::string& name) 
   if (!row) return NoProject(name);
   const absl::StatusOr<std::vector<MemberRow>> members = table.Members();
   if (!members.ok()) return members.status();
-  absl::StatusOr<v1::Project> project = ToMessage(engine, table, *row, *members);
+  absl::StatusOr<v1::Project> project =
+      ToMessage(AllProjects(engine), engine.projects(), table, *row, *members);
   if (project.ok()) project->set_name(Shown(name));
   return project;
 }
@@ -274,6 +296,7 @@ std::string ChangesText(const v1::SetProjectRequest& request) {
   say("max_gpus", request.has_max_gpus(), request.max_gpus());
   say("max_node_hours", request.has_max_node_hours(), request.max_node_hours());
   say("max_running_jobs", request.has_max_running_jobs(), static_cast<double>(request.max_running_jobs()));
+  say("max_storage_gib", request.has_max_storage_gib(), request.max_storage_gib());
   say("weight", request.has_weight(), request.weight());
   say("job_class", request.has_job_class(), request.job_class());
   return fmt::format("{}", fmt::join(changes, ", "));
@@ -298,13 +321,30 @@ absl::StatusOr<ChangedProject> SetProject(Engine& engine, const v1::SetProjectRe
   const std::vector<Violation> violations = CheckSet(request, book.rules().preemption);
   if (!violations.empty()) return ViolationsError(violations);
   QuotaRow row = book.RowOf(name, request.person());
+  ProjectTable table(engine.context().store.database());
+  if (!request.person().empty() && !name.empty() && !row.quota.limits()) {
+    const absl::StatusOr<std::vector<MemberRow>> members = table.Members();
+    if (!members.ok()) return members.status();
+    const bool member = std::any_of(members->begin(), members->end(), [&](const MemberRow& known) {
+      return known.project == name && known.person == request.person();
+    });
+    if (!member)
+      return absl::NotFoundError(
+          fmt::format("{} is no member of project {}; add them first", request.person(), name));
+  }
   if (request.has_max_slots()) row.quota.slots = request.max_slots();
   if (request.has_max_gpus()) row.quota.gpus = request.max_gpus();
-  if (request.has_max_node_hours()) row.quota.node_hours = request.max_node_hours();
+  if (request.has_max_node_hours()) {
+    row.quota.node_hours = request.max_node_hours();
+    row.told_month_us = 0;
+  }
   if (request.has_max_running_jobs()) row.quota.running_jobs = request.max_running_jobs();
+  if (request.has_max_storage_gib()) {
+    row.quota.storage_gib = request.max_storage_gib();
+    row.told_storage = false;
+  }
   if (request.has_weight()) row.weight = request.weight();
   if (request.has_job_class()) row.job_class = request.job_class();
-  ProjectTable table(engine.context().store.database());
   if (absl::Status status = book.Put(row); !status.ok()) {
     engine.context().Note(status);
     return status;

@@ -381,7 +381,7 @@ Unary* TuningService::ListWorkers(CallContext* context, const v1::ListWorkersReq
   Unary* reactor = context->DefaultReactor();
   const bool sees_all = !guard_.authority().VisibleTo(by);
   coordinator_->ListWorkers(request->include_gone(), [reactor, response, by, sees_all](
-                                                        absl::StatusOr<std::vector<v1::Worker>> workers) {
+                                                         absl::StatusOr<std::vector<v1::Worker>> workers) {
     if (workers.ok()) response->mutable_workers()->Assign(workers->begin(), workers->end());
     for (v1::Worker& worker : *response->mutable_workers()) {
       if (!sees_all) LeaveOutHidden(by, worker);

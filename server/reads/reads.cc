@@ -30,12 +30,14 @@ namespace {
 // all open jobs of its project.
 absl::StatusOr<std::string> QuotaReason(Store& store, const JobRow& row, const QuotaUse& more,
                                         JobViews& views, int64_t now_us) {
-  ProjectBook book(store.database(), {});
+  StoredBytes stored;
+  ProjectBook book(store.database(), {}, stored);
   if (absl::Status status = book.Load(false, {}, now_us); !status.ok()) return status;
   const bool limited = std::any_of(book.all().begin(), book.all().end(), [&row](const auto& entry) {
     return entry.first.first == row.project && entry.second.row.quota.limits();
   });
   if (!limited) return "";
+  if (absl::Status status = stored.Load(store.artifacts); !status.ok()) return status;
   absl::StatusOr<std::vector<JobRow>> open = store.jobs.Open();
   if (!open.ok()) return open.status();
   std::vector<JobUse> uses;

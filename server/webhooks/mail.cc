@@ -58,6 +58,10 @@ std::string SubjectOf(const v1::Event& event) {
       return fmt::format("worker {} is quarantined", event.worker());
     case v1::Event::POOL_BROKEN:
       return fmt::format("pool {} is broken", event.pool());
+    case v1::Event::QUOTA_NEAR:
+      return fmt::format("the quota of {} is nearly used up",
+                         event.person().empty() ? "project " + event.project()
+                                                : event.person() + " in project " + event.project());
     case v1::Event::TEST:
       return "a test";
     default: {

@@ -12,7 +12,7 @@ ProjectTable::ProjectTable(Database& database)
       put_member_(database, "INSERT OR REPLACE INTO members (project, person, leads) VALUES (?1, ?2, ?3)"),
       delete_member_(database, "DELETE FROM members WHERE project = ?1 AND person = ?2"),
       members_(database, "SELECT project, person, leads FROM members ORDER BY project, person"),
-      count_jobs_(database, "SELECT COUNT(*) FROM jobs WHERE project = ?1") {}
+      count_jobs_(database, "SELECT COUNT(*) FROM jobs WHERE project = ?1 AND deleted_us = 0") {}
 
 absl::Status ProjectTable::Insert(const ProjectRow& row) {
   const absl::Status status = insert_.Bind(row.name, row.create_us).Run();

@@ -5,13 +5,14 @@ namespace winnow {
 QuotaTable::QuotaTable(Database& database)
     : put_(database,
            "INSERT OR REPLACE INTO quotas (project, person, slots, gpus, node_hours, running_jobs, weight, "
-           "job_class) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"),
+           "job_class, storage_gib, told_month_us, told_storage) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+           "?10, ?11)"),
       put_use_(database,
                "INSERT OR REPLACE INTO project_use (project, person, until_us, slot_seconds, month_us, "
                "node_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
       list_(database,
-            "SELECT project, person, slots, gpus, node_hours, running_jobs, weight, job_class FROM quotas "
-            "ORDER BY project, person"),
+            "SELECT project, person, slots, gpus, node_hours, running_jobs, weight, job_class, storage_gib, "
+            "told_month_us, told_storage FROM quotas ORDER BY project, person"),
       uses_(database,
             "SELECT project, person, until_us, slot_seconds, month_us, node_us FROM project_use "
             "ORDER BY project, person"),
@@ -22,7 +23,7 @@ absl::Status QuotaTable::Put(const QuotaRow& row) {
   const Quota& quota = row.quota;
   return put_
       .Bind(row.project, row.person, quota.slots, quota.gpus, quota.node_hours, quota.running_jobs,
-            row.weight, row.job_class)
+            row.weight, row.job_class, quota.storage_gib, row.told_month_us, row.told_storage)
       .Run();
 }
 
@@ -38,9 +39,11 @@ absl::StatusOr<std::vector<QuotaRow>> QuotaTable::List() {
     QuotaRow& row = rows.emplace_back();
     row.project = list_.Text(0);
     row.person = list_.Text(1);
-    row.quota = {list_.Int(2), list_.Real(3), list_.Real(4), list_.Int(5)};
+    row.quota = {list_.Int(2), list_.Real(3), list_.Real(4), list_.Int(5), list_.Real(8)};
     row.weight = list_.Real(6);
     row.job_class = static_cast<int32_t>(list_.Int(7));
+    row.told_month_us = list_.Int(9);
+    row.told_storage = list_.Int(10) != 0;
     return absl::OkStatus();
   });
   if (!status.ok()) return status;

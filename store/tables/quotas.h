@@ -19,6 +19,10 @@ struct QuotaRow {
   // What the whole project has; of a person they do not count.
   double weight = 1;
   int32_t job_class = 0;
+  // What was told of it: in the month that starts then, that most of its node-hours are used; and of its
+  // storage.
+  int64_t told_month_us = 0;
+  bool told_storage = false;
 
   bool operator==(const QuotaRow&) const = default;
 };

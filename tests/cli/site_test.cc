@@ -235,12 +235,13 @@ TEST_CASE("projects: what they have and may have is shown, and changed by flags"
   CHECK_FALSE(site.set.has_max_node_hours());
   CHECK_FALSE(site.set.has_job_class());
   CHECK(RunWinnow({"projects", "set", "vision", "--person", "ana", "--max-node-hours", "0",
-                   "--max-running-jobs", "2"},
+                   "--max-running-jobs", "2", "--max-storage-gib", "1.5"},
                   site.address())
             .code == 0);
   CHECK(site.set.person() == "ana");
   CHECK(site.set.has_max_node_hours());
   CHECK(site.set.max_running_jobs() == 2);
+  CHECK(site.set.max_storage_gib() == 1.5);
 }
 
 TEST_CASE("projects: they and their members are lines of a table, and are changed by its words", "[cli]") {

@@ -121,7 +121,17 @@ test('Dashboard: an admin creates and deletes a project, and changes its members
   await speech.getByLabel('Name of their tokens').fill('the viewer');
   await speech.getByLabel('leads the project').check();
   await speech.getByRole('button', {name: 'Add the member'}).click();
-  await speech.getByRole('row', {name: 'the viewer'}).getByText('change all its jobs').waitFor();
+  await speech.getByRole('row', {name: 'the viewer', exact: true}).getByText('change all its jobs').waitFor();
+  await speech.getByLabel('Slots at once').fill('4');
+  await speech.getByLabel('Stored GiB').fill('0.5');
+  await speech.getByRole('button', {name: 'Change the quota'}).click();
+  const all = speech.getByRole('row', {name: 'Quota of all'});
+  await all.getByText('0 of 4').waitFor();
+  await all.getByText('0 of 0.5').waitFor();
+  await speech.getByRole('form', {name: 'Quota in speech'}).getByRole('combobox').selectOption('the viewer');
+  await speech.getByLabel('Running jobs').fill('2');
+  await speech.getByRole('button', {name: 'Change the quota'}).click();
+  await speech.getByRole('row', {name: 'Quota of the viewer'}).getByText('0 of 2').waitFor();
   assert.deepEqual(await seriousFindings(page), []);
   await picture(page, 'projects');
 
@@ -134,7 +144,7 @@ test('Dashboard: an admin creates and deletes a project, and changes its members
 
   await speech.getByRole('button', {name: 'Remove the viewer from speech'}).click();
   await page.getByRole('dialog').getByRole('button', {name: 'Remove the member'}).click();
-  await speech.getByRole('row', {name: 'the viewer'}).waitFor({state: 'detached'});
+  await speech.getByRole('row', {name: 'the viewer', exact: true}).waitFor({state: 'detached'});
   await speech.getByRole('button', {name: 'Delete project speech'}).click();
   await page.getByRole('dialog').getByRole('button', {name: 'Delete the project'}).click();
   await speech.waitFor({state: 'detached'});

@@ -25,6 +25,19 @@ TEST_CASE("Quota: each part forbids what would exceed it, and 0 forbids nothing"
   CHECK(Forbids({.node_hours = 1}, {0, 0, 3'600 * kSecond, 0}, gang) == QuotaPart::kNodeHours);
 }
 
+TEST_CASE("Quota: nothing starts once the storage is used up, and nothing is stored beyond it",
+          "[scheduler]") {
+  constexpr int64_t kGib = 1 << 30;
+  QuotaUse use;
+  use.stored_bytes = kGib - 1;
+  CHECK_FALSE(Forbids({.storage_gib = 1}, use, {}));
+  CHECK_FALSE(ForbidsStoring({.storage_gib = 1}, use, 1));
+  CHECK(ForbidsStoring({.storage_gib = 1}, use, 2));
+  use.stored_bytes = kGib;
+  CHECK(Forbids({.storage_gib = 1}, use, {}) == QuotaPart::kStorage);
+  CHECK_FALSE(Forbids({}, use, {}));
+}
+
 TEST_CASE("Quota: ten tenths of a GPU are one", "[scheduler]") {
   QuotaUse use;
   for (int i = 0; i < 9; ++i) use.Add({1, 0.1, 0, 0});

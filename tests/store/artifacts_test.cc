@@ -24,7 +24,7 @@ struct Scene {
   Digests Put(int64_t of, TrialNumber trial, ArtifactKind kind, const Digests& digests) {
     std::vector<BlobRow> blobs;
     for (const std::string& digest : digests) blobs.push_back({digest, 3});
-    return Get(store->artifacts.Put({0, of, trial, kind, 1, 9, "manifest", 7}, blobs));
+    return Get(store->artifacts.Put({0, of, trial, kind, 1, 9, "manifest", 7}, blobs)).unused;
   }
   Digests Blobs() {
     Digests digests;
@@ -54,9 +54,19 @@ TEST_CASE("Artifacts: deleting one, or a job's, tells what nothing is of any mor
   scene.Put(scene.job, 1, ArtifactKind::kCheckpoint, {"a", "b"});
   scene.Put(scene.job, 2, ArtifactKind::kCheckpoint, {"c"});
   scene.Put(other, 1, ArtifactKind::kModel, {"b"});
-  CHECK(Get(scene.store->artifacts.Delete(scene.job, 3, ArtifactKind::kCheckpoint)).empty());
-  CHECK(Get(scene.store->artifacts.Delete(scene.job, 1, ArtifactKind::kCheckpoint)) == Digests{"a"});
-  CHECK(Get(scene.store->artifacts.DeleteJob(scene.job)) == Digests{"c"});
+  const auto stored = [&scene] {
+    std::vector<int64_t> bytes;
+    for (const StoredOfJob& job : Get(scene.store->artifacts.Stored())) bytes.push_back(job.bytes);
+    return bytes;
+  };
+  CHECK(stored() == std::vector<int64_t>{9, 3});
+  CHECK(Get(scene.store->artifacts.Delete(scene.job, 3, ArtifactKind::kCheckpoint)).unused.empty());
+  const DroppedArtifacts first = Get(scene.store->artifacts.Delete(scene.job, 1, ArtifactKind::kCheckpoint));
+  CHECK(first.unused == Digests{"a"});
+  CHECK(first.bytes == 6);
+  CHECK(stored() == std::vector<int64_t>{3, 3});
+  CHECK(Get(scene.store->artifacts.DeleteJob(scene.job)).unused == Digests{"c"});
+  CHECK(stored() == std::vector<int64_t>{3});
   CHECK(scene.Blobs() == Digests{"b"});
   REQUIRE(Get(scene.store->artifacts.Of("b")).size() == 1);
   CHECK(Get(scene.store->artifacts.Of("b"))[0].job == other);

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <limits>
 
+#include "store/check.h"
+#include "store/tables/removal.h"
 #include "tests/catch.h"
 #include "tests/store/get.h"
 #include "tests/store/stores.h"
@@ -100,6 +102,76 @@ TEST_CASE("Jobs: deleting one takes every row of it along", "[store][stores]") {
     INFO(table);
     CHECK(*store->database().QueryInt(std::string("SELECT COUNT(*) FROM ") + table) == 0);
   }
+}
+
+TEST_CASE("Jobs: a deleted one is found no more, and its rows are removed some at a time",
+          "[store][stores]") {
+  constexpr int64_t kTrials = 260, kReports = 20, kMostRows = 2'100;
+  OneStore one;
+  auto& store = one.store;
+  JobRow row = Row("request");
+  row.end_us = 7;
+  const int64_t job = store->jobs.Insert("a", row)->key, other = store->jobs.Insert("b", Row())->key;
+  REQUIRE(store->workers.Put({"w", "w", "h", 1, "s", "v", 0, WorkerState::kLive, 1, 1}).ok());
+  const auto fill = [&](int64_t of, int64_t trials) {
+    int64_t sequence = 0;
+    for (TrialNumber trial = 1; trial <= trials; ++trial) {
+      TrialRow state;
+      state.number = trial;
+      REQUIRE(store->trials.Put(of, state).ok());
+      for (int i = 0; i < 10; ++i)
+        REQUIRE(store->facts.AppendEvent(of, {++sequence, 1, TrialPaused{trial, 1}}).ok());
+      for (int64_t level = 1; level <= kReports; ++level)
+        REQUIRE(store->facts.AppendReport(of, {trial, 1, level, "auc", 1, 1, ++sequence}).ok());
+      for (int32_t rank = 0; rank < 2; ++rank) {
+        AssignmentRow assignment;
+        assignment.id = std::to_string(of) + "-" + std::to_string(trial) + "-" + std::to_string(rank);
+        assignment.job = of;
+        assignment.trial = trial;
+        assignment.attempt = 1;
+        assignment.rank = rank;
+        assignment.worker = "w";
+        assignment.state = RankState::kGone;
+        assignment.outcome = AttemptOutcome::kFinished;
+        REQUIRE(store->logs.Append(*store->assignments.Insert(assignment), 0, 0, "text", false, 7).ok());
+      }
+    }
+  };
+  REQUIRE(store
+              ->Write([&] {
+                fill(job, kTrials);
+                fill(other, 1);
+                return absl::OkStatus();
+              })
+              .ok());
+  const auto rows = [&] {
+    int64_t sum = 0;
+    for (const char* table : {"jobs", "events", "reports", "trials", "assignments", "logs"})
+      sum += *store->database().QueryInt(std::string("SELECT COUNT(*) FROM ") + table);
+    return sum;
+  };
+  Removal removal(store->database());
+  CHECK_FALSE(*removal.Any());
+  const int64_t all = rows(), of_other = 1 + 10 + kReports + 1 + 2 + 2;
+  REQUIRE(removal.Mark(job, 9).ok());
+  CHECK_FALSE(store->jobs.Find("a")->has_value());
+  CHECK_FALSE(store->jobs.FindRequest("request")->has_value());
+  CHECK(store->jobs.List(INT64_MAX, 9)->size() == 1);
+  CHECK(store->jobs.List(INT64_MAX, 9, {{}, {"running"}, ""})->size() == 1);
+  CHECK(store->jobs.EndedBefore(100, 9)->empty());
+  CHECK(rows() == all);
+  int64_t left = all;
+  while (*removal.RemoveSome()) {
+    const int64_t now = rows();
+    CHECK(left - now <= kMostRows);
+    left = now;
+    const auto found = [](const std::string& finding) { FAIL_CHECK(finding); };
+    REQUIRE(CheckAssignments(store->database(), found).ok());
+    REQUIRE(CheckLooseRows(store->database(), found).ok());
+  }
+  CHECK(left == of_other);
+  CHECK_FALSE(*removal.Any());
+  CHECK(store->jobs.Insert("a", Row("request"))->id == "a-2");
 }
 
 TEST_CASE("Trials: order, filter and page", "[store][stores]") {

@@ -5,10 +5,10 @@ const kNumbers = new Set(
   ('afterSequence arrived at atResource attempt attempts best bestObjective bestResource billableNodeSeconds bins ' +
     'bracket busyFraction cancelled completed continuous cost count cpu cpus cutoff decisions deviation distance ' +
     'elapsedSeconds entered evaluations facts failed firstTrial from fullResource hostCpu hostMemory importance ' +
-    'index integer lastSequence levels levelTrials lower marginalDeviation marginalMean marginalX max mean median memory ' +
+    'index integer jobs lastSequence levels levelTrials lower marginalDeviation marginalMean marginalX max maxRunningJobs maxSlots mean median memory ' +
     'memoryGib min mismatch nextOffset nodes nodeSeconds number objective offset parents passed paused pending ' +
     'plannedResource plannedTrials position pruned rank ranked resource resourceFrom resourceLevel resourceTo ' +
-    'resourceWithoutResume rung running s savedResource seconds sequence slots slotsUsed startupFraction ' +
+    'resourceWithoutResume rung running runningJobs s savedResource seconds sequence slots slotsUsed startupFraction ' +
     'startupSeconds stepSeconds stoppedResource stoppedTrial stoppedValue suspendedTrainers tickPosition to total totalSize ' +
     'trainedResource trainingSeconds trial trials upper used usedCpus usedMemoryGib usedSlots value valueResource violation waitingTrainers ' +
     'width x xBin xPlace xValue y yBin yPlace yValue').split(' '),

@@ -277,10 +277,37 @@ export interface Caller {
   projects: string[];     // that they are a member of
   ledProjects: string[];  // of these, those that they lead
 }
+// The most that running trials, or what is stored, may take; 0: no limit.
+export interface Quota {
+  maxSlots: number;
+  maxGpus: number;
+  maxNodeHours: number;  // in a calendar month (UTC)
+  maxRunningJobs: number;
+  maxStorageGib: number;
+}
+export interface ProjectUse {
+  slots: number;
+  gpus: number;
+  nodeHours: number;
+  runningJobs: number;
+  storageGib: number;
+}
+export interface Member {
+  person: string;
+  leads: boolean;
+  quota?: Quota;
+  use?: ProjectUse;
+}
 export interface Project {
   name: string;
-  members: {person: string; leads: boolean}[];
+  members: Member[];
   jobs: number;
+  quota?: Quota;
+  use?: ProjectUse;
+  weight: number;
+  jobClass: number;
+  share: number;     // its part, 0 to 1, of what all have used lately
+  dueShare: number;  // the part that its weight says
 }
 
 export interface TuningPlan {

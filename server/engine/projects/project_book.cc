@@ -3,12 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/time/time.h"
 #include "base/mutant.h"
 
 namespace winnow {
 namespace {
+
+constexpr double kGib = 1 << 30;
+constexpr double kHourUs = 3.6e9;
+constexpr double kNear = 0.8;  // of a quota
+
+// From where on most of a month's node-hours are used.
+int64_t NearOf(int64_t most_us) {
+  return static_cast<int64_t>(std::ceil(kNear * static_cast<double>(most_us)));
+}
 
 double GpusOf(const RankShape& shape) { return shape.gpu_share > 0 ? shape.gpu_share : shape.gpus; }
 
@@ -43,6 +53,18 @@ std::string Whose(const QuotaStop& stop) {
   return stop.person.empty() ? project : fmt::format("{} in {}", stop.person, project);
 }
 
+std::string NearText(const QuotaStop& stop, int64_t now_us) {
+  const char* its = stop.person.empty() ? "its" : "their";
+  const std::string text =
+      stop.part == QuotaPart::kStorage
+          ? fmt::format("{} stores {:.3g} of {} {:g} GiB", Whose(stop),
+                        static_cast<double>(stop.use.stored_bytes) / kGib, its, stop.quota.storage_gib)
+          : fmt::format("{} has used {:.3g} of {} {:g} node-hours of {}", Whose(stop),
+                        static_cast<double>(stop.use.node_us) / kHourUs, its, stop.quota.node_hours,
+                        MonthName(now_us));
+  return stop.person.empty() ? Sentence(text) : text + '.';
+}
+
 std::string TextOf(const QuotaStop& stop, int64_t now_us) {
   const char* its = stop.person.empty() ? "its" : "their";
   // A person's name stays as it is.
@@ -63,6 +85,10 @@ std::string TextOf(const QuotaStop& stop, int64_t now_us) {
       return sentence(fmt::format("{} has used {} {:g} node-hours of {}; they count anew from 1 {} (UTC)",
                                   Whose(stop), its, stop.quota.node_hours, MonthName(now_us),
                                   MonthName(NextMonth(now_us))));
+    case QuotaPart::kStorage:
+      return sentence(fmt::format("{} stores {:.3g} GiB of {} {:g} GiB; trials start when jobs are deleted",
+                                  Whose(stop), static_cast<double>(stop.use.stored_bytes) / kGib, its,
+                                  stop.quota.storage_gib));
   }
   return "";
 }
@@ -133,6 +159,7 @@ void ProjectBook::Count(const std::vector<JobUse>& jobs, int64_t now_us) {
     add(At(job.project, ""));
     if (!job.owner.empty()) add(At(job.project, job.owner));
   }
+  for (const auto& [key, bytes] : stored_.all()) At(key.first, key.second).use.stored_bytes = bytes;
   for (auto& [key, standing] : standings_) standing.use.node_us = UseNow(standing, now_us).node_us;
 }
 
@@ -149,6 +176,16 @@ std::optional<QuotaStop> ProjectBook::FirstStop(const std::string& project, cons
   std::optional<QuotaStop> stop;
   if (!owner.empty() && !WINNOW_MUTANT("quotas of persons are not looked at")) stop = check(owner);
   return stop ? stop : check("");
+}
+
+std::optional<QuotaStop> ProjectBook::StoringForbidden(const std::string& project, const std::string& owner,
+                                                       int64_t bytes) const {
+  for (const std::string& person : {owner, std::string()}) {
+    const ProjectStanding* standing = Find(project, person);
+    if (standing == nullptr || !ForbidsStoring(standing->row.quota, standing->use, bytes)) continue;
+    return QuotaStop{project, person, QuotaPart::kStorage, standing->row.quota, standing->use, {}};
+  }
+  return std::nullopt;
 }
 
 void ProjectBook::Start(const std::string& project, const std::string& owner, const QuotaUse& more) {
@@ -187,13 +224,37 @@ std::optional<int64_t> ProjectBook::NextChange(int64_t now_us) const {
   for (const auto& [key, standing] : standings_) {
     const int64_t most_us = NodeTimeOf(standing.row.quota);
     if (most_us == 0) continue;
-    const int64_t left_us = most_us - UseNow(standing, now_us).node_us;
+    const int64_t used_us = UseNow(standing, now_us).node_us;
+    const bool told = standing.row.told_month_us == MonthOf(now_us) || used_us >= NearOf(most_us);
+    const int64_t left_us = (told ? most_us : NearOf(most_us)) - used_us;
     int64_t at = NextMonth(now_us);
     if (left_us > 0 && standing.nodes == 0) continue;
     if (left_us > 0) at = std::min(at, now_us + (left_us + standing.nodes - 1) / standing.nodes);
     next = std::min(at, next.value_or(at));
   }
   return next;
+}
+
+absl::StatusOr<std::vector<QuotaStop>> ProjectBook::TakeNear(int64_t now_us) {
+  std::vector<QuotaStop> stops;
+  for (auto& [key, standing] : standings_) {
+    QuotaRow& row = standing.row;
+    const int64_t most_us = NodeTimeOf(row.quota), month_us = MonthOf(now_us);
+    const bool near_time = most_us > 0 && standing.use.node_us >= NearOf(most_us);
+    const bool near_storage = row.quota.storage_gib > 0 && static_cast<double>(standing.use.stored_bytes) >=
+                                                               kNear * row.quota.storage_gib * kGib;
+    const QuotaRow before = row;
+    if (near_time && row.told_month_us != month_us) {
+      row.told_month_us = month_us;
+      stops.push_back({key.first, key.second, QuotaPart::kNodeHours, row.quota, standing.use, {}});
+    }
+    if (near_storage && !row.told_storage)
+      stops.push_back({key.first, key.second, QuotaPart::kStorage, row.quota, standing.use, {}});
+    row.told_storage = near_storage;
+    if (row == before) continue;
+    if (const absl::Status status = table_.Put(row); !status.ok()) return status;
+  }
+  return stops;
 }
 
 std::vector<QuotaStop> ProjectBook::UsedUp(int64_t now_us) const {

@@ -14,6 +14,7 @@
 #include "scheduler/project_use.h"
 #include "scheduler/quota.h"
 #include "scheduler/state/job_state.h"
+#include "server/engine/projects/stored_bytes.h"
 #include "store/database.h"
 #include "store/tables/quotas.h"
 
@@ -64,7 +65,8 @@ class ProjectBook {
  public:
   using Key = std::pair<std::string, std::string>;  // project, person ("": the whole project)
 
-  ProjectBook(Database& database, ProjectRules rules) : table_(database), rules_(rules) {}
+  ProjectBook(Database& database, ProjectRules rules, const StoredBytes& stored)
+      : table_(database), rules_(rules), stored_(stored) {}
 
   // Reads everything anew; `jobs` are the open ones.
   absl::Status Load(bool any_project, const std::vector<JobUse>& jobs, int64_t now_us);
@@ -84,16 +86,23 @@ class ProjectBook {
                                         const QuotaUse& more) const {
     return FirstStop(project, owner, more, true);
   }
+  // The quota that forbids to store that many bytes more.
+  std::optional<QuotaStop> StoringForbidden(const std::string& project, const std::string& owner,
+                                            int64_t bytes) const;
   // A trial starts that takes `more`.
   void Start(const std::string& project, const std::string& owner, const QuotaUse& more);
   ProjectClaim ClaimOf(const std::string& project, int64_t now_us) const;
 
   // Writes the use of those that hold something else than before. REQUIRES Count, inside the transaction.
   absl::Status Settle(int64_t now_us);
-  // When a month's node-hours will be used up, or begin anew for those that have used them up.
+  // When most or all of a month's node-hours will be used up, or begin anew for those that have used them up.
   std::optional<int64_t> NextChange(int64_t now_us) const;
   // Those who have used up their node-hours and hold something.
   std::vector<QuotaStop> UsedUp(int64_t now_us) const;
+
+  // Those who have used most of their node-hours of this month, or of their storage, since that was told
+  // last. It is recorded as told. REQUIRES Count, inside the transaction.
+  absl::StatusOr<std::vector<QuotaStop>> TakeNear(int64_t now_us);
 
   // Writes a quota. REQUIRES the transaction.
   absl::Status Put(const QuotaRow& row);
@@ -114,6 +123,7 @@ class ProjectBook {
 
   QuotaTable table_;
   const ProjectRules rules_;
+  const StoredBytes& stored_;
   bool on_ = false;
   std::map<Key, ProjectStanding> standings_;
 };
@@ -124,5 +134,8 @@ std::string ProjectInWords(const std::string& project);
 std::string Whose(const QuotaStop& stop);
 // Why a trial waits: "Project vision has 8 of its 8 slots." A sentence.
 std::string TextOf(const QuotaStop& stop, int64_t now_us);
+// That most is used: "Project vision has used 402 of its 500 node-hours of November 2026." REQUIRES a part
+// that TakeNear gives.
+std::string NearText(const QuotaStop& stop, int64_t now_us);
 
 }  // namespace winnow

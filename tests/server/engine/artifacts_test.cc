@@ -6,6 +6,7 @@
 #include "tests/catch.h"
 #include "tests/server/engine/fake_blobs.h"
 #include "tests/server/engine/play.h"
+#include "tests/server/engine/project_jobs.h"
 
 namespace winnow {
 namespace {
@@ -374,6 +375,51 @@ TEST_CASE("Artifacts: what has lost a blob is of no use any more", "[server]") {
   SECTION("found by the next server") { scene.play.Restart(); }
   LoseAtFive(scene);
   CHECK_FALSE(OnlyAssignment(other).has_restore());
+}
+
+TEST_CASE("Artifacts: a project that stores its quota starts no trial until a job of it is deleted",
+          "[server]") {
+  constexpr double kByteInGib = 1.0 / (1 << 30);
+  ArtifactScene scene;
+  FakeWorker one(scene.play, "one", 1, "disk-1"), two(scene.play, "two", 1, "disk-2");
+  for (FakeWorker* worker : {&one, &two}) REQUIRE(worker->Tell().ok());
+  const std::string first = CreateIn(scene.play, "vision", "ana", RandomJob(1));
+  REQUIRE(one.Tell().ok());
+  const v1::Assignment running = OnlyAssignment(one);
+  SetQuota(scene.play, {"vision", "ana", {.storage_gib = 6 * kByteInGib}});
+  REQUIRE(scene.PutCheckpoint(running, "123", 0).ok());
+  REQUIRE(scene.PutCheckpoint(running, "1234567", 0).ok());  // what runs may still save
+  const std::string second = CreateIn(scene.play, "vision", "ana", RandomJob(1));
+  REQUIRE(two.Tell().ok());
+  CHECK(two.running.empty());
+  CHECK_THAT(scene.play.Describe(second).state_reason(),
+             Catch::StartsWith("ana in project vision stores 6.52e-09 GiB of their 5.58794e-09 GiB;"));
+  SECTION("and a server that was started again counts the same") {
+    scene.play.Restart();
+    for (FakeWorker* worker : {&one, &two}) REQUIRE(worker->Tell().ok());
+    CHECK(two.running.empty());
+  }
+  v1::Source source;
+  *source.mutable_manifest() = ManifestOf("code");
+  scene.blobs.Add("code");
+  absl::StatusOr<std::string> refused;
+  const auto create = [&](const std::string& project) {
+    REQUIRE(scene.play
+                .Inside([&](Engine& engine) {
+                  refused = engine.CreateJob(RandomJob(1), "", {}, "ana", &source, project);
+                })
+                .ok());
+  };
+  create("vision");
+  CHECK(absl::IsResourceExhausted(refused.status()));
+  CHECK_THAT(std::string(refused.status().message()),
+             Catch::StartsWith("source: it has 3.81e-06 MiB. ana in project vision stores"));
+  CHECK(CreateIn(scene.play, "vision", "ben", RandomJob(1)) != "");
+  REQUIRE(PlayToEnd(scene.play, first, {&one}).state() == v1::TuningJob::COMPLETED);
+  const absl::Status deleted =
+      scene.play.Inside([&](Engine& engine) { REQUIRE(engine.DeleteJob(first, Requester()).ok()); });
+  REQUIRE(deleted.ok());
+  CHECK(PlayToEnd(scene.play, second, {&one, &two}).state() == v1::TuningJob::COMPLETED);
 }
 
 }  // namespace

@@ -141,6 +141,56 @@ TEST_CASE("Coordinator: a deleted job is forgotten, its id stays taken", "[serve
   CHECK(play.Create(RandomJob(1)) == "job-2");
 }
 
+int64_t RowsOf(Play& play, const std::string& table) {
+  int64_t rows = 0;
+  REQUIRE(play.Inside([&](Engine& engine) {
+                rows = *engine.context().store.database().QueryInt("SELECT COUNT(*) FROM " + table);
+              })
+              .ok());
+  return rows;
+}
+
+TEST_CASE("Coordinator: the rows of a deleted job go afterwards, also under the next server", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  const std::string id = play.Create(RandomJob(3, 2));
+  PlayToEnd(play, id, {&worker});
+  REQUIRE(play.Inside([&](Engine& engine) { REQUIRE(engine.DeleteJob(id, {}).ok()); }).ok());
+  play.Restart();
+  for (int i = 0; i < 20 && RowsOf(play, "jobs") > 0; ++i) play.Tick(100'000);
+  for (const char* table : {"jobs", "events", "reports", "trials", "assignments"}) {
+    INFO(table);
+    CHECK(RowsOf(play, table) == 0);
+  }
+}
+
+TEST_CASE("Coordinator: jobs are deleted when they ended longer ago than they are kept, and that is audited",
+          "[server]") {
+  constexpr int64_t kHour = 3'600'000'000;
+  Play play;
+  play.jobs_keep_us = 10 * kHour;
+  play.Restart();
+  FakeWorker worker(play, "one", 1);
+  const std::string old = play.Create(RandomJob(1, 2));
+  PlayToEnd(play, old, {&worker});
+  play.Tick(9 * kHour);
+  worker.StartAnew();
+  const std::string young = play.Create(RandomJob(1, 2)), open = play.Create(RandomJob(1, 2));
+  PlayToEnd(play, young, {&worker});
+  CHECK(play.Describe(old).state() == v1::TuningJob::COMPLETED);
+  play.Tick(2 * kHour);
+  CHECK(play.Delete(old).code() == absl::StatusCode::kNotFound);
+  CHECK(play.Describe(young).state() == v1::TuningJob::COMPLETED);
+  CHECK(play.Describe(open).state() == v1::TuningJob::RUNNING);
+  REQUIRE(play.Inside([&](Engine& engine) {
+                const auto entries = *engine.context().store.audit.List({}, INT64_MAX, 9);
+                REQUIRE(entries.size() == 1);
+                CHECK(entries[0].person == "winnow-server");
+                CHECK(entries[0].job == old);
+              })
+              .ok());
+}
+
 TEST_CASE("Coordinator: a trial that fails again and again is given up, and a job of such trials fails",
           "[server]") {
   Play play;

@@ -53,6 +53,7 @@ void Play::Start() {
   options.metrics = metrics;
   options.projects = project_rules;
   options.audit_keep_us = audit_keep_us;
+  options.jobs_keep_us = jobs_keep_us;
   options.tell = tell;
   auto coordinator = Coordinator::Start(*std::move(store), hub, std::move(options));
   INFO(coordinator.status().ToString());

@@ -157,5 +157,22 @@ TEST_CASE("Quotas: node-hours of a month stop what runs when they are used up, a
   CHECK(play.Describe(id).state() == v1::TuningJob::RUNNING);
 }
 
+TEST_CASE("Quotas: node-hours that run out in the middle of a batch, or while no server runs, stop what runs",
+          "[server]") {
+  Play play(1000 * kHour);
+  FakeWorker worker(play, "one", 2);
+  SetQuota(play, {"vision", "", {.node_hours = 3}});
+  const std::string id = CreateIn(play, "vision", "ana", RandomJob(2, 1000));
+  REQUIRE(worker.Tell().ok());
+  CHECK(play.Describe(id).trial_counts().running() == 2);
+  SECTION("in a batch, after its deadlines have fired") {
+    play.Tick(kHour / 2 * 3 - 1);
+    REQUIRE(play.Inside([&](Engine&) { ++play.time.now_us; }).ok());
+  }
+  SECTION("while no server runs") { play.Restart(2 * kHour); }
+  for (int i = 0; i < 2; ++i) REQUIRE(worker.Tell().ok());
+  CHECK(play.Describe(id).trial_counts().running() == 0);
+}
+
 }  // namespace
 }  // namespace winnow

@@ -134,6 +134,7 @@ TEST_CASE(
   CHECK(after.quota().max_slots() == 1);
   whole.clear_max_slots();
   whole.set_max_node_hours(7.5);
+  whole.set_max_storage_gib(2.5);
   REQUIRE(set(admin, whole, &after).ok());
   CHECK(after.quota().max_slots() == 1);  // what is not given stays
   play.StartServer();
@@ -146,9 +147,13 @@ TEST_CASE(
   CHECK(read.name() == "vision");
   CHECK(read.quota().max_slots() == 1);
   CHECK(read.quota().max_node_hours() == 7.5);
+  CHECK(read.quota().max_storage_gib() == 2.5);
   CHECK(read.weight() == 2);
   for (const v1::Member& member : read.members())
     CHECK(member.quota().max_running_jobs() == (member.person() == "ana" ? 1 : 0));
+  person.set_person("nobody");
+  CHECK(set(play.Token(v1::ADMIN, "adam"), person, nullptr).error_message() ==
+        "nobody is no member of project vision; add them first");
   v1::SetProjectRequest common;
   common.set_project("default");
   common.set_max_gpus(3);

@@ -4,6 +4,7 @@
 
 #include "tests/catch.h"
 #include "tests/server/engine/play.h"
+#include "tests/server/engine/project_jobs.h"
 
 namespace winnow {
 namespace {
@@ -15,8 +16,8 @@ DeclaredWebhook WebhookNamed(const std::string& name) {
   webhook.name = name;
   webhook.url = "http://127.0.0.1:9";
   webhook.secret = "0123456789abcdef";
-  webhook.events = {v1::Event::BEST_IMPROVED, v1::Event::JOB_ENDED, v1::Event::JOB_FAILING_EARLY,
-                    v1::Event::WORKER_QUARANTINED, v1::Event::POOL_BROKEN};
+  webhook.events = {v1::Event::BEST_IMPROVED,      v1::Event::JOB_ENDED,   v1::Event::JOB_FAILING_EARLY,
+                    v1::Event::WORKER_QUARANTINED, v1::Event::POOL_BROKEN, v1::Event::QUOTA_NEAR};
   return webhook;
 }
 
@@ -167,6 +168,32 @@ TEST_CASE("Outbox: a worker that is quarantined is told", "[server]") {
   CHECK(events[0].kind() == v1::Event::WORKER_QUARANTINED);
   CHECK(events[0].worker() == "w");
   CHECK_THAT(events[0].text(), Catch::Contains("no sign of life"));
+}
+
+TEST_CASE("Outbox: that most of a quota is used is told once a month, also by the next server", "[server]") {
+  OutboxPlay play;
+  SetQuota(play, {"vision", "", {.node_hours = 0.1}});
+  FakeWorker worker(play, "one", 1);
+  CreateIn(play, "vision", "ana", RandomJob(1, 1000));
+  REQUIRE(worker.Tell().ok());
+  const auto work = [&](int64_t seconds) {
+    for (int64_t worked = 0; worked < seconds; worked += 10) {
+      play.Tick(10 * kSecondUs);
+      REQUIRE(worker.Tell().ok());
+    }
+  };
+  work(280);
+  CHECK(play.All().empty());
+  work(10);
+  const std::vector<v1::Event> events = play.All();
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].kind() == v1::Event::QUOTA_NEAR);
+  CHECK(events[0].project() == "vision");
+  CHECK(events[0].person() == "");
+  CHECK(events[0].text() == "Project vision has used 0.0806 of its 0.1 node-hours of November 2023.");
+  play.StartAnew();
+  REQUIRE(worker.Tell().ok());
+  CHECK(play.All().empty());
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST_CASE("Webhooks file: a webhook has its fields, and the defaults of others",
   CHECK(webhook.timeout == std::chrono::seconds(10));
   const auto all = file.Read(R"({"name": "chat", "url": "http://a", )" + file.secret() + "}");
   REQUIRE(all.ok());
-  CHECK(all->front().events.size() == 5);
+  CHECK(all->front().events.size() == 6);
 }
 
 TEST_CASE("Webhooks file: every error is named with the field, the value and what was expected", "[server]") {

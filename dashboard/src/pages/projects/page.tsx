@@ -6,6 +6,7 @@ import {caller, mayAdminister, maySubmit} from '../../app/session';
 import {paths} from '../../app/router';
 import {ask, Button, Card, EmptyState, ErrorState, PageHead, PlainTable, Problem, Skeleton, toast, useForm, useTitle} from '../../design';
 import {counted} from '../../format';
+import {ChangeQuota, Quotas} from './quotas';
 import './projects.css';
 
 const urlOf = (project: string, person?: string) =>
@@ -13,7 +14,12 @@ const urlOf = (project: string, person?: string) =>
 
 export default function ProjectsPage() {
   useTitle('Projects');
-  const {data, error, reload} = useGet<{projects: Project[]}>('/v1/projects');
+  const {data, error, reload: reloadProjects} = useGet<{projects: Project[]}>('/v1/projects');
+  const {data: rest, reload: reloadRest} = useGet<Project>(mayAdminister() ? '/v1/projects/default' : null);
+  const reload = () => {
+    reloadProjects();
+    reloadRest();
+  };
   return (
     <>
       <PageHead title="Projects" about="Only the members of a project, and admins, see its jobs. Everyone is a member of the default project." />
@@ -33,6 +39,12 @@ export default function ProjectsPage() {
             </div>
           )}
           {data?.projects.map((project) => <ProjectCard key={project.name} project={project} changed={reload} />)}
+          {rest && (
+            <Card title="The default project" class="span-8">
+              <Quotas project={rest} />
+              <ChangeQuota project={rest} changed={reload} />
+            </Card>
+          )}
         </div>
       )}
     </>
@@ -84,6 +96,8 @@ function ProjectCard({project, changed}: {project: Project; changed(): void}) {
       </p>
       {members.length > 0 && <Members project={project} mayManage={mayManage} changed={changed} />}
       {mayManage && <NewMember project={name} made={changed} />}
+      <Quotas project={project} />
+      {mayManage && <ChangeQuota project={project} changed={changed} />}
       {mayAdminister() && (
         <Button small kind="danger" aria-label={`Delete project ${name}`} onClick={() => void remove()}>
           Delete
