@@ -121,14 +121,7 @@ class Site:
         os.chmod(f"{self.folder}/token", 0o600)
 
     def leader(self, but=None):
-        """The server that leads; one that has ended by itself is started again, as a supervisor would."""
-        def find():
-            others = [server for server in self.servers if server is not but]
-            for server in others:
-                if not server.alive():
-                    server.start()
-            return next((server for server in others if server.leads()), None)
-        return processes.wait_until(find, "a server leads")
+        return processes.wait_for_leader(server for server in self.servers if server is not but)
 
     def admin(self):
         return processes.Client(None, f"unix:{self.leader().state}/server.sock")

@@ -66,8 +66,8 @@ namespace fs = std::filesystem;
 constexpr std::chrono::milliseconds kGpuUseInterval(4'500);
 constexpr int kAheadOfSlot = 4;  // assignments that it takes beyond its slots, for each slot
 // Where levels take less, what follows from a report in the middle of a part can wait that long. Where parts
-// do, the next one's end is told instead of a poll. A call and its commit take worker and server together
-// about as long as training a level then.
+// take less, the worker reports the end of the next part instead of polling: a call and its commit then cost
+// worker and server together about as much time as training a level.
 constexpr std::chrono::milliseconds kReportPause(10);
 constexpr char kPoolLabel[] = "pool";  // of workers that an engine has started, or that count as if it had
 constexpr double kWarmMemory = 0.25;   // part of the trainers' memory for those that wait

@@ -19,8 +19,7 @@ struct QuotaRow {
   // What the whole project has; of a person they do not count.
   double weight = 1;
   int32_t job_class = 0;
-  // What was told of it: in the month that starts then, that most of its node-hours are used; and of its
-  // storage.
+  // QUOTA_NEAR was sent about its node-hours in the month that starts then, and about its storage.
   int64_t told_month_us = 0;
   bool told_storage = false;
 

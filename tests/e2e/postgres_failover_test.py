@@ -104,15 +104,7 @@ class Site:
         self.workers = []
 
     def leader(self, but=None):
-        """The server that leads; as a supervisor would, starts one that has ended by itself, such as a former leader after
-        its database was away."""
-        def find():
-            others = [server for server in self.servers if server is not but]
-            for server in others:
-                if not server.alive():
-                    server.start()
-            return next((server for server in others if server.leads()), None)
-        return processes.wait_until(find, "a server leads")
+        return processes.wait_for_leader(server for server in self.servers if server is not but)
 
     def begin(self):
         self.leader()

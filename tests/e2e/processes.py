@@ -35,6 +35,19 @@ def wait_until(condition, what, patience=PATIENCE):
         select.select([], [], [], 0.01)
 
 
+def wait_for_leader(servers):
+    """Returns the one of these servers of one PostgreSQL database that leads. One that has ended by itself is started again,
+    as a supervisor would, such as a former leader after its database was away."""
+    servers = list(servers)
+
+    def find():
+        for server in servers:
+            if not server.alive():
+                server.start()
+        return next((server for server in servers if server.leads()), None)
+    return wait_until(find, "a server leads")
+
+
 def write_table(path, rows, seed, columns=12):
     """A CSV of numbers whose label "y" depends on them and on noise."""
     draw = random.Random(seed)
