@@ -211,13 +211,6 @@ test('Sign-in: behind a proxy the provider leads to the address for browsers, an
   }
 });
 
-test('Sign-in: a host begins only so many', async () => {
-  const begin = async () => (await fetch(`${here.site.url}/sign-in`, {redirect: 'manual'})).headers.get('location');
-  const led = await Promise.all(Array.from({length: 200}, begin));
-  assert.ok(led.some((to) => to.startsWith('/login?refused=busy')));
-  await until(async () => (await begin()).startsWith(provider.issuer), 'it may begin again');
-});
-
 // `winnow login` as far as it has come.
 function login(...flags) {
   const environment = {...process.env, XDG_CONFIG_HOME: folder};
@@ -227,12 +220,20 @@ function login(...flags) {
   winnow.stdout.on('data', (bytes) => (run.out += bytes));
   winnow.stderr.on('data', (bytes) => (run.err += bytes));
   run.ended = new Promise((resolve) => winnow.once('close', (code) => resolve(code)));
+  run.ended.then((code) => (run.code = code));
   return run;
+}
+
+// The URL that it names.
+async function urlOf(run) {
+  await until(() => run.code !== undefined || /Open \S+ in a browser/.test(run.out), 'winnow login names a URL');
+  assert.equal(run.code, undefined, run.err);
+  return /Open (\S+) in a browser/.exec(run.out)[1];
 }
 
 test('winnow login: a code confirmed in a browser gives a token, kept for this user alone, which the logout revokes', async () => {
   const run = login('login', '--server', `127.0.0.1:${here.site.port}`, '--http', here.site.url, '--save-as', 'lab');
-  const url = await until(() => /Open (\S+) in a browser/.exec(run.out)?.[1], 'winnow login names a URL');
+  const url = await urlOf(run);
   const page = await visit();
   await page.goto(url);
   const code = /confirm the code (\S+)/.exec(run.out)[1];
@@ -256,10 +257,18 @@ test('winnow login: a code confirmed in a browser gives a token, kept for this u
 
 test('winnow login: what is declined at the provider gives no token', async () => {
   const run = login('login', '--server', `127.0.0.1:${here.site.port}`, '--http', here.site.url, '--save-as', 'lab');
-  const url = await until(() => /Open (\S+) in a browser/.exec(run.out)?.[1], 'winnow login names a URL');
+  const url = await urlOf(run);
   const page = await visit();
   await page.goto(url);
   await page.getByRole('button', {name: '[ Abort ]'}).click();
   assert.equal(await run.ended, 1);
   assert.match(run.err, /declined/);
+});
+
+// The last one, because it leaves hardly any sign-in to the others.
+test('Sign-in: a host begins only so many', async () => {
+  const begin = async () => (await fetch(`${here.site.url}/sign-in`, {redirect: 'manual'})).headers.get('location');
+  const led = await Promise.all(Array.from({length: 200}, begin));
+  assert.ok(led.some((to) => to.startsWith('/login?refused=busy')));
+  await until(async () => (await begin()).startsWith(provider.issuer), 'it may begin again');
 });
