@@ -61,9 +61,22 @@ test('Dashboard: a job is stopped, but not before it was asked', async () => {
   await page.getByRole('button', {name: 'Stop'}).click();
   await page.getByRole('dialog', {name: 'Stop slow?'}).getByRole('button', {name: 'Cancel'}).click();
   assert.equal((await site.describe('slow')).state, 'RUNNING');
+  // What was answered before the stop, and comes after what tells of it, does not count.
+  const before = await (await fetch(`${site.url}/v1/tuning-jobs/slow`)).text();
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route('**/v1/tuning-jobs/slow', async (route) => {
+    await held;
+    await route.fulfill({body: before, contentType: 'application/json'});
+  }, {times: 1});
+  await page.route('**/v1/tuning-jobs/slow/events*', (route) => route.abort());
   await page.getByRole('button', {name: 'Stop'}).click();
   await page.getByRole('dialog').getByRole('button', {name: 'Stop the job'}).click();
   await page.getByText('stopped', {exact: true}).first().waitFor();
+  const late = page.waitForEvent('requestfinished', (request) => request.url().endsWith('/v1/tuning-jobs/slow'));
+  release();
+  await late;
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
   await page.getByRole('button', {name: 'Delete'}).waitFor();
   assert.equal((await site.describe('slow')).state, 'STOPPED');
 

@@ -1,11 +1,14 @@
 import {useCallback, useEffect, useRef, useState} from 'preact/hooks';
 import {describeJob, jobPath, watchJob} from '../../api/calls';
+import {ApiError} from '../../api/client';
 import {useGet} from '../../api/query';
 import type {TuningJob} from '../../api/types';
 import {isLive} from '../actions';
 
 // What is drawn from answers of the server is asked for again at most so often while the job runs.
 const kRefreshMs = 1000;
+// The last word about a job is asked for again after so long, where there was no answer.
+const kRetryMs = 2000;
 
 // What an answer about the job is an answer to, for useGet. While the job runs it is another one every `times` versions: more
 // for what is costly to answer.
@@ -29,6 +32,10 @@ export interface LiveJob {
   reload(): void;
 }
 
+// Answers and events of one job overtake each other: whether `one` is of before `other`.
+const isOlder = (one: TuningJob, other: TuningJob | undefined) =>
+  one.id === other?.id && one.createTime === other.createTime && one.lastSequence < other.lastSequence;
+
 // A job that is followed while it runs.
 export function useLiveJob(id: string): LiveJob {
   const first = useGet<TuningJob>(jobPath(id));
@@ -39,14 +46,20 @@ export function useLiveJob(id: string): LiveJob {
 
   // Changes come in bursts: the first is shown at once, the rest together.
   const pending = useRef<{job?: TuningJob}>({});
+  const shown = useRef<TuningJob | undefined>(undefined);
+  const take = useCallback((newest: TuningJob) => {
+    if (isOlder(newest, shown.current)) return;
+    shown.current = newest;
+    setJob(newest);
+  }, []);
   const lastShown = useRef(0);
   const show = useCallback(() => {
     timer.current = undefined;
     lastShown.current = performance.now();
-    if (pending.current.job) setJob(pending.current.job);
+    if (pending.current.job) take(pending.current.job);
     pending.current = {};
     setVersion((n) => n + 1);
-  }, []);
+  }, [take]);
   const soon = useCallback(() => {
     if (timer.current === undefined) timer.current = setTimeout(show, Math.max(0, lastShown.current + kRefreshMs - performance.now()));
   }, [show]);
@@ -55,9 +68,22 @@ export function useLiveJob(id: string): LiveJob {
   useEffect(() => {
     const start = first.data;
     if (!start || start.id !== id) return;
-    setJob(start);
+    take(start);
     if (!isLive(start)) return;
-    return watchJob(id, start.lastSequence, {
+    let retry: ReturnType<typeof setTimeout> | undefined;
+    let left = false;
+    // The last word: what the job is after its last event.
+    const conclude = () =>
+      void describeJob(id).then(
+        (last) => {
+          pending.current.job = last;
+          soon();
+        },
+        (failure) => {
+          if (!left && !(failure instanceof ApiError && failure.status < 500)) retry = setTimeout(conclude, kRetryMs);
+        },
+      );
+    const close = watchJob(id, start.lastSequence, {
       message(event) {
         if (event.job) pending.current.job = event.job;
         soon();
@@ -65,17 +91,15 @@ export function useLiveJob(id: string): LiveJob {
       state: setLine,
       end() {
         setLine('none');
-        // The last word: what the job is after its last event.
-        describeJob(id).then(
-          (last) => {
-            pending.current.job = last;
-            soon();
-          },
-          () => {},
-        );
+        conclude();
       },
     });
-  }, [first.data, id, soon]);
+    return () => {
+      left = true;
+      clearTimeout(retry);
+      close();
+    };
+  }, [first.data, id, soon, take]);
 
   return {job: job ?? first.data, error: first.error, version, line, reload: first.reload};
 }
