@@ -271,7 +271,8 @@ std::vector<Fact> Advance(JobState& state, int64_t time_us, FactBody body) {
 
 std::optional<Admission> Admit(const JobState& state, const std::set<TrialNumber>& passed) {
   const Limits& limits = state.spec().limits;
-  if (state.ended() || state.closing() || state.paused()) return std::nullopt;
+  if (state.ended() || state.closing()) return std::nullopt;
+  if (state.paused() && !WINNOW_MUTANT("a paused job starts trials")) return std::nullopt;
   const int64_t extra = WINNOW_MUTANT("one trial more than may run at once") ? 1 : 0;
   if (limits.max_parallel_trials > 0 && state.totals().live_attempts >= limits.max_parallel_trials + extra) {
     return std::nullopt;

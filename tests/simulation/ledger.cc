@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "scheduler/replay.h"
 #include "spec/search_spec.h"
@@ -284,7 +285,11 @@ void Ledger::CheckEngine(Engine& engine, bool thorough) {
     if (limits.max_trials > 0 && static_cast<int64_t>(job->state.trials().size()) > limits.max_trials) {
       Fail(fmt::format("{} has {} trials of {}", job->row.id, job->state.trials().size(), limits.max_trials));
     }
-    if (limits.max_parallel_trials > 0 && totals.live_attempts > limits.max_parallel_trials) {
+    // Those that run when the limit is lowered go on.
+    int64_t& live = live_attempts_[key];
+    const bool more = totals.live_attempts > std::exchange(live, totals.live_attempts);
+    if (more && job->state.paused()) Fail(fmt::format("{} is paused, and a trial of it starts", job->row.id));
+    if (more && limits.max_parallel_trials > 0 && totals.live_attempts > limits.max_parallel_trials) {
       Fail(fmt::format("{} runs {} trials of {} at once", job->row.id, totals.live_attempts,
                        limits.max_parallel_trials));
     }
@@ -330,7 +335,7 @@ void Ledger::CheckReload(Engine& engine) {
       Fail("facts cannot be read: " + facts.status().ToString());
       return;
     }
-    JobState loaded(job->state.spec());
+    JobState loaded(job->submitted);
     for (const Fact& fact : *facts) {
       if (const std::string why = loaded.Contradiction(fact); !why.empty()) {
         Fail(fmt::format("fact {} contradicts those before it: {}", fact.sequence, why));
@@ -368,6 +373,7 @@ void Ledger::CheckStored(const std::string& job_id) {
     state.Apply(fact);
     if (!IsObserved(fact.body)) ++decisions_;
     if (std::holds_alternative<TimeLimitReached>(fact.body)) out_of_time = true;
+    if (std::holds_alternative<JobContinued>(fact.body)) out_of_time = false;
     if (const auto* report = std::get_if<Reported>(&fact.body)) {
       const ReportKey report_key{key, report->trial, report->attempt, report->resource};
       if (!counted.insert(report_key).second) Fail(fmt::format("{}: a report is counted twice", job_id));

@@ -49,6 +49,7 @@ constexpr std::string_view kMutants[] = {
     "a trial is trained on before its checkpoint was taken",
     "a part that is held ahead starts without a slot",
     "a part starts on a worker that leaves before its end",
+    "a paused job starts trials",
 };
 std::string_view active_mutant;  // "": none
 

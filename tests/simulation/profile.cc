@@ -224,6 +224,19 @@ void DrawProjects(Dice& dice, Profile& profile) {
   }
 }
 
+// Some jobs are changed while they run, and continued after their end.
+void DrawChanges(Dice& dice, Profile& profile) {
+  if (!dice.Chance(0.35)) return;
+  for (JobProfile& job : profile.jobs) {
+    if (!dice.Chance(0.8)) continue;
+    job.comparable = false;
+    const int64_t mean_us = dice.Between(1, 10) * kSecond;
+    int64_t at_us = job.submit_us;
+    while ((at_us += dice.Between(1, 2 * mean_us)) < profile.faults_until_us) job.changes_us.push_back(at_us);
+    job.continuations = dice.Between(0, 2);
+  }
+}
+
 }  // namespace
 
 const char* NameOf(Fault fault) {
@@ -305,6 +318,7 @@ Profile DrawProfile(uint64_t seed, Scale scale) {
   DrawLives(dice, profile);
   DrawPrices(dice, profile);
   DrawProjects(dice, profile);
+  DrawChanges(dice, profile);
   return profile;
 }
 

@@ -33,6 +33,8 @@ struct JobProfile {
   int64_t submit_us = 0;
   int64_t stop_us = 0;  // when a user asks to stop it; 0: never
   std::string project = {};
+  std::vector<int64_t> changes_us = {};  // when a person changes it
+  int64_t continuations = 0;             // how often it is continued after its end
 };
 
 enum class Fault {

@@ -44,6 +44,7 @@ bool SeedReport::Take(int64_t seed, const RunResult& result) {
   total_.decisions += result.decisions;
   total_.facts += result.facts;
   total_.reports += result.reports;
+  total_.changes += result.changes;
   total_.virtual_us += result.virtual_us;
   for (int fault = 0; fault < kFaults; ++fault) total_.faults[fault] += result.faults[fault];
   if (result.violation.empty()) return true;
@@ -54,9 +55,9 @@ bool SeedReport::Take(int64_t seed, const RunResult& result) {
 
 void SeedReport::Print() const {
   fmt::print(
-      "{} seeds kept every promise: {} steps, {} batches, {} facts, {} decisions, {} reports, {:.1f} days "
-      "of virtual time, hash {:016x}\nfaults:",
-      seeds_, total_.steps, total_.batches, total_.facts, total_.decisions, total_.reports,
+      "{} seeds kept every promise: {} steps, {} batches, {} facts, {} decisions, {} reports, {} changes by "
+      "people, {:.1f} days of virtual time, hash {:016x}\nfaults:",
+      seeds_, total_.steps, total_.batches, total_.facts, total_.decisions, total_.reports, total_.changes,
       static_cast<double>(total_.virtual_us) / 86'400e6, total_.hash);
   for (int fault = 0; fault < kFaults; ++fault) {
     fmt::print("{} {} {}", fault == 0 ? "" : ",", total_.faults[fault], NameOf(static_cast<Fault>(fault)));

@@ -10,6 +10,7 @@
 #include "spec/search_spec.h"
 #include "tests/simulation/setting.h"
 #include "tests/simulation/sim_host.h"
+#include "tests/simulation/sim_person.h"
 #include "tests/simulation/sim_server.h"
 
 namespace winnow {
@@ -46,6 +47,7 @@ class World {
       setting_.time.At(profile.jobs[i].submit_us, [this, i] { Submit(i); });
       if (profile.jobs[i].stop_us > 0) setting_.time.At(profile.jobs[i].stop_us, [this, i] { Stop(i); });
     }
+    person_.Begin();
     if (!profile.faults.empty()) PlanFault();
     setting_.time.At(profile.faults_until_us, [this] { Heal(); });
     RunResult result;
@@ -64,6 +66,7 @@ class World {
     result.decisions = setting_.ledger.decisions();
     result.facts = setting_.ledger.facts();
     result.reports = setting_.ledger.reports();
+    result.changes = person_.changes();
     result.virtual_us = setting_.time.now_us();
     result.faults = setting_.faults;
     return result;
@@ -103,9 +106,10 @@ class World {
 
   void LookForEnd(Engine& engine) {
     if (setting_.trace.prints()) PrintFacts(engine);
-    ended_ = std::all_of(ids_.begin(), ids_.end(), [&](const std::string& id) {
+    const bool all = std::all_of(ids_.begin(), ids_.end(), [&](const std::string& id) {
       return !id.empty() && engine.jobs().Find(id) == nullptr;
     });
+    ended_ = all && !person_.ContinuesOne();
   }
 
   void PrintFacts(Engine& engine) {
@@ -202,6 +206,7 @@ class World {
     setting_.Note("everything heals");
     setting_.healed = true;
     server_.Heal();
+    person_.Heal();
     for (SimHost& host : hosts_) {
       host.Heal();
       if (!host.running()) host.Start(false);
@@ -262,6 +267,7 @@ class World {
   SimServer server_;
   std::deque<SimHost> hosts_;
   std::vector<std::string> ids_;  // of jobs; "": its creation was not answered yet
+  SimPerson person_{&setting_, &server_, &ids_};
   std::map<size_t, bool> stopped_;
   std::map<int64_t, int64_t> printed_;  // the newest fact of each job
   bool ended_ = false;

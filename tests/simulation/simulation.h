@@ -19,6 +19,7 @@ struct RunResult {
   int64_t decisions = 0;
   int64_t facts = 0;
   int64_t reports = 0;
+  int64_t changes = 0;  // of jobs, by people
   int64_t virtual_us = 0;
   std::array<int64_t, kFaults> faults = {};
 };
