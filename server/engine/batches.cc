@@ -74,6 +74,8 @@ absl::Status Batches::Run(std::deque<UseCase>& batch, int64_t now_us) {
   if (began) {
     engine_.RolledBack(status);
     behind_ = !WINNOW_MUTANT("nothing is read anew after a commit failed");
+  } else {
+    stood_still_ = true;  // whoever called could not be heard
   }
   retry_us_ = engine_.context().steady_us() + kRetryUs;
   return status;

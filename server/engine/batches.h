@@ -41,8 +41,9 @@ class Batches {
   // Without it search models are asked after the commit (Engine::TakeEffects).
   void OnQuestions(Join join) { join_ = std::move(join); }
 
-  // The process did not run for a good part of a lease and received nothing meanwhile: the next batch renews
-  // all leases before it looks for those that have run out.
+  // The process did not run for a good part of a lease and received nothing meanwhile: the next batch that is
+  // recorded renews all leases before it looks for those that have run out. Run does the same after a batch
+  // whose transaction could not be begun, such as while PostgreSQL has no primary.
   void StoodStill() { stood_still_ = true; }
 
   // When to run a batch although nobody calls, in Clock::steady_us.
@@ -58,7 +59,7 @@ class Batches {
   Join join_;
   bool behind_ = false;   // engine_ has what was rolled back: it is to be loaded anew
   bool refused_ = false;  // the last batch was not recorded
-  bool stood_still_ = false;
+  bool stood_still_ = false;  // nobody was heard for a while: leases are to be renewed
   int64_t retry_us_ = 0;  // then, when to look again although nobody calls
 };
 

@@ -58,6 +58,22 @@ TEST_CASE("Batches: a process that is stopped in the middle of one gives nobody 
   CHECK(lease.State() == v1::Worker::LOST);
 }
 
+TEST_CASE("Batches: while no transaction can be begun, no lease runs out", "[server]") {
+  Lease lease;
+  REQUIRE(lease.store->database().Execute("PRAGMA busy_timeout = 0").ok());
+  auto other = Get(Store::Open(lease.folder.file("w.db")));
+  REQUIRE(other->database().Execute("BEGIN IMMEDIATE").ok());
+  lease.time.now_us += 2 * kLeaseUs;
+  std::deque<UseCase> refused{{[](Engine&) { FAIL("it was begun"); }, [](const absl::Status&) {}}};
+  CHECK(absl::IsUnavailable(lease.batches.Run(refused, lease.time.now_us)));
+  REQUIRE(other->database().Execute("ROLLBACK").ok());
+  lease.Run([](Engine&) {});
+  CHECK(lease.State() == v1::Worker::LIVE);
+  lease.time.now_us += kLeaseUs + 1;
+  lease.Run([](Engine&) {});
+  CHECK(lease.State() == v1::Worker::LOST);
+}
+
 // A worker with a free slot, and a job whose search model is asked for its first trial.
 struct ModelLease : Lease {
   std::string id;
