@@ -1,8 +1,10 @@
 #include "store/database.h"
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include "base/check.h"
+#include "store/faults/commit_hook.h"
 #include "store/postgres_database.h"
 #include "store/sqlite_database.h"
 
@@ -15,6 +17,19 @@ bool IsPostgres(std::string_view name) {
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& name, OpenMode mode) {
   if (IsPostgres(name)) return PostgresDatabase::Open(name, mode);
   return SqliteDatabase::Open(name, mode);
+}
+
+void HookCommits(Database& database, CommitHook* hook) {
+  if (auto* postgres = dynamic_cast<PostgresDatabase*>(&database)) return postgres->HookCommits(hook);
+  // SQLite calls it when only its result can still fail the commit: not 0 does.
+  const auto on_commit = [](void* raw) {
+    auto* self = static_cast<CommitHook*>(raw);
+    if (self->FateOf() != CommitFate::kCommits) return 1;
+    self->Committed();
+    return 0;
+  };
+  sqlite3* const handle = dynamic_cast<SqliteDatabase&>(database).handle();
+  sqlite3_commit_hook(handle, hook == nullptr ? nullptr : +on_commit, hook);
 }
 
 absl::StatusOr<int64_t> Database::QueryInt(std::string_view sql) {

@@ -24,7 +24,11 @@ constexpr char kLock[] = "SELECT pg_try_advisory_lock(1464421966, hashtext(COALE
 // The row has no address if a server of an earlier version made it.
 constexpr char kHear[] = "SELECT beats, COALESCE(to_jsonb(leader_beats) ->> 'address', '') FROM leader_beats";
 
-std::string NameOfLeader(int64_t epoch) { return fmt::format("winnow-server leader {}", epoch); }
+// The name of the leader's sessions, which PostgreSQL shows, and by which those of a silent leader are found.
+// It has the schema, as the lock does, because two Winnows may share a database.
+constexpr char kNameOfLeader[] =
+    "SELECT 'winnow-server leader of ' || hashtext(COALESCE(current_schema(), '')) || ', epoch ' || epoch"
+    " FROM leader";
 
 }  // namespace
 
@@ -37,7 +41,10 @@ absl::StatusOr<bool> Leadership::TryLock() {
 absl::Status Leadership::EndLeader() {
   return database_->Execute(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity, leader WHERE datname = current_database()"
-      " AND application_name = 'winnow-server leader ' || epoch AND pid <> pg_backend_pid()");
+      " AND application_name IN ((" +
+      std::string(kNameOfLeader) +
+      "), 'winnow-server leader ' || epoch)"  // the latter: of earlier versions
+      " AND pid <> pg_backend_pid()");
 }
 
 absl::Status Leadership::Lead() {
@@ -59,7 +66,12 @@ absl::Status Leadership::Lead() {
   next.Reset();
   // That of the former leader.
   if (status = database_->Execute("UPDATE leader_beats SET address = ''"); !status.ok()) return status;
-  return database_->SetName(NameOfLeader(epoch_));
+  Statement name(*database_, kNameOfLeader);
+  row = name.Bind().Next();
+  if (!row.ok()) return row.status();
+  name_ = name.Text(0);
+  name.Reset();
+  return database_->SetName(name_);
 }
 
 absl::StatusOr<std::unique_ptr<Leadership>> Leadership::Take(
@@ -73,6 +85,7 @@ absl::StatusOr<std::unique_ptr<Leadership>> Leadership::Take(
   int64_t beats = -1;
   std::string other;
   bool told = false;
+  milliseconds pause{1};  // PostgreSQL may need a moment to notice that the former leader's process has ended
   steady_clock::time_point heard = steady_clock::now();
   while (!stop()) {
     absl::StatusOr<bool> locked = leadership->TryLock();
@@ -104,7 +117,8 @@ absl::StatusOr<std::unique_ptr<Leadership>> Leadership::Take(
     // A server that stops or starts is waited for once this one has waited; else it is an error to be told.
     if (!status.ok() && !(told && absl::IsUnavailable(status))) return status;
     if (!status.ok()) heard = steady_clock::now();
-    std::this_thread::sleep_for(kTryEvery);
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, kTryEvery);
   }
   return absl::CancelledError("stopped while it waited to lead");
 }
@@ -119,7 +133,7 @@ absl::StatusOr<std::unique_ptr<Leadership>> Leadership::TakeAtOnce(const std::st
 
 absl::Status Leadership::Guard(Database& database) {
   auto& connection = dynamic_cast<PostgresDatabase&>(database);
-  absl::Status status = connection.SetName(NameOfLeader(epoch_));
+  absl::Status status = connection.SetName(name_);
   return status.ok() ? connection.Fence(epoch_) : status;
 }
 

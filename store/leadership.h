@@ -58,6 +58,7 @@ class Leadership {
 
   std::unique_ptr<PostgresDatabase> database_;
   int64_t epoch_ = 0;
+  std::string name_;  // of its sessions
   Mutex mutex_;
   CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

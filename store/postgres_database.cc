@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <libpq-fe.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/utf8.h"
+#include "store/faults/commit_hook.h"
 #include "store/postgres_dialect.h"
 
 namespace winnow {
@@ -443,6 +445,7 @@ absl::Status PostgresDatabase::Begin(bool write) {
   if (!status.ok()) return status;
   failed_ = absl::OkStatus();
   open_ = true;
+  writes_ = write;
   status = SendText(write ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   if (status.ok() && write && epoch_ != 0) status = SendText(fmt::format("SELECT winnow_lead({})", epoch_));
   if (!status.ok()) {
@@ -453,12 +456,35 @@ absl::Status PostgresDatabase::Begin(bool write) {
 }
 
 absl::Status PostgresDatabase::Commit() {
+  if (hook_ != nullptr && writes_) return CommitHooked();
   absl::Status status = failed_;
   if (status.ok()) status = SendRows();
   if (status.ok()) status = SendText("COMMIT");
   if (status.ok()) status = Drain("COMMIT").status();
   if (status.ok()) open_ = false;
   return status;
+}
+
+absl::Status PostgresDatabase::CommitHooked() {
+  absl::Status status = failed_;
+  if (status.ok()) status = Drain("COMMIT").status();
+  if (!status.ok()) return status;
+  const CommitFate fate = hook_->FateOf();
+  if (fate == CommitFate::kFails) return BreakConnection();
+  if (fate == CommitFate::kDiskFull) {
+    return Execute("DO $$ BEGIN RAISE 'no space is left' USING ERRCODE = 'disk_full'; END $$");
+  }
+  if (status = Execute("COMMIT"); !status.ok()) return status;
+  hook_->Committed();
+  if (fate == CommitFate::kUnknown) return BreakConnection();
+  open_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status PostgresDatabase::BreakConnection() {
+  shutdown(PQsocket(connection_), SHUT_RDWR);
+  lost_ = true;
+  return Failed(PostgresStatus("", file_, "the connection was broken", "COMMIT"));
 }
 
 void PostgresDatabase::Rollback() {

@@ -18,6 +18,8 @@ struct pg_result;
 
 namespace winnow {
 
+class CommitHook;
+
 // One connection to a PostgreSQL database whose tables are in the first schema of its search path. What is
 // run later is sent without waiting for answers (pipeline mode), and neighbours of one INSERT as one of
 // arrays; so a transaction of many rows takes few round trips. A lost connection is made anew by the next
@@ -34,6 +36,8 @@ class PostgresDatabase final : public Database {
   absl::Status Fence(int64_t epoch);
   // Shown by PostgreSQL's pg_stat_activity, also of later connections.
   absl::Status SetName(const std::string& name);
+  // See store/faults/commit_hook.h.
+  void HookCommits(CommitHook* hook) { hook_ = hook; }
 
   absl::Status Execute(const std::string& sql) override;
   int64_t changes() const override { return changes_; }
@@ -90,6 +94,9 @@ class PostgresDatabase final : public Database {
   // Notes the connection's error, as that of the transaction if one is open.
   absl::Status Lost(std::string_view doing);
   absl::Status Failed(absl::Status status);
+  absl::Status CommitHooked();
+  // Breaks the connection, as if its network or this process had failed.
+  absl::Status BreakConnection();
 
   const OpenMode mode_;
   pg_conn* connection_ = nullptr;
@@ -101,6 +108,8 @@ class PostgresDatabase final : public Database {
   int unanswered_ = 0;
   bool lost_ = false;    // the connection, which libpq has not noticed
   bool open_ = false;    // a transaction, as far as this side knows
+  bool writes_ = false;  // the open transaction
+  CommitHook* hook_ = nullptr;
   absl::Status failed_;  // of the open transaction
   int64_t changes_ = 0;
 };

@@ -17,7 +17,7 @@ void Ledger::Prepared(const v1::Assignment& assignment) {
 }
 
 std::optional<AssignmentRow> Ledger::Find(const std::string& assignment) {
-  absl::StatusOr<std::optional<AssignmentRow>> row = store_->assignments.Find(assignment);
+  absl::StatusOr<std::optional<AssignmentRow>> row = store().assignments.Find(assignment);
   if (!row.ok()) {
     FailOnCommit("the store cannot be read: " + row.status().ToString());
     return std::nullopt;
@@ -137,7 +137,7 @@ void Ledger::TakeCheckpoint(const std::string& storage, const v1::Assignment& as
 std::optional<double> Ledger::Stored(const ReportKey& key, const std::string& metric) {
   const auto& [job, trial, attempt, resource] = key;
   absl::StatusOr<std::optional<ReportRow>> row =
-      store_->facts.FindReport(job, trial, attempt, resource, metric);
+      store().facts.FindReport(job, trial, attempt, resource, metric);
   if (!row.ok()) FailOnCommit("the store cannot be read: " + row.status().ToString());
   if (!row.ok() || !*row) return std::nullopt;
   return (*row)->value;
@@ -330,7 +330,7 @@ void Ledger::CheckEngine(Engine& engine, bool thorough) {
 // Checks that the state in memory equals the loaded state.
 void Ledger::CheckReload(Engine& engine) {
   for (const auto& [key, job] : engine.jobs().all()) {
-    const auto facts = store_->facts.Load(key);
+    const auto facts = store().facts.Load(key);
     if (!facts.ok()) {
       Fail("facts cannot be read: " + facts.status().ToString());
       return;
@@ -348,13 +348,13 @@ void Ledger::CheckReload(Engine& engine) {
 }
 
 void Ledger::CheckStored(const std::string& job_id) {
-  const auto row = store_->jobs.Find(job_id);
+  const auto row = store().jobs.Find(job_id);
   if (!row.ok() || !*row) {
     Fail(fmt::format("{} is not stored", job_id));
     return;
   }
   const int64_t key = (*row)->key;
-  const auto facts = store_->facts.Load(key);
+  const auto facts = store().facts.Load(key);
   const auto message = SpecFromJson((*row)->spec);
   if (!facts.ok() || !message.ok()) {
     Fail(fmt::format("{} cannot be read", job_id));
@@ -402,7 +402,7 @@ void Ledger::CheckStored(const std::string& job_id) {
 }
 
 void Ledger::CheckReleased() {
-  const auto held = store_->assignments.Held();
+  const auto held = store().assignments.Held();
   if (!held.ok()) {
     Fail("the store cannot be read: " + held.status().ToString());
   } else if (!held->empty()) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "server/engine/engine.h"
-#include "store/store.h"
+#include "tests/simulation/sim_database.h"
 #include "winnow/v1/worker.pb.h"
 
 namespace winnow {
@@ -20,7 +20,7 @@ class Ledger {
  public:
   using Ticket = uint64_t;  // of one Sync that reached an engine
 
-  explicit Ledger(Store* store) : store_(store) {}
+  explicit Ledger(SimDatabase* database) : database_(database) {}
 
   // Why the run has failed; "": it has not.
   const std::string& violation() const { return violation_; }
@@ -95,7 +95,9 @@ class Ledger {
   std::optional<double> Known(const ReportKey& key) const;
   std::optional<double> Stored(const ReportKey& key, const std::string& metric);
 
-  Store* const store_;
+  Store& store() const { return database_->store(); }
+
+  SimDatabase* const database_;
   std::string violation_;
   std::string pending_violation_;  // of the current batch
   std::string metric_ = "loss";

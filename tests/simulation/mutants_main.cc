@@ -1,5 +1,5 @@
 // Runs the simulation with one invariant broken at a time; each must be caught within --seeds runs:
-//   simulation_mutants [--seeds 2000] [--only NUMBER]
+//   simulation_mutants [--seeds 2000] [--only NUMBER] [--db ADDRESS]
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <string>
 #include <string_view>
 
 #include "base/mutant.h"
@@ -59,14 +60,14 @@ struct Shared {
 };
 
 // Runs in a process of its own, since a broken promise may end it. True: caught. `number` is printed.
-bool IsCaught(size_t number, std::string_view mutant, int64_t seeds) {
+bool IsCaught(size_t number, std::string_view mutant, int64_t seeds, const std::string& database) {
   void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   auto* shared = new (memory) Shared;
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
     active_mutant = mutant;
-    Simulator simulator;
+    Simulator simulator(database);
     for (int64_t seed = 1; seed <= seeds; ++seed) {
       shared->seed = seed;
       const RunResult result = simulator.Run(static_cast<uint64_t>(seed), Scale::kSmall, false);
@@ -105,14 +106,16 @@ int main(int argc, char** argv) {
   spdlog::set_level(spdlog::level::off);
   int64_t seeds = 2000;
   size_t only = 0;
+  std::string database;  // "": SQLite
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::string_view(argv[i]) == "--seeds") seeds = std::atoll(argv[i + 1]);
     if (std::string_view(argv[i]) == "--only") only = std::strtoull(argv[i + 1], nullptr, 10);
+    if (std::string_view(argv[i]) == "--db") database = argv[i + 1];
   }
   // The hooks themselves break nothing.
-  bool all = only != 0 || !IsCaught(0, "", kCalmSeeds);
+  bool all = only != 0 || !IsCaught(0, "", kCalmSeeds, database);
   for (size_t number = 1; number <= std::size(kMutants); ++number) {
-    if (only == 0 || number == only) all &= IsCaught(number, kMutants[number - 1], seeds);
+    if (only == 0 || number == only) all &= IsCaught(number, kMutants[number - 1], seeds, database);
   }
   return all ? 0 : 1;
 }

@@ -263,7 +263,8 @@ const char* NameOf(Fault fault) {
                                                   "cannot prepare",
                                                   "cannot start",
                                                   "waiting program dies",
-                                                  "parent dies"};
+                                                  "parent dies",
+                                                  "commit unknown"};
   return kNames[static_cast<int>(fault)];
 }
 

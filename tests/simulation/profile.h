@@ -63,8 +63,9 @@ enum class Fault {
   kStartFails,
   kWaitingDies,
   kParentDies,
+  kCommitUnknown,  // PostgreSQL: in the place of kCommitFails, the connection is lost before the answer
 };
-constexpr int kFaults = static_cast<int>(Fault::kParentDies) + 1;
+constexpr int kFaults = static_cast<int>(Fault::kCommitUnknown) + 1;
 const char* NameOf(Fault fault);
 
 // The parameters of a seed's run. Each run has some kinds of faults and not others, so that each kind also

@@ -14,8 +14,8 @@ namespace winnow {
 
 // State shared by all parts of one run.
 struct Setting {
-  Setting(uint64_t seed, Scale scale, bool print, Store* store)
-      : profile(DrawProfile(seed, scale)), dice(seed), trace(print), ledger(store) {}
+  Setting(uint64_t seed, Scale scale, bool print, SimDatabase* database)
+      : profile(DrawProfile(seed, scale)), dice(seed), trace(print), ledger(database) {}
 
   void Note(std::string_view what, std::string_view who = "", int64_t one = 0, int64_t two = 0) {
     trace.Note(time.now_us(), what, who, one, two);

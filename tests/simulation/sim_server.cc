@@ -1,14 +1,12 @@
 #include "tests/simulation/sim_server.h"
 
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "scheduler/suggest.h"
-#include "store/sqlite_database.h"
 
 namespace winnow {
 namespace {
@@ -18,7 +16,6 @@ constexpr int64_t kEpochUs = 1'700'000'000'000'000;
 constexpr int64_t kMostBatchDelayUs = 20'000;
 constexpr int64_t kMostThinkUs = 5'000'000;
 constexpr int64_t kStandstillParts = 3;
-constexpr int64_t kNoLimit = 1'000'000'000;  // of pages
 
 }  // namespace
 
@@ -27,25 +24,23 @@ struct SimServer::Thinking {
   JobState state;
 };
 
-SimServer::SimServer(Setting* setting, Store* store) : setting_(setting), store_(store) {
-  sqlite3_commit_hook(dynamic_cast<SqliteDatabase&>(store_->database()).handle(), &SimServer::CommitHook,
-                      this);
-}
+SimServer::SimServer(Setting* setting, SimDatabase* database) : setting_(setting), database_(database) {}
 
 SimServer::~SimServer() {
   FillDisk(false);
-  sqlite3_commit_hook(dynamic_cast<SqliteDatabase&>(store_->database()).handle(), nullptr, nullptr);
+  HookCommits(database_->store().database(), nullptr);
 }
 
-// SQLite calls it when only its result can still fail the commit: not 0 does.
-int SimServer::CommitHook(void* self) {
-  SimServer& server = *static_cast<SimServer*>(self);
-  if (std::exchange(server.fail_commit_, false)) {
-    server.setting_->Count(Fault::kCommitFails);
-    return 1;
+CommitFate SimServer::FateOf() {
+  if (std::exchange(fail_commit_, false)) {
+    if (!silent_ && database_->has_connection() && setting_->dice.Chance(0.5)) {
+      setting_->Count(Fault::kCommitUnknown);
+      return CommitFate::kUnknown;
+    }
+    setting_->Count(Fault::kCommitFails);
+    return CommitFate::kFails;
   }
-  server.setting_->ledger.Committed();
-  return 0;
+  return refuses_ ? CommitFate::kDiskFull : CommitFate::kCommits;
 }
 
 void SimServer::Start() {
@@ -63,11 +58,17 @@ void SimServer::Start() {
     WorkerRoom& room = options.declared.emplace_back(WorkerRoom{host.name, host.slots, host.storage});
     for (int gpu = 0; gpu < host.gpus; ++gpu) room.gpus.push_back({std::to_string(gpu)});
   }
-  engine_ = std::make_unique<Engine>(*store_, std::move(options));
+  if (absl::Status begun = database_->BeginServer(); !begun.ok()) {
+    setting_->ledger.Fail("the server cannot open its store: " + begun.ToString());
+    return;
+  }
+  Store& store = database_->store();
+  HookCommits(store.database(), this);
+  engine_ = std::make_unique<Engine>(store, std::move(options));
   if (absl::Status loaded = engine_->Load(); !loaded.ok()) {
     setting_->ledger.Fail("the server cannot load what it stored: " + loaded.ToString());
   }
-  batches_of_ = std::make_unique<Batches>(*store_, *engine_);
+  batches_of_ = std::make_unique<Batches>(store, *engine_);
   batches_of_->OnQuestions([this](const std::vector<Question>& questions) { return Join(questions); });
   Plan();
 }
@@ -76,6 +77,7 @@ void SimServer::Drop(int64_t down_us) {
   setting_->Note("server dies", "", static_cast<int64_t>(life_));
   batches_of_ = nullptr;
   engine_ = nullptr;
+  database_->EndServer();
   queue_.clear();
   models_.clear();
   setting_->time.Cancel(std::exchange(turn_, 0));
@@ -109,8 +111,7 @@ void SimServer::FillDisk(bool full) {
   full_ = full;
   if (full) setting_->Count(Fault::kDiskFull);
   setting_->Note(full ? "disk is full" : "disk has room");
-  // SQLite raises a smaller number to the current number of pages.
-  (void)store_->database().QueryInt(fmt::format("PRAGMA max_page_count = {}", full ? 1 : kNoLimit));
+  refuses_ = !database_->FillDisk(full) && full;
 }
 
 void SimServer::Heal() {
@@ -239,7 +240,7 @@ std::deque<UseCase> SimServer::Join(const std::vector<Question>& questions) {
 // From what is recorded, and not committed yet.
 UseCase SimServer::AnswerOf(const Question& question) {
   JobState state(question.spec);
-  const auto facts = store_->facts.Load(question.job, 0);
+  const auto facts = database_->store().facts.Load(question.job, 0);
   if (!facts.ok()) {
     setting_->ledger.Fail("facts cannot be read: " + facts.status().ToString());
     return {[](Engine&) {}, [](const absl::Status&) {}};
@@ -266,7 +267,7 @@ void SimServer::Think(uint64_t life, int64_t job, int64_t epoch) {
   std::optional<Suggested> answer;
   if (const auto found = models_.find(job); found != models_.end()) {
     JobState& state = found->second->state;
-    const auto facts = store_->facts.Load(job, state.last_sequence());
+    const auto facts = database_->store().facts.Load(job, state.last_sequence());
     if (!facts.ok()) return setting_->ledger.Fail("facts cannot be read: " + facts.status().ToString());
     for (const Fact& fact : *facts) state.Apply(fact);
     if (WantsSuggestion(state)) answer = Suggest(state);

@@ -9,21 +9,22 @@
 
 #include "server/engine/batches.h"
 #include "server/engine/engine.h"
-#include "store/store.h"
+#include "store/faults/commit_hook.h"
 #include "tests/simulation/setting.h"
+#include "tests/simulation/sim_database.h"
 
 namespace winnow {
 
 // The server without its threads and transport: the real engine over the real store, in batches at random
 // times, with models asked by delayed events. It dies at any moment, even during a batch, and restarts from
 // what is stored.
-class SimServer {
+class SimServer : private CommitHook {
  public:
   using Reply = std::function<void(absl::StatusOr<v1::SyncResponse>)>;
   enum class Death { kAtOnce, kBeforeCommit, kAfterCommit };  // the latter two: at the next batch
 
-  SimServer(Setting* setting, Store* store);
-  ~SimServer();
+  SimServer(Setting* setting, SimDatabase* database);
+  ~SimServer() override;
 
   // REQUIRES: it is not up.
   void Start();
@@ -32,7 +33,7 @@ class SimServer {
   void Stall(int64_t us);
   void JumpClock(int64_t us) { clock_skew_us_ += us; }
   void FailNextCommit() { fail_commit_ = true; }
-  // No transaction can use more pages of the file from now on.
+  // No transaction can use more room from now on.
   void FillDisk(bool full);
   void Heal();
 
@@ -59,16 +60,18 @@ class SimServer {
   UseCase AnswerOf(const Question& question);
   void Think(uint64_t life, int64_t job, int64_t epoch);
   void Drop(int64_t down_us);
-  static int CommitHook(void* self);
+  CommitFate FateOf() override;
+  void Committed() override { setting_->ledger.Committed(); }
 
   Setting* const setting_;
-  Store* const store_;
+  SimDatabase* const database_;
   uint64_t life_ = 0;
   int64_t started_us_ = 0;
   int64_t clock_skew_us_ = 0;
   int64_t stalled_until_us_ = 0;
   bool fail_commit_ = false;
   bool full_ = false;
+  bool refuses_ = false;          // commits, because the disk is full
   bool silent_ = false;           // it is dying: sends nothing any more
   Death death_ = Death::kAtOnce;  // otherwise: how the next batch ends
   int64_t down_us_ = 0;

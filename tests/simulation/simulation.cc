@@ -27,8 +27,8 @@ constexpr int64_t kMostClockJumpUs = 3600 * kSecond;
 
 class World {
  public:
-  World(uint64_t seed, Scale scale, bool trace, Store* store)
-      : setting_(seed, scale, trace, store), store_(store), server_(&setting_, store) {
+  World(uint64_t seed, Scale scale, bool trace, SimDatabase* database)
+      : setting_(seed, scale, trace, database), database_(database), server_(&setting_, database) {
     for (const HostProfile& host : setting_.profile.hosts) hosts_.emplace_back(&setting_, &server_, &host);
     ids_.resize(setting_.profile.jobs.size());
   }
@@ -114,7 +114,7 @@ class World {
 
   void PrintFacts(Engine& engine) {
     for (const auto& [key, job] : engine.jobs().all()) {
-      const auto facts = store_->facts.Load(key, printed_[key]);
+      const auto facts = database_->store().facts.Load(key, printed_[key]);
       if (!facts.ok()) continue;
       for (const Fact& fact : *facts) {
         fmt::print("             {} {}: {}\n", job->row.id, fact.sequence, Describe(fact.body));
@@ -242,8 +242,8 @@ class World {
       return ObjectiveAt(std::get<int64_t>(configuration[0]), std::get<int64_t>(configuration[1]), resource);
     };
     const JobState undisturbed = Simulate(spec, calm).state;
-    const auto row = store_->jobs.Find(ids_[job]);
-    const auto facts = store_->facts.Load((*row)->key);
+    const auto row = database_->store().jobs.Find(ids_[job]);
+    const auto facts = database_->store().facts.Load((*row)->key);
     JobState state(spec);
     for (const Fact& fact : *facts) state.Apply(fact);
     if (state.trials().size() != undisturbed.trials().size()) {
@@ -263,7 +263,7 @@ class World {
   }
 
   Setting setting_;
-  Store* const store_;
+  SimDatabase* const database_;
   SimServer server_;
   std::deque<SimHost> hosts_;
   std::vector<std::string> ids_;  // of jobs; "": its creation was not answered yet
@@ -275,24 +275,17 @@ class World {
 
 }  // namespace
 
-Simulator::Simulator() = default;
+Simulator::Simulator(const std::string& address) : database_(SimDatabase::Open(address)) {}
 Simulator::~Simulator() = default;
 
-Store* Simulator::FreshStore(bool) {
-  auto store = Store::Open(":memory:");
-  if (!store.ok()) return nullptr;
-  store_ = *std::move(store);
-  return store_.get();
-}
-
 RunResult Simulator::Run(uint64_t seed, Scale scale, bool trace) {
-  Store* store = FreshStore(true);
-  if (store == nullptr) {
+  absl::Status cleared = database_.ok() ? (*database_)->Clear() : database_.status();
+  if (!cleared.ok()) {
     RunResult result;
-    result.violation = "no store can be opened";
+    result.violation = "no store can be opened: " + cleared.ToString();
     return result;
   }
-  return World(seed, scale, trace, store).Run();
+  return World(seed, scale, trace, database_->get()).Run();
 }
 
 }  // namespace winnow

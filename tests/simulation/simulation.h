@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "store/store.h"
 #include "tests/simulation/profile.h"
+#include "tests/simulation/sim_database.h"
 
 namespace winnow {
 
@@ -28,14 +28,14 @@ struct RunResult {
 // real; network, processes, clocks and disk are simulated from the seed.
 class Simulator {
  public:
-  Simulator();
+  // On SQLite in memory; or in the PostgreSQL database of `address`, which must be reachable.
+  explicit Simulator(const std::string& address = "");
   ~Simulator();
 
   RunResult Run(uint64_t seed, Scale scale, bool trace);
 
  private:
-  Store* FreshStore(bool fills_disk);
-  std::unique_ptr<Store> store_;
+  absl::StatusOr<std::unique_ptr<SimDatabase>> database_;
 };
 
 }  // namespace winnow

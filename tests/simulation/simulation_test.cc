@@ -48,7 +48,7 @@ TEST_CASE("Simulation: every kind of fault happens", "[simulation]") {
   }
   for (int fault = 0; fault < kFaults; ++fault) {
     INFO(NameOf(static_cast<Fault>(fault)));
-    CHECK(faults[fault] > 0);
+    CHECK((faults[fault] > 0) == (static_cast<Fault>(fault) != Fault::kCommitUnknown));  // SQLite has none
   }
 }
 

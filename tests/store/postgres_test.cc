@@ -93,6 +93,29 @@ TEST_CASE("PostgreSQL: what an earlier leader writes fails, and it commits not o
   CHECK(names == std::vector<std::string>{"one", "three"});
 }
 
+TEST_CASE("PostgreSQL: who takes the lead in one schema leaves the sessions of another's leader alone",
+          "[.postgres][stores]") {
+  if (!Places::postgres()) return;
+  Places places;
+  const std::string ours = places.Name("ours"), theirs = places.Name("theirs");
+  const auto pid = [](Store& store) { return Get(store.database().QueryInt("SELECT pg_backend_pid()")); };
+  auto led = Get(Leadership::TakeAtOnce(theirs));
+  auto other = Get(Store::Open(theirs));
+  REQUIRE(led->Guard(other->database()).ok());
+  const int64_t before = pid(*other);
+  std::unique_ptr<Store> former;
+  // The first makes the epochs equal; the second ends the sessions of the first.
+  for (int i = 0; i < 2; ++i) {
+    auto lead = Get(Leadership::Take(ours, [](const OtherLeader&) {}, [] { return false; }));
+    auto store = Get(Store::Open(ours));
+    REQUIRE(lead->Guard(store->database()).ok());
+    if (former != nullptr) CHECK_FALSE(former->database().QueryInt("SELECT 1").ok());
+    if (i == 0) former = std::move(store);
+  }
+  CHECK(pid(*other) == before);
+  CHECK(led->epoch() == 1);
+}
+
 TEST_CASE("PostgreSQL: a lost connection fails its transaction and is made anew", "[.postgres][stores]") {
   if (!Places::postgres()) return;
   Places places;
