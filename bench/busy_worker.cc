@@ -1,5 +1,5 @@
-// A worker that trains nothing and is always busy, for bench/failover.py: it holds one assignment and reports
-// rising levels of it. What is not acknowledged it sends again, as a worker does.
+// A worker that trains nothing and is always busy, for bench/busy_workers.py: it holds one assignment and
+// reports rising levels of it. What is not acknowledged it sends again, as a worker does.
 //
 //   bench-busy-worker SERVERS CA_FILE TOKEN_FILE NUMBER REPORTS_PER_SYNC PAUSE_MS
 //

@@ -1,5 +1,5 @@
-"""Workers that train nothing and are always busy (bench-busy-worker), for benches that harm the servers: when their reports were
-acknowledged, and whether all of these are recorded, once.
+"""Workers that train nothing and are always busy (bench-busy-worker), for benches that harm the servers or their PostgreSQL: when
+their reports were acknowledged, whether all of these are recorded, once, and whether a server that no longer led committed any.
 """
 
 import subprocess
@@ -10,6 +10,26 @@ import processes
 
 REPORTS = 1    # of a Sync
 PAUSE_MS = 100  # after each
+GOAL_SECONDS = 5.0  # of the 95 % quantile of a worker's gap
+
+# What each transaction that writes reports says of its writer, and when leaders changed. PostgreSQL has track_commit_timestamp on.
+WITNESS = """
+CREATE TABLE witness_writes (epoch BIGINT NOT NULL, xid XID NOT NULL);
+CREATE TABLE witness_epochs (epoch BIGINT NOT NULL, xid XID NOT NULL);
+CREATE FUNCTION witness_write() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO witness_writes VALUES (substring(current_setting('application_name') FROM '[0-9]+$')::bigint,
+                                     pg_current_xact_id()::xid);
+  RETURN NULL; END $$;
+CREATE FUNCTION witness_epoch() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO witness_epochs VALUES (NEW.epoch, pg_current_xact_id()::xid);
+  RETURN NULL; END $$;
+CREATE TRIGGER witness AFTER INSERT ON reports FOR EACH STATEMENT EXECUTE FUNCTION witness_write();
+CREATE TRIGGER witness AFTER UPDATE OF epoch ON leader FOR EACH ROW EXECUTE FUNCTION witness_epoch();
+"""
+FENCED_COMMITS = """
+SELECT COUNT(*) FROM witness_writes w JOIN witness_epochs e ON e.epoch = w.epoch + 1
+WHERE pg_xact_commit_timestamp(w.xid) > pg_xact_commit_timestamp(e.xid)
+"""
 
 
 def job(name, workers):
@@ -110,8 +130,28 @@ class Crew:
         return acknowledged, lost + int(holes), repeated + int(same)
 
 
+class Counts:
+    """What became of the reports of all jobs, and who wrote them. The tables are there before it is made, and no reports."""
+
+    def __init__(self, psql):
+        self.psql, self.acknowledged, self.lost, self.repeated, self.fenced, self.epochs = psql, 0, 0, 0, 0, 0
+        psql(WITNESS)
+
+    def end(self, crew, job):
+        """Ends the job's workers and counts what they were told."""
+        acknowledged, lost, repeated = crew.end(self.psql, job)
+        self.acknowledged, self.lost, self.repeated = self.acknowledged + acknowledged, self.lost + lost, self.repeated + repeated
+        self.fenced, self.epochs = int(self.psql(FENCED_COMMITS)), int(self.psql("SELECT epoch FROM leader"))
+
+    def kept(self):
+        """Prints them; whether all promises were kept."""
+        print(f"\n{self.acknowledged} reports acknowledged: {self.lost} of them lost, {self.repeated} recorded twice; "
+              f"{self.fenced} commits by a server that no longer led; {self.epochs} epochs")
+        return self.acknowledged > 0 and self.lost == self.repeated == self.fenced == 0
+
+
 def print_gaps(gaps):
-    """By kind of trouble: the service's gaps, and the workers'. Returns the 95 % quantile of all workers' gaps."""
+    """By kind of trouble: the service's gaps, and the workers'."""
     print("seconds without an acknowledgement    to anyone: p50    p95    max    to a worker: p50    p95    max")
 
     def line(name, service, workers):
@@ -125,4 +165,10 @@ def print_gaps(gaps):
     service = [gap for one, _ in gaps.values() for gap in one]
     workers = [gap for _, several in gaps.values() for gap in several]
     line("all", service, workers)
-    return quantile(workers, 0.95)
+
+
+def in_time(workers, of="", goal=GOAL_SECONDS):
+    """Prints the 95 % quantile of these gaps of workers beside its goal; whether it is reached."""
+    p95 = quantile(workers, 0.95)
+    print(f"p95 of a worker's gap{of} {p95:.2f} s; goal {goal:g} s: {p95 / goal:.2f} of it")
+    return p95 < goal
