@@ -57,10 +57,10 @@ class Batches {
   Store& store_;
   Engine& engine_;
   Join join_;
-  bool behind_ = false;   // engine_ has what was rolled back: it is to be loaded anew
-  bool refused_ = false;  // the last batch was not recorded
+  bool behind_ = false;       // engine_ has what was rolled back: it is to be loaded anew
+  bool refused_ = false;      // the last batch was not recorded
   bool stood_still_ = false;  // nobody was heard for a while: leases are to be renewed
-  int64_t retry_us_ = 0;  // then, when to look again although nobody calls
+  int64_t retry_us_ = 0;      // then, when to look again although nobody calls
 };
 
 }  // namespace winnow

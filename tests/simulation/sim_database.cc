@@ -63,8 +63,8 @@ class PostgresOfServers final : public SimDatabase {
   }
   absl::Status BeginServer() override {
     lead_ = nullptr;
-    absl::StatusOr<std::unique_ptr<Leadership>> lead =
-        Leadership::Take(address_, [](const OtherLeader&) {}, [] { return false; });
+    absl::StatusOr<std::unique_ptr<Leadership>> lead = Leadership::Take(
+        address_, [](const OtherLeader&) {}, [] { return false; });
     if (!lead.ok()) return lead.status();
     absl::StatusOr<std::unique_ptr<Store>> store = Store::Open(address_);
     if (!store.ok()) return store.status();

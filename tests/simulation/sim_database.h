@@ -11,8 +11,8 @@ namespace winnow {
 // The database of simulated servers, which outlives them; the next run has it empty.
 class SimDatabase {
  public:
-  // SQLite in memory; or, where `address` is not "", a schema of its own in that PostgreSQL database, which the
-  // destructor drops.
+  // SQLite in memory; or, where `address` is not "", a schema of its own in that PostgreSQL database, which
+  // the destructor drops.
   static absl::StatusOr<std::unique_ptr<SimDatabase>> Open(const std::string& address);
   virtual ~SimDatabase() = default;
 

@@ -106,7 +106,8 @@ TEST_CASE("PostgreSQL: who takes the lead in one schema leaves the sessions of a
   std::unique_ptr<Store> former;
   // The first makes the epochs equal; the second ends the sessions of the first.
   for (int i = 0; i < 2; ++i) {
-    auto lead = Get(Leadership::Take(ours, [](const OtherLeader&) {}, [] { return false; }));
+    auto lead = Get(Leadership::Take(
+        ours, [](const OtherLeader&) {}, [] { return false; }));
     auto store = Get(Store::Open(ours));
     REQUIRE(lead->Guard(store->database()).ok());
     if (former != nullptr) CHECK_FALSE(former->database().QueryInt("SELECT 1").ok());
