@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "scheduler/replay.h"
 #include "spec/search_spec.h"
@@ -285,14 +284,6 @@ void Ledger::CheckEngine(Engine& engine, bool thorough) {
     if (limits.max_trials > 0 && static_cast<int64_t>(job->state.trials().size()) > limits.max_trials) {
       Fail(fmt::format("{} has {} trials of {}", job->row.id, job->state.trials().size(), limits.max_trials));
     }
-    // Those that run when the limit is lowered go on.
-    int64_t& live = live_attempts_[key];
-    const bool more = totals.live_attempts > std::exchange(live, totals.live_attempts);
-    if (more && job->state.paused()) Fail(fmt::format("{} is paused, and a trial of it starts", job->row.id));
-    if (more && limits.max_parallel_trials > 0 && totals.live_attempts > limits.max_parallel_trials) {
-      Fail(fmt::format("{} runs {} trials of {} at once", job->row.id, totals.live_attempts,
-                       limits.max_parallel_trials));
-    }
     if (limits.max_total_resource > 0 &&
         totals.resource + totals.reserved_resource > limits.max_total_resource) {
       Fail(fmt::format("{} trains {} units of {}", job->row.id, totals.resource + totals.reserved_resource,
@@ -370,6 +361,12 @@ void Ledger::CheckStored(const std::string& job_id) {
   bool out_of_time = false;
   for (const Fact& fact : *facts) {
     ++facts_;
+    if (std::holds_alternative<AttemptStarted>(fact.body)) {
+      const int64_t most = state.spec().limits.max_parallel_trials;
+      if (state.paused()) Fail(fmt::format("{} is paused, and a trial of it starts", job_id));
+      if (most > 0 && state.totals().live_attempts >= most)
+        Fail(fmt::format("{} runs {} trials of {} at once", job_id, state.totals().live_attempts + 1, most));
+    }
     state.Apply(fact);
     if (!IsObserved(fact.body)) ++decisions_;
     if (std::holds_alternative<TimeLimitReached>(fact.body)) out_of_time = true;

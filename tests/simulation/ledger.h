@@ -106,7 +106,6 @@ class Ledger {
   std::map<std::string, int> ahead_;          // by host
   std::set<std::string> ever_started_;
   std::set<std::string> looked_at_;           // by CheckEnds
-  std::map<int64_t, int64_t> live_attempts_;  // of jobs, at the last look
   std::map<AttemptKey, std::set<int>> prepared_;
   std::map<std::string, std::map<int64_t, double>> emitted_;  // by assignment
   std::map<AttemptKey, int64_t> reached_;
