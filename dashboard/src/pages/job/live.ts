@@ -7,7 +7,7 @@ import {isLive} from '../actions';
 
 // What is drawn from answers of the server is asked for again at most so often while the job runs.
 const kRefreshMs = 1000;
-// The last word about a job is asked for again after so long, where there was no answer.
+// Where the server does not answer what a job is after its last event, it is asked again after so long.
 const kRetryMs = 2000;
 
 // What an answer about the job is an answer to, for useGet. While the job runs it is another one every `times` versions: more
@@ -32,9 +32,9 @@ export interface LiveJob {
   reload(): void;
 }
 
-// Answers and events of one job overtake each other: whether `one` is of before `other`.
-const isOlder = (one: TuningJob, other: TuningJob | undefined) =>
-  one.id === other?.id && one.createTime === other.createTime && one.lastSequence < other.lastSequence;
+// An answer may come after a newer event of the same job: then the job stays as it is shown.
+const unlessOlder = (job: TuningJob) => (shown: TuningJob | undefined) =>
+  job.id === shown?.id && job.createTime === shown.createTime && job.lastSequence < shown.lastSequence ? shown : job;
 
 // A job that is followed while it runs.
 export function useLiveJob(id: string): LiveJob {
@@ -46,20 +46,14 @@ export function useLiveJob(id: string): LiveJob {
 
   // Changes come in bursts: the first is shown at once, the rest together.
   const pending = useRef<{job?: TuningJob}>({});
-  const shown = useRef<TuningJob | undefined>(undefined);
-  const take = useCallback((newest: TuningJob) => {
-    if (isOlder(newest, shown.current)) return;
-    shown.current = newest;
-    setJob(newest);
-  }, []);
   const lastShown = useRef(0);
   const show = useCallback(() => {
     timer.current = undefined;
     lastShown.current = performance.now();
-    if (pending.current.job) take(pending.current.job);
+    if (pending.current.job) setJob(unlessOlder(pending.current.job));
     pending.current = {};
     setVersion((n) => n + 1);
-  }, [take]);
+  }, []);
   const soon = useCallback(() => {
     if (timer.current === undefined) timer.current = setTimeout(show, Math.max(0, lastShown.current + kRefreshMs - performance.now()));
   }, [show]);
@@ -68,11 +62,11 @@ export function useLiveJob(id: string): LiveJob {
   useEffect(() => {
     const start = first.data;
     if (!start || start.id !== id) return;
-    take(start);
+    setJob(unlessOlder(start));
     if (!isLive(start)) return;
     let retry: ReturnType<typeof setTimeout> | undefined;
     let left = false;
-    // The last word: what the job is after its last event.
+    // Asks what the job is after its last event.
     const conclude = () =>
       void describeJob(id).then(
         (last) => {
@@ -99,7 +93,7 @@ export function useLiveJob(id: string): LiveJob {
       clearTimeout(retry);
       close();
     };
-  }, [first.data, id, soon, take]);
+  }, [first.data, id, soon]);
 
   return {job: job ?? first.data, error: first.error, version, line, reload: first.reload};
 }
