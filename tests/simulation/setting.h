@@ -12,6 +12,9 @@
 
 namespace winnow {
 
+// After so long a client sends again what was not answered.
+constexpr int64_t kResendUs = 3'000'000;
+
 // State shared by all parts of one run.
 struct Setting {
   Setting(uint64_t seed, Scale scale, bool print, SimDatabase* database)

@@ -8,10 +8,7 @@
 namespace winnow {
 namespace {
 
-constexpr int64_t kResendUs = 3'000'000;
 constexpr int64_t kLargest = 1000;  // of the parameters
-
-std::string Number(int64_t number) { return fmt::format("{}", number); }
 
 v1::ChangeTuningJobRequest ChangeOf(const std::string& id) {
   v1::ChangeTuningJobRequest request;
@@ -101,13 +98,14 @@ void SimPerson::ChangeNow(Engine& engine, const std::string& id) {
       v1::ChangedRange& range = *request.mutable_range();
       range.set_parameter(dice.Chance(0.5) ? "a" : "b");
       const int64_t low = dice.Between(-kLargest, kLargest);
-      if (dice.Chance(0.7)) range.set_min(Number(low));
-      if (dice.Chance(0.7)) range.set_max(Number(low + dice.Between(-10, kLargest)));
+      if (dice.Chance(0.7)) range.set_min(std::to_string(low));
+      if (dice.Chance(0.7)) range.set_max(std::to_string(low + dice.Between(-10, kLargest)));
       break;
     }
     default:
       for (const char* name : {"a", "b"})
-        (*request.mutable_enqueue()->mutable_hyperparameters())[name] = Number(dice.Between(0, kLargest));
+        (*request.mutable_enqueue()->mutable_hyperparameters())[name] =
+            std::to_string(dice.Between(0, kLargest));
   }
   Ask(engine, request);
 }
@@ -131,7 +129,7 @@ void SimPerson::Resume(size_t job) {
   });
 }
 
-// It is asked once: where no answer comes, the job may have been continued.
+// Asks once: if no answer comes, the job may have been continued.
 void SimPerson::Continue(size_t job) {
   server_->Use(
       [this, id = (*ids_)[job], job](Engine& engine) {

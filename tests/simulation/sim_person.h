@@ -20,11 +20,12 @@ class SimPerson {
       : setting_(setting), server_(server), ids_(ids), continuations_(setting->profile.jobs.size()) {}
 
   void Begin();
-  // Changes nothing from now on, and has paused jobs go on.
+  // Resumes paused jobs. The person changes nothing from now on, but continues jobs.
   void Heal();
-  // All jobs have ended: true if one of them is to go on, as is then asked.
+  // REQUIRES: all jobs have ended. Asks for the continuation of those that are to be continued; true if there
+  // are any.
   bool ContinuesOne();
-  // Those that were not refused.
+  // The number of changes that the engine accepted.
   int64_t changes() const { return changes_; }
 
  private:
@@ -38,7 +39,7 @@ class SimPerson {
   void Continue(size_t job);
   // Draws a change and asks the engine for it.
   void ChangeNow(Engine& engine, const std::string& id);
-  // What is refused must be refused for what the request or the job says.
+  // True: accepted. A refusal with any other code than INVALID_ARGUMENT and FAILED_PRECONDITION is a fault.
   bool Ask(Engine& engine, const v1::ChangeTuningJobRequest& request);
 
   Setting* const setting_;

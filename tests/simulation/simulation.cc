@@ -21,7 +21,6 @@ constexpr int64_t kSecond = 1'000'000;
 constexpr int64_t kPatienceUs = 6 * 3600 * kSecond;
 // A worker waits up to 20 s for an answer that was lost, and is told by the next what to let go.
 constexpr int64_t kLetGoUs = 60 * kSecond;
-constexpr int64_t kResendUs = 3 * kSecond;
 constexpr int64_t kMostDownUs = 40 * kSecond;
 constexpr int64_t kMostClockJumpUs = 3600 * kSecond;
 
