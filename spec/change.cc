@@ -166,6 +166,8 @@ FactsRead ReadChange(const v1::ChangeTuningJobRequest& request, const v1::Tuning
       return ReadScheduling(request.scheduling(), spec, state, by, why);
     case v1::ChangeTuningJobRequest::kRange:
       return ReadNewRange(request.range(), spec, state, by, why);
+    case v1::ChangeTuningJobRequest::kKeepTrial:
+    case v1::ChangeTuningJobRequest::kReleaseTrial:
     case v1::ChangeTuningJobRequest::CHANGE_NOT_SET:
       break;
   }
