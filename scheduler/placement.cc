@@ -80,6 +80,7 @@ bool MayRun(const std::vector<std::string>& projects, std::string_view project) 
 bool HasLabels(const WorkerRoom& worker, const RankShape& shape) {
   const bool may_run = MayRun(worker.projects, shape.project);
   if (!may_run && !WINNOW_MUTANT("a worker gets trials of a project that it may not run")) return false;
+  if (shape.encrypted && !worker.encrypts) return false;
   if (!shape.pools.empty()) {
     const auto pool = worker.labels.find(kPoolLabel);
     if (pool == worker.labels.end()) return false;

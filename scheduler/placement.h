@@ -32,6 +32,7 @@ struct WorkerRoom {
   int64_t ends_us = 0;                     // when it leaves by itself, since the Unix epoch; 0: not known
   int64_t life_us = 0;                     // from its registration to then
   std::vector<std::string> projects = {};  // whose ranks it may have; empty: all
+  bool encrypts = false;                   // its ranks can encrypt what they tell the others of a gang
 };
 
 // What each rank takes of its worker.
@@ -44,6 +45,7 @@ struct RankShape {
   double gpu_share = 0;                 // part of one GPU, above 0 and below 1, in place of `gpus`; 0: none
   std::vector<std::string> pools = {};  // one of which must have the worker; empty: any or none
   std::string project = {};             // of its job; "": the default project
+  bool encrypted = false;               // only on workers that encrypt
 
   bool UsesGpus() const { return gpus > 0 || gpu_share > 0; }
   bool operator==(const RankShape&) const = default;
@@ -79,8 +81,8 @@ int64_t CapacityOf(const std::vector<WorkerRoom>& workers, const RankShape& shap
 // Whether a worker that is bound to `projects` (empty: to none) may have ranks of that project's jobs.
 bool MayRun(const std::vector<std::string>& projects, std::string_view project);
 
-// Whether the worker has the labels, is in one of the pools, and may have ranks of the project, that the
-// shape asks for.
+// Whether the worker has the labels, is in one of the pools, may have ranks of the project, and encrypts, as
+// the shape asks for.
 bool HasLabels(const WorkerRoom& worker, const RankShape& shape);
 
 // The worker of each rank, all or nothing: absent if there is no room for the whole gang. Workers that share

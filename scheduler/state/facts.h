@@ -219,8 +219,9 @@ enum class NoticeKind : int64_t {
   kIdenticalCurves = 4,
   kSeparateWorlds = 5,
   kUnmatchedMetric = 6,
+  kPlainRanks = 7,
 };
-constexpr int64_t kMostNoticeKind = 6;
+constexpr int64_t kMostNoticeKind = 7;
 
 // Something looks wrong. It decides nothing, and each kind is recorded once per job.
 struct Noticed {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "scheduler/placement.h"
 #include "server/engine/projects/project_book.h"
 #include "server/engine/suggester.h"
@@ -19,7 +20,8 @@ namespace winnow {
 
 namespace v1 {
 class Event;
-}
+class RankCredentials;
+}  // namespace v1
 class BlobIndex;
 class Metrics;
 struct Context;
@@ -62,6 +64,9 @@ class Deadlines {
   std::set<std::pair<int64_t, Key>> order_;
 };
 
+// Which gangs encrypt what their ranks tell each other.
+enum class RankTls { kNever, kAcrossHosts, kAlways };
+
 struct EngineOptions {
   int64_t lease_us = 15'000'000;
   // A worker that was lost, or failed to start a rank, this often within `quarantine_window` leases is given
@@ -76,6 +81,11 @@ struct EngineOptions {
   std::vector<WorkerRoom> declared;       // machines that may come: jobs that fit them are accepted
   ModelFactory make_model;                // default: the job's own (scheduler/suggest.h)
   ProjectRules projects = {};
+  RankTls rank_tls = RankTls::kNever;
+  // Makes the credentials of all ranks of a job's trial's attempt. REQUIRED unless rank_tls is kNever.
+  std::function<absl::StatusOr<std::vector<v1::RankCredentials>>(const std::string& job, int64_t trial,
+                                                                 int64_t attempt, int32_t ranks)>
+      issue_credentials;
   int64_t audit_keep_us = 0;   // entries of the audit log are removed when older; 0: never
   int64_t jobs_keep_us = 0;    // jobs are deleted so long after their end; 0: never
   BlobIndex* blobs = nullptr;  // the artifact store's; null: there is none
