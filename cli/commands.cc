@@ -15,7 +15,7 @@ std::string GroupOf(const std::string& command) {
   static const std::map<std::string, std::vector<std::string>> kGroups = {
       {"Jobs",
        {"plan", "simulate", "submit", "run", "list", "describe", "annotate", "watch", "pause", "resume",
-        "limit", "enqueue", "priority", "range", "stop", "continue", "delete"}},
+        "limit", "enqueue", "priority", "range", "stop", "keep", "continue", "delete"}},
       {"Results", {"trials", "best", "source", "analytics", "metrics", "compare", "logs", "replay"}},
       {"Ask and tell", {"ask", "tell", "complete"}},
       {"Workers", {"workers", "cordon", "drain", "uncordon", "pools", "doctor"}}};
@@ -536,6 +536,15 @@ void Commands::DefineChanges() {
                              return ChangeJob(session, f.change);
                            }));
   Trial(stop, &f.trial);
+  CLI::App* keep =
+      job(Add("keep", "Keep a trial from being pruned: it is trained to its full level, within the budget",
+              Formats::kTextJson, [&f, &request](Session& session) {
+                f.undo ? request.set_release_trial(f.trial) : request.set_keep_trial(f.trial);
+                return ChangeJob(session, f.change);
+              }));
+  Trial(keep, &f.trial)->required();
+  keep->add_flag("--undo", f.undo,
+                 "let pruners end it again; if it went on only because it was kept, it ends now");
 }
 
 void Commands::DefineSearch() {

@@ -62,6 +62,7 @@ struct Flags {
   MetricsOptions metrics;
   LogsOptions logs;
   int64_t trial = 0;  // 0: not given
+  bool undo = false;
   WorkerSchedulingOptions worker_scheduling;
   AuditOptions audit;
   MemberOptions member;

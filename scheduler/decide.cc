@@ -6,6 +6,7 @@
 
 #include "base/mutant.h"
 #include "scheduler/completion.h"
+#include "scheduler/pruners/kept.h"
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/samplers/sampler.h"
 #include "scheduler/space/grid.h"
@@ -20,13 +21,6 @@ struct NextTrial {
   Suggestion suggestion;
   Opening opening;
 };
-
-// " by ana: it won last year."
-std::string WordsOf(const std::string& by, const std::string& why) {
-  std::string words = by.empty() ? "" : " by " + by;
-  words += why.empty() ? "" : ": " + why;
-  return words.ends_with('.') ? words : words + ".";
-}
 
 // The trial that would be created next, whether or not the resource left suffices for it. Absent: none may
 // be, or a model has to be asked first.
@@ -69,7 +63,10 @@ std::vector<Decision> EndAll(const JobState& state) {
   std::vector<Decision> decisions;
   for (const TrialState& trial : state.trials()) {
     if (trial.ended()) continue;
-    const std::string own = explain ? PrunerOf(state.spec()).EndOfPaused(state, trial) : "";
+    const bool kept = explain && trial.kept && trial.phase == TrialPhase::kPaused;
+    const std::string own = kept      ? EndOfKept(state, trial)
+                            : explain ? PrunerOf(state.spec()).EndOfPaused(state, trial)
+                                      : "";
     decisions.push_back(TrialEnded{trial.number, TrialEnd::kStopped, own.empty() ? reason : own});
   }
   return decisions;
@@ -78,7 +75,8 @@ std::vector<Decision> EndAll(const JobState& state) {
 // The paused trial that goes on before a new one is started.
 std::optional<TrialResumed> PromotionOf(const JobState& state) {
   if (state.ended() || state.closing()) return std::nullopt;
-  return PrunerOf(state.spec()).Promote(state);
+  auto promotion = PrunerOf(state.spec()).Promote(state);
+  return promotion ? promotion : KeptOnward(state);
 }
 
 int64_t UnitsOf(const JobState& state, const TrialResumed& promotion) {
@@ -216,7 +214,8 @@ std::vector<Decision> Close(const JobState& state) {
   if (promotion && PaysEver(state, UnitsOf(state, *promotion))) return {};
   const auto next = Next(state);
   if (next && PaysEver(state, next->opening.to)) return {};
-  const std::string spent = next || promotion ? SpentReason(state) : "";
+  if (LastKeptOnward(state)) return {};
+  const std::string spent = next || promotion || !state.kept().empty() ? SpentReason(state) : "";
   const std::string why = spent.empty() ? AllEnded(state) : spent;
   if (totals.paused > 0) return {CompletionMet{why, true}};
   return {EndOfJob(state, why)};
@@ -239,6 +238,8 @@ std::vector<Decision> Decide(const JobState& state, const Fact& newest) {
     decisions = EndAll(state);
   } else if (const auto* stop = std::get_if<TrialStopRequested>(&newest.body)) {
     return {TrialEnded{stop->trial, TrialEnd::kStopped, "Stopped" + WordsOf(stop->by, stop->why)}};
+  } else if (const auto* kept = std::get_if<TrialKept>(&newest.body); kept && AfterRelease(state, *kept)) {
+    return {*AfterRelease(state, *kept)};
   } else if (const auto* report = std::get_if<Reported>(&newest.body); report && Diverged(state, *report)) {
     return {*Diverged(state, *report)};
   } else if (auto met = CompletionOf(state, newest.body)) {
@@ -305,7 +306,12 @@ std::optional<Admission> Admit(const JobState& state, const std::set<TrialNumber
     }
   }
   auto next = Next(state);
-  if (!next || !PaysNow(state, left + next->opening.to)) return std::nullopt;
+  if (!next || !PaysEver(state, next->opening.to)) {
+    const auto last = WantsSuggestion(state) ? std::nullopt : LastKeptOnward(state);
+    if (!last || !PaysNow(state, left + UnitsOf(state, *last))) return std::nullopt;
+    return Admission{*last, last->trial, state.trial(last->trial).checkpoint, last->to};
+  }
+  if (!PaysNow(state, left + next->opening.to)) return std::nullopt;
   const TrialNumber number = state.next_trial();
   const Opening& at = next->opening;
   return Admission{TrialCreated{number, std::move(next->suggestion.configuration), at.bracket, at.rung, at.to,

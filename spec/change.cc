@@ -167,13 +167,15 @@ FactsRead ReadChange(const v1::ChangeTuningJobRequest& request, const v1::Tuning
     case v1::ChangeTuningJobRequest::kRange:
       return ReadNewRange(request.range(), spec, state, by, why);
     case v1::ChangeTuningJobRequest::kKeepTrial:
+      return ReadAs(TrialKept{request.keep_trial(), by, why});
     case v1::ChangeTuningJobRequest::kReleaseTrial:
+      return ReadAs(TrialKept{request.release_trial(), by, why, true});
     case v1::ChangeTuningJobRequest::CHANGE_NOT_SET:
       break;
   }
   return Violations{{"change",
                      "is missing; expected pause, resume, limits, continue_with, stop_trial, enqueue, "
-                     "scheduling or range"}};
+                     "scheduling, range, keep_trial or release_trial"}};
 }
 
 }  // namespace winnow

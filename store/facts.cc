@@ -83,6 +83,9 @@ FactTable::FactTable(Database& database)
           database,
           "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0, 0 FROM events INDEXED BY events_of_trial"
           " WHERE job = ?1 AND trial = 0 AND kind = 'range_changed' ORDER BY sequence"),
+      kept_(database,
+            "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0, 0 FROM events INDEXED BY events_of_kept"
+            " WHERE job = ?1 AND kind = 'trial_kept' ORDER BY sequence"),
       points_(database,
               "SELECT trial, resource, value FROM reports WHERE job = ?1 AND metric = ?2"
               " ORDER BY trial, attempt, resource"),
@@ -265,6 +268,8 @@ absl::StatusOr<std::vector<Fact>> FactTable::LoadCuts(int64_t job, int64_t after
 absl::StatusOr<std::vector<Fact>> FactTable::LoadRangeChanges(int64_t job) {
   return ReadAll(ranges_.Bind(job));
 }
+
+absl::StatusOr<std::vector<Fact>> FactTable::LoadKept(int64_t job) { return ReadAll(kept_.Bind(job)); }
 
 absl::StatusOr<std::vector<Fact>> FactTable::LoadTrial(int64_t job, TrialNumber trial) {
   return ReadAll(load_trial_.Bind(job, trial));

@@ -62,6 +62,8 @@ class FactTable {
   absl::StatusOr<std::vector<Fact>> LoadCuts(int64_t job, int64_t after);
   // Returns the changes of ranges, in order.
   absl::StatusOr<std::vector<Fact>> LoadRangeChanges(int64_t job);
+  // Returns what people said about keeping trials from being pruned, in order.
+  absl::StatusOr<std::vector<Fact>> LoadKept(int64_t job);
   // Returns the facts of one trial.
   absl::StatusOr<std::vector<Fact>> LoadTrial(int64_t job, TrialNumber trial);
 
@@ -78,8 +80,8 @@ class FactTable {
  private:
   absl::StatusOr<std::vector<Fact>> ReadAll(Statement& statement);
   Database& database_;
-  Statement event_, report_, load_, load_trial_, changed_events_, changed_reports_, cuts_, ranges_, points_,
-      points_of_, metrics_of_, events_, reports_, find_report_, highest_report_, query_;
+  Statement event_, report_, load_, load_trial_, changed_events_, changed_reports_, cuts_, ranges_, kept_,
+      points_, points_of_, metrics_of_, events_, reports_, find_report_, highest_report_, query_;
 
   // Whether a report is not there yet, for a database that would have to be waited for: asks it only where
   // the report is not above all that its attempt has reported of the metric. REQUIRES: nobody else writes.

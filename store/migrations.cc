@@ -442,6 +442,10 @@ ALTER TABLE jobs ADD COLUMN deleted_us INTEGER NOT NULL DEFAULT 0;  -- then its 
 CREATE INDEX jobs_deleted ON jobs (job) WHERE deleted_us <> 0;
 )sql";
 
+constexpr char kKeptTrials[] = R"sql(
+CREATE INDEX events_of_kept ON events (job, sequence) WHERE kind = 'trial_kept';
+)sql";
+
 constexpr char kSignIns[] = R"sql(
 -- Who signed in with an OpenID Connect provider, and the name that they have had since.
 CREATE TABLE persons (
@@ -494,7 +498,7 @@ const std::vector<Migration>& Migrations() {
       {17, kAllocations},  {18, kWorkerEnds},        {19, kAudit},
       {20, kDeliveries},   {21, kProjects},          {22, kLogTimes},
       {23, kQuotas},       {24, kStorageQuotas},     {25, kSignIns},
-      {26, kDeletedJobs},
+      {26, kDeletedJobs},  {27, kKeptTrials},
   };
   return kMigrations;
 }

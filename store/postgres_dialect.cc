@@ -24,6 +24,7 @@ constexpr Replacement kOfStatements[] = {
     {" GROUP BY trial, metric, resource ORDER BY trial, metric, resource LIMIT",
      " ORDER BY trial, metric, resource, attempt LIMIT"},
     {" INDEXED BY events_of_trial", ""},
+    {" INDEXED BY events_of_kept", ""},
     {"json_extract(configuration, ", "winnow_order(configuration, "},
     {"json_extract(", "winnow_text("},
     {"json_each(", "winnow_list("},

@@ -108,7 +108,10 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
                                         {"TRAINING", Align::kRight, kDropEarly + 1}};
   const bool tagged = std::any_of(list.trials().begin(), list.trials().end(),
                                   [](const v1::Trial& trial) { return trial.annotation().tags_size() > 0; });
+  const bool any_kept = std::any_of(list.trials().begin(), list.trials().end(),
+                                    [](const v1::Trial& trial) { return !trial.kept().empty(); });
   if (tagged) columns.push_back({"TAGS", Align::kLeft, kDropEarly + 4});
+  if (any_kept) columns.push_back({"KEPT", Align::kLeft, kDropEarly + 4});
   AddHyperparameters(job->spec(), columns);
   Table table(std::move(columns));
   for (const auto& trial : list.trials()) {
@@ -122,6 +125,7 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
                                     {Thousands(trial.resource())},
                                     {DurationText(trial.training_seconds())}};
     if (tagged) row.emplace_back(TagsText(trial.annotation()));
+    if (any_kept) row.push_back({trial.kept().empty() ? "" : "kept"});
     for (const auto& parameter : job->spec().parameters())
       row.emplace_back(ValueText(trial, parameter.name()));
     table.Add(std::move(row));
@@ -150,6 +154,7 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
   text += AnnotationLines(out, trial.annotation());
   if (!trial.choice_reason().empty()) line("chosen", Clean(trial.choice_reason()));
   if (!trial.state_reason().empty()) line("reason", Clean(trial.state_reason()));
+  if (!trial.kept().empty()) line("kept", Clean(trial.kept()));
   if (trial.has_objective() || trial.resource() > 0) {
     std::string objective = fmt::format("{} at {}", ObjectiveText(trial), Count(trial.resource(), "unit"));
     if (trial.has_best_objective() && trial.best_resource() != trial.resource()) {

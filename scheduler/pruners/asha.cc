@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/pruners/kept.h"
 #include "scheduler/pruners/learning_curve.h"
 #include "scheduler/pruners/standing_text.h"
 #include "scheduler/space/rounded.h"
@@ -76,7 +77,7 @@ std::string CutOff(const JobState& state, const TrialState& trial, int64_t level
 // The stop that the rung which the report reached asks for.
 std::optional<TrialEnded> StopAtRung(const JobState& state, const Reported& report) {
   const TrialState& trial = state.trial(report.trial);
-  if (trial.ended() || !RungOf(state, trial).Has(trial.number)) return std::nullopt;
+  if (trial.ended() || trial.kept || !RungOf(state, trial).Has(trial.number)) return std::nullopt;
   std::string reason = RankText(state, trial, report.resource) + "; ";
   reason += CutOff(state, trial, report.resource, "pass");
   return TrialEnded{trial.number, TrialEnd::kStopped, reason + "."};
@@ -112,6 +113,7 @@ std::optional<TrialResumed> AshaPruner::Promote(const JobState& state) const {
 }
 
 Decision AshaPruner::PartFinished(const JobState& state, const TrialState& trial) const {
+  if (trial.beside) return EndBeside(state, trial);
   const int64_t resource = std::min(trial.highest_level(), trial.to);
   if (!trial.at_own_end && !IsHighest(state, trial) && !Stops(state))
     return TrialPaused{trial.number, resource};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/pruners/kept.h"
 #include "scheduler/pruners/standing_text.h"
 #include "scheduler/space/rounded.h"
 
@@ -31,6 +32,7 @@ std::optional<TrialResumed> FreezeThawPruner::Promote(const JobState& state) con
 }
 
 Decision FreezeThawPruner::PartFinished(const JobState& state, const TrialState& trial) const {
+  if (trial.beside) return EndBeside(state, trial);
   const int64_t resource = std::min(trial.highest_level(), trial.to);
   const bool highest = trial.rung + 1 == static_cast<int64_t>(RungsOf(state).size());
   if (!trial.at_own_end && !highest) return TrialPaused{trial.number, resource};

@@ -11,12 +11,15 @@
 namespace winnow {
 namespace {
 
-// The standings at the rung of the trials that have not ended.
+// Whether the trial takes no part any more in what is decided at its rung.
+bool HasLeft(const TrialState& trial) { return trial.ended() || trial.beside; }
+
+// The standings at the rung of the trials that have not left it.
 std::vector<Standing> StandingsAt(const JobState& state, const RungState& rung) {
   std::vector<Standing> standings;
   for (const TrialNumber number : rung.entered) {
     const TrialState& trial = state.trial(number);
-    if (!trial.ended()) standings.push_back(StandingAt(state.spec(), trial, rung.resource));
+    if (!HasLeft(trial)) standings.push_back(StandingAt(state.spec(), trial, rung.resource));
   }
   return standings;
 }
@@ -38,7 +41,7 @@ RungCut CutByStanding(const JobState& state, int64_t bracket, int64_t index, con
     if (objectives.size() == 1) cut.cutoff = objectives[0].Key(standing.keys[0]);
   }
   for (const TrialNumber number : rung.entered) {
-    if (state.trial(number).ended()) cut.ranking.push_back(number);
+    if (HasLeft(state.trial(number))) cut.ranking.push_back(number);
   }
   if (objectives.size() == 1) return cut;
   cut.reference = ReferenceOf(objectives, standings);
@@ -67,7 +70,7 @@ std::optional<RungCut> CutOf(const JobState& state, const TrialState& trial, con
   if (state.spec().ranks_by_standing()) return CutByStanding(state, trial.bracket, trial.rung, places);
 
   struct Rank {
-    int group;   // 0: may go on, 1: its objective is no finite number, 2: ended
+    int group;   // 0: may go on, 1: its objective is no finite number, 2: it has left
     double key;  // less is better
     TrialNumber number;
     double value;
@@ -78,7 +81,7 @@ std::optional<RungCut> CutOf(const JobState& state, const TrialState& trial, con
     const TrialState& t = state.trial(number);
     const double value = t.counted_at(rung.resource, state.spec().objective_value)
                              .value_or(std::numeric_limits<double>::quiet_NaN());
-    const int group = t.ended() ? 2 : std::isfinite(value) ? 0 : 1;
+    const int group = HasLeft(t) ? 2 : std::isfinite(value) ? 0 : 1;
     ranks.push_back({group, group == 0 ? sign * value : 0, number, value});
   }
   std::sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) {

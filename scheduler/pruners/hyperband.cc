@@ -4,6 +4,7 @@
 #include <map>
 
 #include "scheduler/pruners/full_rung.h"
+#include "scheduler/pruners/kept.h"
 #include "scheduler/pruners/learning_curve.h"
 #include "scheduler/pruners/weak_bracket.h"
 #include "scheduler/space/rounded.h"
@@ -18,6 +19,11 @@ std::vector<Decision> AfterBracket(const JobState& state, const BracketEnded& en
     for (TrialNumber number : rungs[r].entered) {
       const TrialState& trial = state.trial(number);
       if (trial.ended() || trial.rung != static_cast<int64_t>(r)) continue;
+      if (trial.kept) {
+        // What still trains in its rung goes on once it has arrived there.
+        if (trial.phase == TrialPhase::kPaused) decisions.push_back(GoesOnBeside(state, trial, ended.reason));
+        continue;
+      }
       decisions.push_back(TrialEnded{number, TrialEnd::kStopped, ended.reason});
     }
   }
@@ -48,7 +54,7 @@ std::vector<Decision> HyperbandPruner::AfterCut(const JobState& state, const Run
   }
   for (int64_t i = cut.promoted; i < width; ++i) {
     const TrialState& trial = state.trial(cut.ranking[i]);
-    if (trial.ended()) continue;
+    if (trial.ended() || trial.beside) continue;
     const auto value = trial.counted_at(rung.resource, state.spec().objective_value);
     std::string reason = rule + ": rank " + std::to_string(i + 1) + of;
     reason += by_standing ? standings[trial.number] : value ? SixDigits(*value, cut.cutoff) : "no value";
@@ -60,7 +66,11 @@ std::vector<Decision> HyperbandPruner::AfterCut(const JobState& state, const Run
     } else {
       reason += "; none goes on, since no trial of the rung has a finite value.";
     }
-    decisions.push_back(TrialEnded{trial.number, TrialEnd::kStopped, reason});
+    if (trial.kept) {
+      decisions.push_back(GoesOnBeside(state, trial, reason));
+    } else {
+      decisions.push_back(TrialEnded{trial.number, TrialEnd::kStopped, reason});
+    }
   }
   if (own_end) {
     decisions.push_back(*own_end);
@@ -93,6 +103,7 @@ std::optional<Opening> HyperbandPruner::Open(const JobState& state, const Config
 }
 
 Decision HyperbandPruner::PartFinished(const JobState& state, const TrialState& trial) const {
+  if (trial.beside) return EndBeside(state, trial);
   const int64_t resource = std::min(trial.highest_level(), trial.to);
   if (!IsAtTop(state, trial)) return TrialPaused{trial.number, resource};
   std::string reason = "Trained to resource " + std::to_string(resource);

@@ -28,7 +28,7 @@ std::vector<Decision> StopOfSeveral(const JobState& state, const Reported& repor
   const PrunerSettings& settings = state.spec().pruner;
   const std::vector<Objective>& objectives = state.spec().objectives;
   const int64_t level = trial.value_resource;  // that all objectives have reached
-  if (trial.ended() || level < std::max<int64_t>(1, settings.warm_up_resource)) return {};
+  if (trial.ended() || trial.kept || level < std::max<int64_t>(1, settings.warm_up_resource)) return {};
   if (state.completed_averages().trials() < settings.warm_up_trials) return {};
   std::string text;
   int64_t of = 0;
@@ -56,7 +56,7 @@ std::vector<Decision> MedianPruner::Follow(const JobState& state, const FactBody
   const PrunerSettings& settings = state.spec().pruner;
   const MedianIndex& completed = state.completed_averages();
   if (state.spec().has_several_objectives()) return StopOfSeveral(state, *report);
-  if (trial.ended() || report->resource < settings.warm_up_resource) return {};
+  if (trial.ended() || trial.kept || report->resource < settings.warm_up_resource) return {};
   if (completed.trials() < settings.warm_up_trials) return {};
   const auto median = completed.At(report->resource);
   if (!median) return {};

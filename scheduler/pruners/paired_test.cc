@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "scheduler/pruners/kept.h"
 #include "scheduler/space/rounded.h"
 #include "scheduler/state/repeat_effects.h"
 
@@ -68,6 +69,8 @@ Decision PairedTestPruner::PartFinished(const JobState& state, const TrialState&
                            std::to_string(*best) + " by " + ThreeDigits(std::abs(beside.worse)) + " ± " +
                            ThreeDigits(beside.error) + ": a chance of " + Percent(beside.chance, 1) +
                            " that its mean is better";
+  if (beside.chance < spec.pruner.min_chance && trial.kept)
+    return TrialResumed{trial.number, trial.rung, repeat + 1, next + ": " + said + ". " + KeptText(state, trial)};
   if (beside.chance < spec.pruner.min_chance) {
     return TrialEnded{trial.number, TrialEnd::kStopped,
                       "Paired test: " + said + ", less than " + Percent(spec.pruner.min_chance, 1) + "."};

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "scheduler/pruners/full_rung.h"
+#include "scheduler/pruners/kept.h"
 #include "scheduler/pruners/perturbation.h"
 #include "scheduler/space/random.h"
 #include "scheduler/space/rounded.h"
@@ -69,7 +70,7 @@ std::vector<Decision> AfterGeneration(const JobState& state, const RungCut& cut)
   std::vector<Decision> decisions;
   for (int64_t i = cut.promoted; i < width; ++i) {
     const TrialState& trial = state.trial(cut.ranking[i]);
-    if (trial.ended() && trial.phase != TrialPhase::kFailed) continue;
+    if (trial.beside || (trial.ended() && trial.phase != TrialPhase::kFailed)) continue;
     const bool replaced = created < allowed;
     const TrialNumber heir = state.next_trial() + created;
     if (!trial.ended()) {
@@ -77,7 +78,11 @@ std::vector<Decision> AfterGeneration(const JobState& state, const RungCut& cut)
       reason += replaced           ? "; trial " + std::to_string(heir) + " takes its place."
                 : cut.promoted > 0 ? "; no trial takes its place, because max_trials is reached."
                                    : "; no trial of the rung has a finite value.";
-      decisions.push_back(TrialEnded{trial.number, TrialEnd::kStopped, reason});
+      if (trial.kept) {
+        decisions.push_back(GoesOnBeside(state, trial, reason));
+      } else {
+        decisions.push_back(TrialEnded{trial.number, TrialEnd::kStopped, reason});
+      }
     }
     if (!replaced) continue;
     ++created;
@@ -108,6 +113,7 @@ std::optional<Opening> PbtPruner::Open(const JobState& state, const Configuratio
 }
 
 Decision PbtPruner::PartFinished(const JobState& state, const TrialState& trial) const {
+  if (trial.beside) return EndBeside(state, trial);
   const int64_t resource = std::min(trial.highest_level(), trial.to);
   if (!trial.at_own_end && !IsAtTop(state, trial)) return TrialPaused{trial.number, resource};
   std::string reason = "Trained to resource " + std::to_string(resource);

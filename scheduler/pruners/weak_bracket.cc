@@ -24,8 +24,8 @@ std::vector<double> SurvivorsOf(const JobState& state, const BracketState& brack
     for (TrialNumber number : rung.entered) {
       const TrialState& trial = state.trial(number);
       const auto value = trial.counted_at(resource, state.spec().objective_value);
-      // A trial that failed in this rung was not there any more when it was cut.
-      if (trial.phase == TrialPhase::kFailed && trial.rung == static_cast<int64_t>(r)) continue;
+      // A trial that failed or left in this rung was not there any more when it was cut.
+      if ((trial.phase == TrialPhase::kFailed || trial.beside) && trial.rung == static_cast<int64_t>(r)) continue;
       if (value && std::isfinite(*value)) keys.push_back(sign * *value);
     }
     std::sort(keys.begin(), keys.end());
@@ -37,7 +37,7 @@ std::vector<double> SurvivorsOf(const JobState& state, const BracketState& brack
 bool HasUnended(const JobState& state, const BracketState& bracket) {
   for (const RungState& rung : bracket.rungs) {
     for (TrialNumber number : rung.entered) {
-      if (!state.trial(number).ended()) return true;
+      if (!state.trial(number).ended() && !state.trial(number).beside) return true;
     }
   }
   return false;

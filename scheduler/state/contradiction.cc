@@ -69,6 +69,13 @@ struct Checker {
     if (std::string why = Unknown(f.trial); !why.empty()) return why;
     return state.trial(f.trial).ended() ? "the trial has already ended" : Closing();
   }
+  std::string operator()(const TrialKept& f) const {
+    if (std::string why = Unknown(f.trial); !why.empty()) return why;
+    if (state.trial(f.trial).ended()) return "the trial has already ended";
+    if (state.trial(f.trial).kept != f.released)
+      return f.released ? "the trial is not kept" : "the trial is kept already";
+    return Closing();
+  }
   std::string operator()(const ConfigurationEnqueued& f) const {
     return f.configuration.size() == state.spec().parameters.size() ? Closing()
                                                                     : "the configuration has another length";

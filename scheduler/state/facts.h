@@ -166,6 +166,17 @@ struct TrialStopRequested {
   std::string why;
 };
 
+// Pruners end the trial no more; or, if it is released, they may again.
+struct TrialKept {
+  static constexpr const char* kKind = "trial_kept";
+  static constexpr FactField kFields[] = {"trial", "by", "why", {"released", Kept::kUnlessDefault}};
+  static constexpr bool kObserved = true;
+  TrialNumber trial = 0;
+  std::string by;
+  std::string why;
+  bool released = false;
+};
+
 // A new trial is to have this configuration before the sampler gives others, but after those of the spec.
 struct ConfigurationEnqueued {
   static constexpr const char* kKind = "configuration_enqueued";
@@ -361,7 +372,7 @@ using FactBody =
                  TimeLimitReached, EarlierResult, Noticed, Suggested, TrialCreated, TrialResumed, TrialPaused,
                  TrialEnded, RungCut, BracketEnded, CompletionMet, JobEnded, JobPaused, JobResumed,
                  LimitsChanged, TrialStopRequested, ConfigurationEnqueued, JobContinued, SchedulingChanged,
-                 RangeChanged>;
+                 RangeChanged, TrialKept>;
 
 struct Fact {
   int64_t sequence = 0;
@@ -386,7 +397,7 @@ inline constexpr bool kIsChange =
     std::is_same_v<F, JobPaused> || std::is_same_v<F, JobResumed> || std::is_same_v<F, LimitsChanged> ||
     std::is_same_v<F, TrialStopRequested> || std::is_same_v<F, ConfigurationEnqueued> ||
     std::is_same_v<F, JobContinued> || std::is_same_v<F, SchedulingChanged> ||
-    std::is_same_v<F, RangeChanged>;
+    std::is_same_v<F, RangeChanged> || std::is_same_v<F, TrialKept>;
 inline bool IsChange(const FactBody& body) {
   return std::visit([]<typename F>(const F&) { return kIsChange<F>; }, body);
 }

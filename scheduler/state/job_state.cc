@@ -263,13 +263,13 @@ TrialPhase JobState::PhaseOfStopped(const TrialState& trial) const {
     // Only what can never be paid for is given up while it waits for a slot; but a weak bracket's trials are
     // pruned.
     const bool pruned = trial.phase != TrialPhase::kPending || trial.to == 0 ||
-                        (trial.bracket >= 0 && brackets_[trial.bracket].ended) ||
+                        (trial.bracket >= 0 && brackets_[trial.bracket].ended && !trial.kept) ||
                         PaysEver(*this, trial.to - trial.checkpoint);
     return pruned ? TrialPhase::kPruned : TrialPhase::kCancelled;
   }
   // Nothing is left to do: those that others were preferred to have lost to them.
   const bool left = completion_met_ && completion_met_->nothing_left && trial.phase == TrialPhase::kPaused;
-  if (!left || !HasOpenRungs(spec().pruner.kind)) return TrialPhase::kCancelled;
+  if (!left || trial.kept || !HasOpenRungs(spec().pruner.kind)) return TrialPhase::kCancelled;
   if (TraitsOf(spec().pruner.kind).asks_model) return TrialPhase::kPruned;
   const bool may_go_on = brackets_[trial.bracket].rungs[trial.rung].IsTop(trial.number);
   return may_go_on ? TrialPhase::kCancelled : TrialPhase::kPruned;
@@ -455,6 +455,16 @@ template <>
 void JobState::On(const TrialStopRequested&, int64_t) {}  // its end follows
 
 template <>
+void JobState::On(const TrialKept& fact, int64_t) {
+  At(fact.trial).kept = !fact.released;
+  if (fact.released) {
+    kept_.erase(fact.trial);
+  } else {
+    kept_.insert(fact.trial);
+  }
+}
+
+template <>
 void JobState::On(const ConfigurationEnqueued& fact, int64_t) {
   queue_.push_back(fact);
 }
@@ -547,6 +557,10 @@ void JobState::On(const TrialResumed& fact, int64_t) {
     suggestion_.reset();
   }
   trial.to = fact.to;
+  if (trial.kept && trial.phase == TrialPhase::kPaused && fact.rung == trial.rung && trial.bracket >= 0) {
+    trial.beside = true;
+    if (RungOf(trial)->is_open()) RungOf(trial)->Take(trial.number);
+  }
   if (fact.rung > trial.rung) {
     if (RungOf(trial)->is_open()) RungOf(trial)->Take(trial.number);
     trial.rung = fact.rung;
@@ -571,12 +585,13 @@ template <>
 void JobState::On(const TrialEnded& fact, int64_t time_us) {
   TrialState& trial = At(fact.trial);
   Taken(trial);
+  kept_.erase(fact.trial);
   const TrialPhase phase = fact.end == TrialEnd::kCompleted ? TrialPhase::kCompleted
                            : fact.end == TrialEnd::kStopped ? PhaseOfStopped(trial)
                                                             : TrialPhase::kFailed;
   RungState* rung = RungOf(trial);
-  const bool arrived =
-      trial.phase == TrialPhase::kPaused || (rung != nullptr && rung->is_open() && rung->Has(trial.number));
+  const bool arrived = trial.phase == TrialPhase::kPaused || trial.beside ||
+                       (rung != nullptr && rung->is_open() && rung->Has(trial.number));
   if (rung != nullptr && !arrived) {
     if (rung->is_open() && fact.end == TrialEnd::kCompleted) {
       ArriveAt(*rung, trial, rung->resource);

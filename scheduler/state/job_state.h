@@ -61,6 +61,8 @@ struct TrialState {
   TrialNumber root = 0;      // the trial with which that line began; itself without an origin
   bool has_to_take = false;  // it has no copy of its origin's checkpoint yet
   int64_t to_be_taken = 0;   // how many others have to take its checkpoint before it may be trained on
+  bool kept = false;         // pruners do not end it
+  bool beside = false;       // it goes on only because it is kept: it takes part in no further rung
   bool at_own_end = false;   // the trainer ended by itself below its budget: it cannot be trained further
 
   Curve curve;                 // of the objective, or of the first one
@@ -337,6 +339,8 @@ class JobState {
   Search SearchAfter(const RangeChanged& changed) const;
   // The newest change of the job's share of the slots; absent: it has that of its spec.
   const std::optional<SchedulingChanged>& scheduling() const { return scheduling_; }
+  // The trials that people keep from being pruned and that have not ended.
+  const std::set<TrialNumber>& kept() const { return kept_; }
   // The configurations that people have enqueued and that no trial has yet, in their order.
   const std::deque<ConfigurationEnqueued>& queue() const { return queue_; }
 
@@ -398,6 +402,7 @@ class JobState {
   bool limits_changed_ = false;
   std::optional<SchedulingChanged> scheduling_;
   std::deque<ConfigurationEnqueued> queue_;
+  std::set<TrialNumber> kept_;
   std::optional<JobEnded> ended_;
   FirstOf best_;            // what each trial counts, negated to maximise
   FirstOf best_completed_;  // the same of those that have completed; kept where they go before the others

@@ -93,6 +93,11 @@ struct Teller {
   std::string operator()(const TrialStopRequested& f) const {
     return fmt::format("Trial {} is asked to stop{}", f.trial, By(f.by, f.why));
   }
+  std::string operator()(const TrialKept& f) const {
+    return fmt::format("Trial {} is {}{}", f.trial,
+                       f.released ? "not kept from being pruned any more" : "kept from being pruned",
+                       By(f.by, f.why));
+  }
   std::string operator()(const ConfigurationEnqueued& f) const {
     return "A configuration is enqueued" + By(f.by, f.why);
   }

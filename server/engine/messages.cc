@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "scheduler/pruners/kept.h"
 #include "scheduler/state/repeat_effects.h"
 #include "server/engine/fact_text.h"
 #include "server/engine/job_view.h"
@@ -176,6 +177,16 @@ std::string ChoiceReason(const std::vector<Fact>& facts) {
     if (const auto* created = std::get_if<TrialCreated>(&fact.body)) return created->why;
   }
   return "";
+}
+
+std::string KeptText(const std::vector<Fact>& facts, TrialNumber trial) {
+  std::string text;
+  for (const Fact& fact : facts) {
+    const auto* kept = std::get_if<TrialKept>(&fact.body);
+    if (kept != nullptr && kept->trial == trial)
+      text = kept->released ? "" : "Kept" + WordsOf(kept->by, kept->why);
+  }
+  return text;
 }
 
 void AddHyperparameters(const SearchSpec& spec, const Configuration& configuration,

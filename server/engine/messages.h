@@ -42,6 +42,8 @@ int64_t UnstoppedResource(const SearchSpec& spec, const Configuration& configura
 
 // Why the trial's configuration was chosen, from the trial's facts; "": not said.
 std::string ChoiceReason(const std::vector<Fact>& facts);
+// Who keeps the trial from being pruned and why, by the facts that say so; "": nobody does.
+std::string KeptText(const std::vector<Fact>& facts, TrialNumber trial);
 // Adds the values of the active hyperparameters, in the order of the spec.
 void AddHyperparameters(const SearchSpec& spec, const Configuration& configuration,
                         google::protobuf::RepeatedPtrField<v1::HyperparameterValue>& values);

@@ -266,7 +266,9 @@ Unary* TuningService::ChangeTuningJob(CallContext* context, const v1::ChangeTuni
   Requester by;
   if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  AuditNote note{"ChangeTuningJob", request->id(), request->stop_trial()};
+  // At most one of them is set.
+  const int64_t trial = request->stop_trial() + request->keep_trial() + request->release_trial();
+  AuditNote note{"ChangeTuningJob", request->id(), trial};
   const auto* change = v1::ChangeTuningJobRequest::descriptor()->FindFieldByNumber(request->change_case());
   if (change != nullptr) note.detail = change->name();
   CallAudited<absl::Status>(

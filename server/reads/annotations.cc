@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/engine/annotations.h"
+#include "server/engine/messages.h"
 
 namespace winnow {
 namespace {
@@ -38,6 +39,14 @@ absl::Status AddAnnotations(Store& store, int64_t job,
     const auto row = rows->find(trial.number());
     if (row != rows->end()) *trial.mutable_annotation() = ToProto(row->second);
   }
+  return absl::OkStatus();
+}
+
+absl::Status AddKept(Store& store, int64_t job, google::protobuf::RepeatedPtrField<v1::Trial>& trials) {
+  const absl::StatusOr<std::vector<Fact>> facts = store.facts.LoadKept(job);
+  if (!facts.ok()) return facts.status();
+  if (facts->empty()) return absl::OkStatus();
+  for (v1::Trial& trial : trials) trial.set_kept(KeptText(*facts, trial.number()));
   return absl::OkStatus();
 }
 

@@ -11,5 +11,7 @@ namespace winnow {
 absl::Status AddAnnotation(Store& store, int64_t job, v1::TuningJob& message);
 absl::Status AddAnnotation(Store& store, int64_t job, v1::Trial& message);
 absl::Status AddAnnotations(Store& store, int64_t job, google::protobuf::RepeatedPtrField<v1::Trial>& trials);
+// Sets Trial.kept of the trials of which somebody said it.
+absl::Status AddKept(Store& store, int64_t job, google::protobuf::RepeatedPtrField<v1::Trial>& trials);
 
 }  // namespace winnow

@@ -328,6 +328,8 @@ absl::StatusOr<v1::ListTrialsResponse> Reads::ListTrials(const v1::ListTrialsReq
     AddTrials(*job, *rows, *response.mutable_trials(), kMostTrialBytes);
     if (absl::Status added = AddAnnotations(store_, job->row.key, *response.mutable_trials()); !added.ok())
       return added;
+    if (absl::Status added = AddKept(store_, job->row.key, *response.mutable_trials()); !added.ok())
+      return added;
     response.set_total_size(*count);
     const int64_t next = *offset + response.trials_size();
     if (!rows->empty() && next < *count)
@@ -353,6 +355,7 @@ absl::StatusOr<v1::DescribeTrialResponse> Reads::DescribeTrial(const v1::Describ
     absl::StatusOr<std::vector<Fact>> facts = store_.facts.LoadTrial(key, request.trial());
     if (!facts.ok()) return facts.status();
     response.mutable_trial()->set_choice_reason(ChoiceReason(*facts));
+    response.mutable_trial()->set_kept(KeptText(*facts, request.trial()));
     absl::StatusOr<std::vector<AssignmentRow>> ranks = store_.assignments.OfTrial(key, request.trial());
     if (!ranks.ok()) return ranks.status();
     absl::StatusOr<std::vector<WorkerRow>> workers = store_.workers.List(true);

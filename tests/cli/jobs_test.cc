@@ -129,7 +129,7 @@ TEST_CASE("describe: an unknown job is answered with the ids that were meant", "
         std::string::npos);
 }
 
-TEST_CASE("pause, resume, limit, continue, enqueue and stop of a trial: one change with a reason each",
+TEST_CASE("pause, resume, limit, continue, enqueue, stop and keep of a trial: one change with a reason each",
           "[cli]") {
   FakeService service;
   service.jobs = {RunningJob(), SampleJob()};
@@ -144,6 +144,8 @@ TEST_CASE("pause, resume, limit, continue, enqueue and stop of a trial: one chan
   CHECK(run({"pause", "latest"}).pause());
   CHECK(run({"resume", "bank-2"}).resume());
   CHECK(run({"stop", "bank-2", "7"}).stop_trial() == 7);
+  CHECK(run({"keep", "bank-2", "7"}).keep_trial() == 7);
+  CHECK(run({"keep", "bank-2", "7", "--undo"}).release_trial() == 7);
   const v1::ChangedLimits limits = run({"limit", "bank-2", "--max-trials", "40", "--max-cost", "0"}).limits();
   CHECK(limits.max_trials() == 40);
   CHECK(limits.has_max_cost());

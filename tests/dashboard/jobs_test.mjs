@@ -57,6 +57,15 @@ test('Dashboard: a job is paused and resumed, and the page says by whom', async 
 test('Dashboard: a job is stopped, but not before it was asked', async () => {
   const {site, browser} = here;
   const page = await browser.visit(site.url);
+  await page.goto('/jobs/slow/trials/1');
+  const keep = page.getByRole('button', {name: 'Keep'});
+  await keep.click();
+  const why = page.getByRole('heading', {name: 'Why it is kept'});
+  await why.waitFor();
+  assert.equal(await keep.getAttribute('aria-pressed'), 'true');
+  await keep.click();
+  await why.waitFor({state: 'detached'});
+
   await page.goto('/jobs/slow');
   await page.getByRole('button', {name: 'Stop'}).click();
   await page.getByRole('dialog', {name: 'Stop slow?'}).getByRole('button', {name: 'Cancel'}).click();

@@ -64,7 +64,7 @@ std::vector<Simulation::Change> DrawChanges(uint64_t number) {
   for (const double at : times) {
     changes.push_back(
         {at, [of = std::mt19937_64(draw()), below](const JobState& state) mutable -> std::optional<FactBody> {
-           switch (below(of, 10)) {
+           switch (below(of, 12)) {
              case 0:
                return JobPaused{"ana", "a check"};
              case 1:
@@ -91,6 +91,12 @@ std::vector<Simulation::Change> DrawChanges(uint64_t number) {
                RangeChanged change = DrawRange(state, [&](uint64_t n) { return below(of, n); });
                if (!IsSound(state, change)) return std::nullopt;
                return change;
+             }
+             case 8:
+             case 9: {
+               if (state.trials().empty()) return std::nullopt;
+               const TrialNumber trial = below(of, state.trials().size()) + 1;
+               return TrialKept{trial, "ana", "slow", state.trial(trial).kept};
              }
              default: {
                if (state.exhausted()) return std::nullopt;
@@ -187,9 +193,16 @@ TEST_CASE("Changes: 1000 random sequences of them replay to the bit, and break n
       if (const auto* one = std::get_if<ConfigurationEnqueued>(&fact.body))
         enqueued.insert(one->configuration);
     }
+    std::set<TrialNumber> stopped;
+    for (const Fact& fact : result.facts) {
+      if (const auto* stop = std::get_if<TrialStopRequested>(&fact.body)) stopped.insert(stop->trial);
+    }
+    for (const TrialState& trial : result.state.trials()) {
+      if (trial.kept && stopped.count(trial.number) == 0) REQUIRE(trial.phase != TrialPhase::kPruned);
+    }
     for (const TrialState& trial : result.state.trials()) tried += enqueued.count(trial.configuration) > 0;
   }
-  CHECK(made.size() == 8);
+  CHECK(made.size() == 9);
   for (const auto& [kind, count] : made) CHECK(count > 100);
   CHECK(tried > 100);
   CHECK(counts.outside > 100);

@@ -180,7 +180,7 @@ void CheckStandingCuts(const SearchSpec& spec, const SimulationResult& result) {
     if (const auto* cut = std::get_if<RungCut>(&fact.body)) {
       std::vector<Standing> standings;
       for (TrialNumber number : cut->ranking) {
-        if (!state.trial(number).ended())
+        if (!state.trial(number).ended() && !state.trial(number).beside)
           standings.push_back(StandingAt(spec, state.trial(number), cut->resource));
       }
       const std::vector<int> classes = ClassesOf(standings);
@@ -222,7 +222,7 @@ void CheckGenerations(const SearchSpec& spec, const SimulationResult& result) {
       int64_t finite = 0;
       for (const TrialNumber number : cut->ranking) {
         const TrialState& trial = state.trial(number);
-        finite += !trial.ended() && StandingAt(spec, trial, cut->resource).finite() ? 1 : 0;
+        finite += !trial.ended() && !trial.beside && StandingAt(spec, trial, cut->resource).finite() ? 1 : 0;
       }
       REQUIRE(cut->promoted <= finite);
       REQUIRE(cut->promoted >= finite - share);
@@ -267,7 +267,9 @@ void CheckCuts(const SearchSpec& spec, const SimulationResult& result) {
       int64_t eligible = 0;
       for (TrialNumber number : cut->ranking) {
         const auto value = state.trial(number).counted_at(cut->resource, counts);
-        eligible += !state.trial(number).ended() && value && std::isfinite(*value) ? 1 : 0;
+        eligible +=
+            !state.trial(number).ended() && !state.trial(number).beside && value && std::isfinite(*value) ? 1
+                                                                                                          : 0;
       }
       REQUIRE(cut->promoted == std::min(bracket.plan.rungs[cut->rung + 1].trials, eligible));
       for (int64_t i = 0; i < cut->promoted; ++i) {
@@ -278,7 +280,7 @@ void CheckCuts(const SearchSpec& spec, const SimulationResult& result) {
       for (size_t i = cut->promoted; i < cut->ranking.size(); ++i) {
         const TrialState& trial = state.trial(cut->ranking[i]);
         const double value = trial.counted_at(cut->resource, counts).value_or(NAN);
-        if (trial.ended() || !std::isfinite(value)) continue;
+        if (trial.ended() || trial.beside || !std::isfinite(value)) continue;
         REQUIRE_FALSE(sign * value > sign * cut->cutoff);
       }
     }
@@ -305,7 +307,8 @@ void CheckAsha(const SearchSpec& spec, const SimulationResult& result) {
     };
     if (const auto* paused = std::get_if<TrialPaused>(&fact.body)) arrive(paused->trial);
     const auto* ended = std::get_if<TrialEnded>(&fact.body);
-    if (ended != nullptr && ended->end == TrialEnd::kCompleted) arrive(ended->trial);
+    if (ended != nullptr && ended->end == TrialEnd::kCompleted && !state.trial(ended->trial).beside)
+      arrive(ended->trial);
     // What failed counts as worst wherever it had arrived.
     if (ended != nullptr && ended->end == TrialEnd::kFailed &&
         !state.FailedByMachines(state.trial(ended->trial))) {

@@ -42,6 +42,7 @@ inline std::vector<Fact> OneOfEachKind() {
       {24, 240, JobContinued{"ana", "ten trials more"}},
       {25, 250, SchedulingChanged{"ana", "it is urgent", -3, 2.5}},
       {26, 260, RangeChanged{"ana", "the best lie there", "eta", {0.125, 0.5}, false}},
+      {27, 270, TrialKept{3, "ana", "it starts slowly"}},
   };
 }
 
@@ -68,6 +69,7 @@ inline std::vector<Fact> ExampleFacts() {
   facts.push_back({0, 0, Suggested{0, {}, 17, "nothing is worth training"}});
   facts.push_back({0, 0, CompletionMet{"nothing is left", true}});
   facts.push_back({0, 0, LimitsChanged{}});
+  facts.push_back({0, 0, TrialKept{3, "ben", "", true}});
   facts.push_back(
       {0, 0, RangeChanged{"", "", "booster", {std::string("gbtree"), std::string("dart")}, true}});
   facts.push_back({0, 0, RangeChanged{"", "", "depth", {int64_t{1}, int64_t{1} << 60}, false}});

@@ -53,7 +53,8 @@ TEST_CASE("Fact codec: the kinds are those that clients get", "[store]") {
                                           "configuration_enqueued",
                                           "job_continued",
                                           "scheduling_changed",
-                                          "range_changed"});
+                                          "range_changed",
+                                          "trial_kept"});
 }
 
 TEST_CASE("Fact codec: rows are written as every release has written them", "[store]") {
@@ -95,6 +96,7 @@ TEST_CASE("Fact codec: rows are written as every release has written them", "[st
       R"(scheduling_changed 0 {"by":"ana","priority":-3,"weight":2.5,"why":"it is urgent"})",
       R"(range_changed 0 {"by":"ana","listed":false,"parameter":"eta","values":[0.125,0.5],)"
       R"("why":"the best lie there"})",
+      R"(trial_kept 3 {"by":"ana","why":"it starts slowly"})",
       R"(attempt_ended 1 {"attempt":1,"ended_us":0,"outcome":"finished","reason":"","started_us":0})",
       R"(attempt_ended 1 {"attempt":1,"ended_us":0,"outcome":"lost","reason":"","started_us":0})",
       R"(attempt_ended 1 {"attempt":1,"ended_us":0,"outcome":"handed_back","reason":"","started_us":0})",
@@ -120,6 +122,7 @@ TEST_CASE("Fact codec: rows are written as every release has written them", "[st
       R"(completion_met 0 {"nothing_left":true,"reason":"nothing is left"})",
       R"(limits_changed 0 {"by":"","max_cost":0.0,"max_node_time_us":0,"max_parallel_trials":0,)"
       R"("max_total_resource":0,"max_trials":0,"max_wall_time_us":0,"why":""})",
+      R"(trial_kept 3 {"by":"ben","released":true,"why":""})",
       R"(range_changed 0 {"by":"","listed":true,"parameter":"booster","values":["gbtree","dart"],"why":""})",
       R"(range_changed 0 {"by":"","listed":false,"parameter":"depth","values":[1,1152921504606846976],)"
       R"("why":""})",

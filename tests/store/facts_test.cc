@@ -46,7 +46,7 @@ TEST_CASE("Facts: events and reports come back merged by sequence", "[store][sto
   auto later = f.store->facts.Load(f.job, 4, 3);
   REQUIRE(later->size() == 3);
   CHECK(later->front().sequence == 5);
-  CHECK(f.store->facts.LoadTrial(f.job, 3)->size() == 10);
+  CHECK(f.store->facts.LoadTrial(f.job, 3)->size() == 11);
 }
 
 TEST_CASE("Facts: a report of a further metric that ranks trials keeps its index", "[store][stores]") {

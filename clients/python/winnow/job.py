@@ -284,6 +284,14 @@ class Job:
         """Ends one trial; it counts with what it has reported."""
         return self._change({"stop_trial": trial}, reason)
 
+    def keep_trial(self, trial: int, reason: str = "") -> dict[str, Any]:
+        """Keeps one trial from being pruned: it is trained to its full level, within the budget."""
+        return self._change({"keep_trial": trial}, reason)
+
+    def release_trial(self, trial: int, reason: str = "") -> dict[str, Any]:
+        """Lets a kept trial be pruned again; if it went on only because it was kept, it ends."""
+        return self._change({"release_trial": trial}, reason)
+
     def enqueue(self, params: Mapping[str, Any], reason: str = "") -> dict[str, Any]:
         """The next new trial gets this configuration: a value for each tuned hyperparameter."""
         texts = {name: _text(value) for name, value in params.items()}

@@ -10,6 +10,8 @@ export const describeJob = (id: string, signal?: AbortSignal) => get<TuningJob>(
 export const stopJob = (id: string) => post<TuningJob>(`${jobPath(id)}/stop`);
 export const pauseJob = (id: string) => post<TuningJob>(`${jobPath(id)}/change`, {pause: true});
 export const resumeJob = (id: string) => post<TuningJob>(`${jobPath(id)}/change`, {resume: true});
+export const keepTrial = (id: string, trial: number) => post<TuningJob>(`${jobPath(id)}/change`, {keep_trial: trial});
+export const releaseTrial = (id: string, trial: number) => post<TuningJob>(`${jobPath(id)}/change`, {release_trial: trial});
 export const deleteJob = (id: string) => del<object>(jobPath(id));
 // Replaces the tags and the note of the job, or of one of its trials.
 export const annotate = (id: string, trial: number, tags: string[], note: string) =>

@@ -177,6 +177,7 @@ export interface Trial {
   metrics?: {metric: string; value: number}[]; // of several objectives and the constraints: the newest values
   violation?: number;                          // of the metric constraints
   annotation?: Annotation;
+  kept?: string;                               // who keeps it from being pruned, and why; empty: nobody
 }
 export interface Rank {
   rank: number;

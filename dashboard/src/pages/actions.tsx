@@ -1,5 +1,5 @@
-import {annotate, deleteJob, pauseJob, resumeJob, stopJob} from '../api/calls';
-import type {TuningJob} from '../api/types';
+import {annotate, deleteJob, keepTrial, pauseJob, releaseTrial, resumeJob, stopJob} from '../api/calls';
+import type {Trial, TuningJob} from '../api/types';
 import {ask, type Tone, toast} from '../design';
 import {counted} from '../format';
 import {trialsOf} from './job_words';
@@ -25,6 +25,18 @@ export async function togglePaused(job: TuningJob): Promise<boolean> {
   try {
     await (job.paused ? resumeJob(job.id) : pauseJob(job.id));
     toast(job.paused ? `${job.id} goes on.` : `${job.id} is paused. What runs trains to its next level or its end.`);
+    return true;
+  } catch (failure) {
+    toast((failure as Error).message);
+    return false;
+  }
+}
+
+// A trial is kept from being pruned, or may be pruned again. True if it was done.
+export async function toggleKept({jobId, number, kept}: Trial): Promise<boolean> {
+  try {
+    await (kept ? releaseTrial(jobId, number) : keepTrial(jobId, number));
+    toast(kept ? `Trial ${number} may be pruned again.` : `Trial ${number} is not pruned any more. It trains to its full level, within the budget.`);
     return true;
   } catch (failure) {
     toast((failure as Error).message);

@@ -123,7 +123,10 @@ class Jobs(WithFolder):
         with job.ask() as first:
             self.assertEqual(first.params, {"x": 0.25, "n": 3})
             first.complete(0.5)
-        job.stop_trial(job.ask().number, "too slow")
+        asked = job.ask().number
+        job.keep_trial(asked, "it starts slowly")
+        job.release_trial(asked)
+        job.stop_trial(asked, "too slow")
         for trial in job.asked():
             trial.complete(0.5)
         self.assertEqual(job.describe()["state"], "COMPLETED")
@@ -135,7 +138,7 @@ class Jobs(WithFolder):
             trial.complete(0.5)
         described = job.describe()
         self.assertEqual((described["state"], described["trial_counts"]["completed"]), ("COMPLETED", 3))
-        self.assertEqual(len(described["changes"]), 8)
+        self.assertEqual(len(described["changes"]), 10)
 
 
 class Errors(WithFolder):

@@ -104,6 +104,8 @@ TEST_CASE("Job state: what each kind of fact does", "[scheduler]") {
        }},
       {"a request to stop a trial is kept; its end follows", TwoCreated(), TrialStopRequested{1, "ana", ""},
        [](const JobState& s) { return s.changes().size() == 1 && !s.trial(1).ended(); }},
+      {"a trial is kept from being pruned", TwoCreated(), TrialKept{1, "ana", ""},
+       [](const JobState& s) { return s.trial(1).kept && s.kept() == std::set<TrialNumber>{1}; }},
       {"a configuration waits in the queue", TwoCreated(), ConfigurationEnqueued{{0.75}, "ana", ""},
        [](const JobState& s) { return s.queue().size() == 1 && s.queue().front().by == "ana"; }},
       {"a changed share of the slots is kept", TwoCreated(), SchedulingChanged{"ana", "", 5, 2},
@@ -226,6 +228,8 @@ TEST_CASE("Job state: facts that cannot be the next are refused with a reason", 
   CHECK(refused(BracketEnded{4, ""}) == "no such bracket");
   CHECK(refused(JobResumed{"", ""}) == "the job is not paused");
   CHECK(refused(TrialStopRequested{9, "", ""}) == "there is no trial 9");
+  CHECK(refused(TrialKept{9, "", ""}) == "there is no trial 9");
+  CHECK(refused(TrialKept{1, "", "", true}) == "the trial is not kept");
   CHECK(refused(ConfigurationEnqueued{{0.5, 0.5}, "", ""}) == "the configuration has another length");
   CHECK(refused(LimitsChanged{"", "", -1, 0, 0, 0, 0, 0}) == "a limit is below 0");
   CHECK(refused(JobPaused{"", ""}).empty());

@@ -137,6 +137,35 @@ TEST_CASE("Change: a trial is stopped, and a configuration enqueued", "[server]"
   play.CheckStored();
 }
 
+TEST_CASE("Change: a trial is kept from being pruned, and says by whom until it is released", "[server]") {
+  ChangePlay play;
+  const auto ana = play.Client(v1::SUBMITTER, "ana"), ben = play.Client(v1::SUBMITTER, "ben");
+  const std::string id = play.Submit(*ana, 3);
+  REQUIRE(play.AskFor(*ana, id, 2).size() == 2);
+  const auto keep = [](v1::ChangeTuningJobRequest& request) {
+    request.set_keep_trial(2);
+    request.set_reason("it starts slowly");
+  };
+  CHECK(play.Change(*ben, id, keep).error_code() == grpc::StatusCode::PERMISSION_DENIED);
+  v1::TuningJob job;
+  REQUIRE(play.Change(*ana, id, keep, &job).ok());
+  CHECK(job.changes(0).text() == "Trial 2 is kept from being pruned by ana: it starts slowly.");
+  const auto kept = [&](int64_t trial) { return play.Trials(id)[static_cast<size_t>(trial - 1)].kept(); };
+  CHECK(kept(1).empty());
+  CHECK(kept(2) == "Kept by ana: it starts slowly.");
+  CHECK_THAT(play.Change(*ana, id, keep).error_message(), Catch::Contains("kept already"));
+  play.RestartServer();
+  CHECK(kept(2) == "Kept by ana: it starts slowly.");
+  const auto again = play.Client(v1::SUBMITTER, "ana");
+  REQUIRE(play.Change(*again, id, [](auto& request) { request.set_release_trial(2); }).ok());
+  CHECK(kept(2).empty());
+  const grpc::Status none = play.Change(*again, id, [](auto& request) { request.set_release_trial(2); });
+  CHECK_THAT(none.error_message(), Catch::Contains("is not kept"));
+  const grpc::Status unknown = play.Change(*again, id, [](auto& request) { request.set_keep_trial(9); });
+  CHECK_THAT(unknown.error_message(), Catch::Contains("there is no trial 9"));
+  play.CheckStored();
+}
+
 TEST_CASE("Change: a job that ended is continued, also after a restart of the server", "[server]") {
   ChangePlay play;
   auto ana = play.Client(v1::SUBMITTER, "ana");

@@ -6,6 +6,7 @@ import {mayChange} from '../../app/session';
 import {tableOf, tableOfItems} from '../../data_table';
 import {Badge, Button, Card, EmptyState, ErrorState, LinkButton, Skeleton, Stat, StateBadge, Stats, useTitle} from '../../design';
 import {count, counted, duration, exactMoment, number, percent, plainHyperparameter} from '../../format';
+import {isLive, toggleKept} from '../actions';
 import {AnnotationBox} from '../annotation/annotation';
 import {Download} from '../download';
 import {tagFilter} from '../job/filters';
@@ -21,6 +22,7 @@ import './trial.css';
 
 const kNeighbours = 5;
 const kEventsShown = 200;
+const kUnended = ['PENDING', 'RUNNING', 'PAUSED'];
 
 export default function TrialPage({id, trial: text}: {id: string; trial: string}) {
   const trial = Number(text);
@@ -41,12 +43,12 @@ export default function TrialPage({id, trial: text}: {id: string; trial: string}
       </>
     );
   }
-  const live = answer !== undefined && ['PENDING', 'RUNNING', 'PAUSED'].includes(answer.trial.state);
+  const live = answer !== undefined && kUnended.includes(answer.trial.state);
   const attempts = answer?.attempts ?? [];
   const shownAttempt = Number(param('attempt')) || (attempts.length ? attempts[attempts.length - 1].number : 0);
   return (
     <>
-      <Head id={id} number={text} trial={answer?.trial} job={job} />
+      <Head id={id} number={text} trial={answer?.trial} job={job} reload={described.reload} />
       <div class="stack">
         {answer && job ? <Headline trial={answer.trial} attempts={attempts} job={job} near={near.data} /> : <Waits name="figures" />}
         {answer && job ? <Why trial={answer.trial} /> : <Waits name="why" />}
@@ -89,8 +91,9 @@ function Waits({name}: {name: 'figures' | 'why'}) {
   );
 }
 
-function Head({id, number: text, trial, job}: {id: string; number: string; trial?: Trial; job?: TuningJob}) {
+function Head({id, number: text, trial, job, reload}: {id: string; number: string; trial?: Trial; job?: TuningJob; reload?: () => void}) {
   const own = Number(text);
+  const mayKeep = trial && job && mayChange(job) && isLive(job) && kUnended.includes(trial.state);
   const last = job ? trialsOf(job.trialCounts) : own;
   return (
     <div class="page-head">
@@ -116,6 +119,17 @@ function Head({id, number: text, trial, job}: {id: string; number: string; trial
       </div>
       <div class="actions">
         {/* There from the start, so that nothing moves. */}
+        <Button
+          small
+          kind={trial?.kept ? 'primary' : 'plain'}
+          icon="check"
+          disabled={!mayKeep}
+          aria-pressed={Boolean(trial?.kept)}
+          title="A kept trial is not pruned: it trains to its full level, within the budget"
+          onClick={() => void (trial && toggleKept(trial).then((done) => done && reload?.()))}
+        >
+          Keep
+        </Button>
         <ModelButton job={id} trial={own} label="Model" disabled={!trial || trial.attempts === 0} />
         {/* Both are there from the start, so that nothing moves. */}
         <Step id={id} to={own - 1} icon="left" there={own > 1} />
@@ -213,6 +227,12 @@ function Why({trial}: {trial: Trial}) {
         <h2>Why it was chosen</h2>
         <p>{trial.choiceReason || 'No reason was recorded.'}</p>
       </div>
+      {trial.kept && (
+        <div>
+          <h2>Why it is kept</h2>
+          <p>{trial.kept}</p>
+        </div>
+      )}
     </section>
   );
 }
