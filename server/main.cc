@@ -485,6 +485,8 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   options.lease_us = static_cast<int64_t>(flags.lease_seconds * 1e6);
   options.audit_keep_us = int64_t{flags.audit_days} * 86'400'000'000;
   options.jobs_keep_us = int64_t{flags.keep_jobs_days} * 86'400'000'000;
+  options.jobs_keep_number = flags.keep_jobs_number;
+  options.jobs_keep_bytes = static_cast<int64_t>(std::ceil(flags.keep_jobs_gib * (1 << 30)));
   options.projects = {flags.preemption, flags.fair_share_days * 86'400};
   options.declared = *Declared(flags);  // Check has validated it
   absl::StatusOr<std::vector<DeclaredPool>> declared_pools = ReadPools(flags, *identity);

@@ -147,6 +147,20 @@ void Declare(CLI::App& app, ServerFlags& flags) {
       ->type_name("DAYS")
       ->check(CLI::Range(0, 36'500))
       ->capture_default_str();
+  app.add_option(
+         "--keep-jobs-number", flags.keep_jobs_number,
+         "Keep this many ended jobs of each project, those that ended last, and delete the others; 0: keep "
+         "all")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}))
+      ->capture_default_str();
+  app.add_option(
+         "--keep-jobs-gib", flags.keep_jobs_gib,
+         "Delete ended jobs, those that ended first before the others, while the checkpoints, models and "
+         "sources of all jobs in the artifact store take more than this; 0: never")
+      ->type_name("GIB")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
   app.add_flag("--preemption", flags.preemption,
                "Jobs of projects of a higher class (winnow projects set --class) may preempt trials of lower "
                "classes, which go on later from their checkpoints");

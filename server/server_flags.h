@@ -55,6 +55,8 @@ struct ServerFlags {
   double rate_limit = AuthOptions().calls_per_second;
   int audit_days = 400;
   int keep_jobs_days = 0;
+  int64_t keep_jobs_number = 0;
+  double keep_jobs_gib = 0;
   bool preemption = false;
   double fair_share_days = 7;
   std::string log_level = "info";

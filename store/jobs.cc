@@ -35,6 +35,16 @@ JobTable::JobTable(Database& database)
       open_(database, SelectJobs("WHERE end_us = 0 ORDER BY job")),
       ended_(database,
              SelectJobs("WHERE end_us > 0 AND end_us < ?1 AND deleted_us = 0 ORDER BY job LIMIT ?2")),
+      beyond_(database, SelectJobs("WHERE job IN (SELECT r.job FROM (SELECT job, ROW_NUMBER() OVER"
+                                   " (PARTITION BY project ORDER BY end_us DESC, job DESC) AS place FROM jobs"
+                                   " WHERE end_us > 0 AND deleted_us = 0) AS r WHERE r.place > ?1)"
+                                   " ORDER BY job LIMIT ?2")),
+      storing_(database,
+               SelectJobs("WHERE end_us > 0 AND deleted_us = 0 AND job IN (SELECT job FROM artifacts)"
+                          " ORDER BY end_us, job LIMIT ?1")),
+      was_deleted_(database,
+                   "SELECT 1 FROM taken_ids t WHERE t.id = ?1 AND NOT EXISTS"
+                   " (SELECT 1 FROM jobs j WHERE j.id = ?1 AND j.deleted_us = 0)"),
       list_(database, SelectJobs("WHERE job < ?1 AND deleted_us = 0 ORDER BY job DESC LIMIT ?2")),
       last_sequence_(database, "SELECT last_sequence FROM jobs WHERE job = ?1"),
       update_(database,
@@ -100,6 +110,25 @@ absl::StatusOr<std::vector<JobRow>> JobTable::Open() { return All(open_.Bind());
 
 absl::StatusOr<std::vector<JobRow>> JobTable::EndedBefore(int64_t time_us, int64_t limit) {
   return All(ended_.Bind(time_us, limit));
+}
+
+absl::StatusOr<std::vector<JobRow>> JobTable::BeyondNewest(int64_t number, int64_t limit) {
+  return All(beyond_.Bind(number, limit));
+}
+
+absl::StatusOr<std::vector<JobRow>> JobTable::EndedWithArtifacts(int64_t limit) {
+  return All(storing_.Bind(limit));
+}
+
+absl::StatusOr<bool> JobTable::WasDeleted(const std::string& id) {
+  const absl::StatusOr<bool> row = was_deleted_.Bind(id).Next();
+  was_deleted_.Reset();
+  return row;
+}
+
+absl::StatusOr<int64_t> JobTable::Deletions() {
+  return database_.QueryInt(
+      "SELECT (SELECT COUNT(*) FROM taken_ids) - (SELECT COUNT(*) FROM jobs WHERE deleted_us = 0)");
 }
 
 absl::StatusOr<std::vector<JobRow>> JobTable::List(int64_t before, int64_t limit, const JobFilter& filter) {

@@ -58,6 +58,14 @@ class JobTable {
   absl::StatusOr<std::vector<JobRow>> Open();
   // At most `limit` of those that ended before that time.
   absl::StatusOr<std::vector<JobRow>> EndedBefore(int64_t time_us, int64_t limit);
+  // At most `limit` of those that have ended and are not among the `number` of their project that ended last.
+  absl::StatusOr<std::vector<JobRow>> BeyondNewest(int64_t number, int64_t limit);
+  // At most `limit` of those that have ended and have artifacts; those that ended first come first.
+  absl::StatusOr<std::vector<JobRow>> EndedWithArtifacts(int64_t limit);
+  // Whether there was a job of this id, and it was deleted.
+  absl::StatusOr<bool> WasDeleted(const std::string& id);
+  // How many jobs were deleted.
+  absl::StatusOr<int64_t> Deletions();
   // Newest first, below the key `before`. The specs of jobs that are left out are not read.
   absl::StatusOr<std::vector<JobRow>> List(int64_t before, int64_t limit, const JobFilter& filter = {});
   // 0: no such job.
@@ -71,8 +79,8 @@ class JobTable {
   absl::StatusOr<std::optional<JobRow>> One(Statement& statement);
   absl::StatusOr<std::vector<JobRow>> All(Statement& statement);
   Database& database_;
-  Statement take_, insert_, find_, find_request_, open_, ended_, list_, last_sequence_, update_,
-      update_state_, delete_;
+  Statement take_, insert_, find_, find_request_, open_, ended_, beyond_, storing_, was_deleted_, list_,
+      last_sequence_, update_, update_state_, delete_;
 };
 
 }  // namespace winnow

@@ -18,6 +18,9 @@ namespace {
 // Below the 5 s between the Syncs of an idle worker under the default lease, so that each carries a sample.
 constexpr std::chrono::milliseconds kSampleEvery(4'500);
 
+// Between two times at which the worker names the jobs of which it has folders.
+constexpr std::chrono::seconds kNamingPause(2);
+
 // Pause between the first two log lines about a server that does not answer; later pauses are longer.
 constexpr std::chrono::seconds kFirstWaitingPause(10);
 constexpr std::chrono::seconds kLastWaitingPause(300);
@@ -160,6 +163,7 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
     for (const v1::ModelWanted& wanted : response.models_wanted()) StoreModel(wanted);
     for (const v1::WaitingTrainer& trainer : response.let_go()) trainers_->LetGo(trainer);
     trainers_->Spare({response.spare().begin(), response.spare().end()});
+    FollowDeletions(response);
   } else {
     last_failure_ = MessageOf(status);
     switch (state_.Failed(number, status, timers_->Now())) {
@@ -329,6 +333,19 @@ void Agent::StoreModel(const v1::ModelWanted& wanted) {
   });
 }
 
+void Agent::FollowDeletions(const v1::SyncResponse& response) {
+  if (response.deleted_jobs_size() > 0)
+    trainers_->RemoveJobs({response.deleted_jobs().begin(), response.deleted_jobs().end()});
+  if (response.deletions() == deletions_ || state_.NamesJobs() || timers_->Now() < next_naming_) return;
+  deletions_ = response.deletions();
+  next_naming_ = timers_->Now() + kNamingPause;
+  trainers_->ListJobs([this, alive = alive_](std::vector<std::string> marks) {
+    if (!*alive) return;
+    state_.NameJobs(std::move(marks));
+    Wake();
+  });
+}
+
 std::string Agent::NewWorkerId() const {
   const std::string id = options_.random_id ? options_.random_id() : RandomId();
   return options_.worker_id_prefix + id.substr(options_.worker_id_prefix.size());
@@ -369,6 +386,7 @@ void Agent::RegisterAgain() {
   SetConnected(false);
   ever_connected_ = false;
   state_.Register(NewWorkerId());
+  deletions_ = -1;
   if (leaving_) Finish(leave_status_);
 }
 

@@ -88,6 +88,7 @@ class Agent {
   void Ended(const std::string& id, v1::Outcome outcome);
   void Notice(const std::string& id, v1::JobNotice::Kind kind, std::string text);
   void StoreModel(const v1::ModelWanted& wanted);
+  void FollowDeletions(const v1::SyncResponse& response);
   std::string NewWorkerId() const;
   void BeginLeaving(bool now, const std::string& reason);
   void RegisterAgain();
@@ -115,6 +116,8 @@ class Agent {
   bool finished_ = false;
   absl::Status leave_status_;  // the result of Run if the farewell succeeds
   Timers::TimePoint last_answer_;
+  int64_t deletions_ = -1;         // SyncResponse.deletions, when it last named its jobs; -1: not yet
+  Timers::TimePoint next_naming_;  // no sooner are they named again
   Timers::TimePoint next_sample_;  // no usage sample before this time
   Timers::Id pump_timer_ = 0;
   Timers::Id offline_timer_ = 0;

@@ -10,6 +10,8 @@
 namespace winnow {
 namespace {
 
+constexpr int kMostJobs = 200;  // marks in one Sync: each costs the server a look at its tables
+
 using std::chrono::milliseconds;
 using v1::RunningAssignment;
 
@@ -74,7 +76,7 @@ const AgentState::InFlight* AgentState::Say() const {
 }
 
 bool AgentState::HasUrgentWord() const {
-  return version_ != answered_version_ || !notices_.empty() || !problems_.empty();
+  return version_ != answered_version_ || !notices_.empty() || !problems_.empty() || !jobs_.empty();
 }
 
 bool AgentState::HasWord(TimePoint now) const {
@@ -104,6 +106,10 @@ std::optional<AgentState::TimePoint> AgentState::NextTime() const {
     if (when.has_value()) when = std::max(*when, not_before_);
   }
   return when;
+}
+
+void AgentState::NameJobs(std::vector<std::string> marks) {
+  for (std::string& mark : marks) jobs_.push_back(std::move(mark));
 }
 
 AgentState::Call AgentState::MakeCall(bool says, TimePoint now) {
@@ -156,6 +162,8 @@ AgentState::Call AgentState::MakeCall(bool says, TimePoint now) {
     flight.notices = static_cast<int>(notices_.size());
     for (const v1::ModelProblem& problem : problems_) *request.add_model_problems() = problem;
     flight.problems = static_cast<int>(problems_.size());
+    flight.jobs = std::min(static_cast<int>(jobs_.size()), kMostJobs);
+    request.mutable_held_jobs()->Assign(jobs_.begin(), jobs_.begin() + flight.jobs);
     oldest_log_.reset();
     sent_chunks_ = std::max(sent_chunks_, flight.chunks);
   }
@@ -210,6 +218,7 @@ void AgentState::Acknowledge(const InFlight& call) {
     notices_.pop_front();
   }
   problems_.erase(problems_.begin(), problems_.begin() + call.problems);
+  jobs_.erase(jobs_.begin(), jobs_.begin() + call.jobs);
   while (!usage_.empty() && last_usage_ - usage_.size() < call.usage) usage_.pop_front();
   answered_version_ = std::max(answered_version_, call.version);
 }
@@ -443,6 +452,7 @@ void AgentState::Register(std::string worker_id) {
   chunks_.clear();
   notices_.clear();
   problems_.clear();
+  jobs_.clear();
   usage_.clear();
   sent_chunks_ = 0;
   oldest_log_.reset();

@@ -100,6 +100,9 @@ class AgentState {
   void AddNotice(v1::AssignmentNotice notice);
   // A model that the server wants cannot be sent.
   void AddModelProblem(v1::ModelProblem problem);
+  // The marks of the jobs of which the worker has folders: the server is asked which of them were deleted.
+  void NameJobs(std::vector<std::string> marks);
+  bool NamesJobs() const { return !jobs_.empty(); }  // whether some are still to be told
   // A usage sample of the host; the next Sync carries it, whichever that is.
   void AddUsage(v1::UsageSample sample);
   // The devices, or the faults of some, have changed.
@@ -144,6 +147,7 @@ class AgentState {
     int chunks = 0;
     int notices = 0;
     int problems = 0;
+    int jobs = 0;
     uint64_t usage = 0;  // samples up to this number
     uint64_t version = 0;
     std::set<std::string> named;
@@ -171,6 +175,7 @@ class AgentState {
   std::deque<v1::LogChunk> chunks_;
   std::deque<v1::AssignmentNotice> notices_;
   std::deque<v1::ModelProblem> problems_;
+  std::deque<std::string> jobs_;  // marks
   std::deque<v1::UsageSample> usage_;
   std::vector<v1::WaitingTrainer> waiting_;
   uint64_t last_usage_ = 0;              // number of the newest sample, from 1

@@ -237,7 +237,11 @@ void ProcessTrainers::MakeFolders(const v1::Assignment& assignment, const Prepar
   const bool anew = !assignment.resumes() && !GoesOnSuspended(assignment);
   const auto directories = MakeTrialDirectories(place_.shared, assignment.job_id(), assignment.trial(),
                                                 anew && assignment.rank() == 0);
-  if (!directories.ok()) {
+  const absl::Status marked = folders_.Mark(assignment.job_id(), assignment.job_mark());
+  if (!marked.ok()) {
+    places_.erase(assignment.id());
+    done(marked);
+  } else if (!directories.ok()) {
     places_.erase(assignment.id());
     done(directories.status());
   } else if (!assignment.has_restore() && !assignment.take_checkpoint()) {
@@ -412,6 +416,14 @@ void ProcessTrainers::LetGo(const v1::WaitingTrainer& trainer) {
 void ProcessTrainers::LetGoAll(bool leaves) {
   waiting_.LetGoAll(leaves);
   parents_.LetGoAll(leaves);
+}
+
+void ProcessTrainers::ListJobs(std::function<void(std::vector<std::string>)> done) {
+  folders_.List([loop = loop_, alive = alive_, done = std::move(done)](std::vector<std::string> marks) {
+    loop->Post([alive, done, marks = std::move(marks)] {
+      if (*alive) done(marks);
+    });
+  });
 }
 
 void ProcessTrainers::StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string)> failed) {

@@ -12,6 +12,7 @@
 #include "worker/data/channel_keeper.h"
 #include "worker/host/event_loop.h"
 #include "worker/host/port_lease.h"
+#include "worker/job_folders.h"
 #include "worker/sources/source_keeper.h"
 #include "worker/trainer_parents.h"
 #include "worker/trainer_run.h"
@@ -49,6 +50,8 @@ class ProcessTrainers : public Trainers {
   void LetGo(const v1::WaitingTrainer& trainer) override;
   void Spare(const std::vector<v1::WaitingTrainer>& trainers) override { waiting_.Spare(trainers); }
   void LetGoAll(bool leaves) override;
+  void ListJobs(std::function<void(std::vector<std::string>)> done) override;
+  void RemoveJobs(const std::vector<std::string>& marks) override { folders_.Remove(marks); }
 
  private:
   using PrepareDone = std::function<void(absl::StatusOr<Prepared>)>;
@@ -93,6 +96,7 @@ class ProcessTrainers : public Trainers {
   std::map<std::string, Place> places_;
   WaitingTrainers waiting_;
   TrainerParents parents_;
+  JobFolders folders_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -70,6 +70,11 @@ class Trainers {
   // Calls `failed` with the reason if another try would fail in the same way.
   virtual void StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string reason)> failed) = 0;
 
+  // Calls `done` with the marks (Assignment.job_mark) of the jobs of which this machine has folders.
+  virtual void ListJobs(std::function<void(std::vector<std::string>)> /*done*/) {}
+  // Removes the folders of those jobs, which were deleted.
+  virtual void RemoveJobs(const std::vector<std::string>& /*marks*/) {}
+
   // Programs of parts that have FINISHED, which wait for the next part of their trial, and, as trial 0,
   // parents from which programs of a job are forked. Start goes on with one where it fits. They have no slot,
   // and no assignment names them.

@@ -87,6 +87,7 @@ v1::Assignment Attempts::Describe(const OpenJob& job, const Ranks& ranks, size_t
   v1::Assignment message;
   message.set_id(row.id);
   message.set_job_id(job.row.id);
+  message.set_job_mark(context_.MarkOf(job.row.id));
   message.set_trial(row.trial);
   message.set_attempt(row.attempt);
   message.set_rank(row.rank);

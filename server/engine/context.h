@@ -86,10 +86,12 @@ struct EngineOptions {
   std::function<absl::StatusOr<std::vector<v1::RankCredentials>>(const std::string& job, int64_t trial,
                                                                  int64_t attempt, int32_t ranks)>
       issue_credentials;
-  int64_t audit_keep_us = 0;   // entries of the audit log are removed when older; 0: never
-  int64_t jobs_keep_us = 0;    // jobs are deleted so long after their end; 0: never
-  BlobIndex* blobs = nullptr;  // the artifact store's; null: there is none
-  Metrics* metrics = nullptr;  // outlives the engine; null: nothing is measured
+  int64_t audit_keep_us = 0;     // entries of the audit log are removed when older; 0: never
+  int64_t jobs_keep_us = 0;      // jobs are deleted so long after their end; 0: never
+  int64_t jobs_keep_number = 0;  // of each project so many ended jobs are kept, the newest; 0: all
+  int64_t jobs_keep_bytes = 0;   // ended jobs are deleted while jobs have stored more than that; 0: never
+  BlobIndex* blobs = nullptr;    // the artifact store's; null: there is none
+  Metrics* metrics = nullptr;    // outlives the engine; null: nothing is measured
   // Is called in a batch with each event that webhooks get; null: there are none.
   std::function<void(Context&, const v1::Event&)> tell;
 };
@@ -101,6 +103,8 @@ struct Context {
   Store& store;
   EngineOptions options;
   Deadlines deadlines;
+  std::string database;   // its identity, which is in the marks of jobs
+  int64_t deletions = 0;  // how many of its jobs were deleted
 
   // After the first access to the tables that failed, the batch is rolled back and nothing of it is
   // acknowledged.
@@ -123,6 +127,13 @@ struct Context {
   // The topic (see Hub) is published once the batch is committed.
   void Publish(const std::string& topic) { topics_.insert(topic); }
   std::set<std::string> TakeTopics() { return std::exchange(topics_, {}); }
+
+  // Names the job among those of all databases: an id is never used twice in one.
+  std::string MarkOf(const std::string& job) const { return database + "-" + job; }
+  // The id of the job that a mark names; "": one of another database.
+  std::string JobOf(const std::string& mark) const {
+    return mark.starts_with(database + "-") ? mark.substr(database.size() + 1) : "";
+  }
 
   int64_t wall_us() const { return options.clock.wall_us(); }
   int64_t steady_us() const { return options.clock.steady_us(); }

@@ -72,6 +72,12 @@ absl::Status Engine::Load() {
   context_.deadlines = Deadlines();
   context_.ForgetFailure();
   usage_.Clear();
+  absl::StatusOr<std::string> identity = context_.store.Identity();
+  if (!identity.ok()) return identity.status();
+  context_.database = *std::move(identity);
+  const absl::StatusOr<int64_t> deletions = context_.store.jobs.Deletions();
+  if (!deletions.ok()) return deletions.status();
+  context_.deletions = *deletions;
   absl::Status status = jobs_.Load();
   if (!status.ok()) return status;
   client_attempts_.Load();
@@ -80,7 +86,8 @@ absl::Status Engine::Load() {
   if (status = AskOpenChoices(); !status.ok()) return status;
   if (context_.options.audit_keep_us > 0)
     context_.deadlines.Set(Deadlines::Kind::kAuditAge, "", context_.steady_us());
-  if (context_.options.jobs_keep_us > 0)
+  if (context_.options.jobs_keep_us > 0 || context_.options.jobs_keep_number > 0 ||
+      context_.options.jobs_keep_bytes > 0)
     context_.deadlines.Set(Deadlines::Kind::kJobAge, "", context_.steady_us());
   const absl::StatusOr<bool> removes = removal_.Any();
   if (!removes.ok()) return removes.status();
@@ -217,6 +224,7 @@ absl::Status Engine::DeleteJob(const std::string& id, const Requester& by) {
 void Engine::Delete(const JobRow& row) {
   artifacts_.ForgetJob(row.key);
   context_.Note(removal_.Mark(row.key, std::max<int64_t>(1, context_.wall_us())));
+  ++context_.deletions;
   context_.Publish(JobTopic(row.id));
   context_.deadlines.Set(Deadlines::Kind::kRemoval, "", context_.steady_us());
 }
@@ -391,23 +399,44 @@ void Engine::RemoveOldAudit() {
                          context_.steady_us() + (removed == kMostAtOnce ? kAgainUs : kEveryUs));
 }
 
+void Engine::DeleteAsOld(const JobRow& row, const char* why) {
+  Delete(row);
+  AuditRow entry;
+  entry.time_us = context_.wall_us();
+  entry.person = "winnow-server";
+  entry.method = "DeleteTuningJob";
+  entry.job = row.id;
+  entry.detail = why;
+  entry.outcome = "OK";
+  context_.Note(context_.store.audit.Add(entry));
+}
+
 void Engine::DeleteOldJobs() {
   constexpr int64_t kMostAtOnce = 100, kAgainUs = 1'000'000, kEveryUs = 600'000'000;
-  const int64_t before_us = context_.wall_us() - context_.options.jobs_keep_us;
-  const std::vector<JobRow> old = context_.Note(context_.store.jobs.EndedBefore(before_us, kMostAtOnce));
-  for (const JobRow& row : old) {
-    Delete(row);
-    AuditRow entry;
-    entry.time_us = context_.wall_us();
-    entry.person = "winnow-server";
-    entry.method = "DeleteTuningJob";
-    entry.job = row.id;
-    entry.detail = "it ended longer ago than --keep-jobs-days says";
-    entry.outcome = "OK";
-    context_.Note(context_.store.audit.Add(entry));
+  const EngineOptions& options = context_.options;
+  JobTable& jobs = context_.store.jobs;
+  bool more = false;
+  if (options.jobs_keep_us > 0) {
+    const auto old = context_.Note(jobs.EndedBefore(context_.wall_us() - options.jobs_keep_us, kMostAtOnce));
+    for (const JobRow& row : old) DeleteAsOld(row, "it ended longer ago than --keep-jobs-days says");
+    more = more || old.size() == kMostAtOnce;
   }
-  context_.deadlines.Set(Deadlines::Kind::kJobAge, "",
-                         context_.steady_us() + (old.size() == kMostAtOnce ? kAgainUs : kEveryUs));
+  if (options.jobs_keep_number > 0) {
+    const auto old = context_.Note(jobs.BeyondNewest(options.jobs_keep_number, kMostAtOnce));
+    for (const JobRow& row : old)
+      DeleteAsOld(row, "its project has more ended jobs than --keep-jobs-number says");
+    more = more || old.size() == kMostAtOnce;
+  }
+  const auto exceeds = [&] { return artifacts_.stored().Total() > options.jobs_keep_bytes; };
+  if (options.jobs_keep_bytes > 0 && exceeds()) {
+    const auto old = context_.Note(jobs.EndedWithArtifacts(kMostAtOnce));
+    for (const JobRow& row : old) {
+      if (!exceeds()) break;
+      DeleteAsOld(row, "jobs had stored more than --keep-jobs-gib says");
+    }
+    more = more || (old.size() == kMostAtOnce && exceeds());
+  }
+  context_.deadlines.Set(Deadlines::Kind::kJobAge, "", context_.steady_us() + (more ? kAgainUs : kEveryUs));
 }
 
 void Engine::RemoveDeleted() {

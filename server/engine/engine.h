@@ -130,6 +130,7 @@ class Engine {
   // Records what projects hold, and when node-hours will be used up. REQUIRES all other work is done.
   void SettleProjects();
   void RemoveOldAudit();
+  void DeleteAsOld(const JobRow& row, const char* why);
   void DeleteOldJobs();
   void RemoveDeleted();
   void Delete(const JobRow& row);

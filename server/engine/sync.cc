@@ -33,6 +33,7 @@ constexpr int kRanksGone = 75;  // exit code of docs/trainer-contract.md
 constexpr int kMaxLabels = 64;
 constexpr int kMaxGpus = 1024;
 constexpr int kMostWaiting = 10'000;    // waiting trainers of a request that are looked at
+constexpr int kMostHeldJobs = 1000;     // of a request that are looked at
 constexpr size_t kMostSpared = 16;      // of them that are named to be ended first
 constexpr size_t kMaxTextBytes = 2000;  // of a notice, or why a model does not come
 
@@ -443,6 +444,7 @@ void SyncCalls::Take(const v1::SyncRequest& request, const std::string& caller,
   Call call;
   call.done = std::move(done);
   call.at_once = !request.reports().empty() || !request.logs().empty() || !worker.present();
+  call.deleted = DeletedOf(request);
   for (const v1::RunningAssignment& running : request.running()) {
     if (running.state() == v1::RunningAssignment::ENDED) call.at_once = true;
     call.stated.insert(running.assignment_id());
@@ -471,6 +473,17 @@ bool SyncCalls::Differs(const Call& call, const WorkerEntry& worker) const {
   };
   return std::any_of(call.running.begin(), call.running.end(), unwanted) ||
          std::any_of(call.prepared.begin(), call.prepared.end(), unwanted);
+}
+
+std::vector<std::string> SyncCalls::DeletedOf(const v1::SyncRequest& request) {
+  std::vector<std::string> deleted;
+  const int count = std::min(request.held_jobs_size(), kMostHeldJobs);
+  for (int i = 0; i < count; ++i) {
+    const std::string& mark = request.held_jobs(i);
+    const std::string job = context_.JobOf(mark);
+    if (!job.empty() && context_.Note(context_.store.jobs.WasDeleted(job))) deleted.push_back(mark);
+  }
+  return deleted;
 }
 
 void SyncCalls::TakeWaiting(WorkerEntry& worker, const v1::SyncRequest& request) {
@@ -547,6 +560,8 @@ v1::SyncResponse SyncCalls::Compose(WorkerEntry& worker, const Call& call) const
     }
   }
   for (v1::WaitingTrainer& program : BestSpared(worker)) *response.add_spare() = std::move(program);
+  response.mutable_deleted_jobs()->Assign(call.deleted.begin(), call.deleted.end());
+  response.set_deletions(context_.deletions);
   *response.mutable_next_interval() = TimeUtil::MicrosecondsToDuration(context_.options.lease_us / 3);
   *response.mutable_lease() = TimeUtil::MicrosecondsToDuration(context_.options.lease_us);
   return response;

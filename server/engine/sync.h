@@ -70,6 +70,7 @@ class SyncCalls {
     std::set<std::string> stated;  // assignments that it said it runs or is stopping
     std::set<std::string> running;
     std::set<std::string> prepared;
+    std::vector<std::string> deleted;  // of the jobs that it named, the marks of deleted ones
     bool at_once = false;
   };
 
@@ -82,6 +83,7 @@ class SyncCalls {
   void TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& request);
   void NoteTaken(const Rank& rank);
   void NoteRunning(Rank& rank);
+  std::vector<std::string> DeletedOf(const v1::SyncRequest& request);
   static void TakeWaiting(WorkerEntry& worker, const v1::SyncRequest& request);
   void TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request);
   bool Differs(const Call& call, const WorkerEntry& worker) const;

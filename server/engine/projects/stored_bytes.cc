@@ -27,4 +27,10 @@ void StoredBytes::Remove(int64_t job, int64_t bytes) {
   if (found->second.bytes == 0) jobs_.erase(found);
 }
 
+int64_t StoredBytes::Total() const {
+  int64_t total = 0;
+  for (const auto& [job, stored] : jobs_) total += stored.bytes;
+  return total;
+}
+
 }  // namespace winnow

@@ -24,6 +24,7 @@ class StoredBytes {
   // Does nothing if the job has no artifacts.
   void Remove(int64_t job, int64_t bytes);
   const std::map<Key, int64_t>& all() const { return bytes_; }
+  int64_t Total() const;  // of all jobs
 
  private:
   std::map<int64_t, StoredOfJob> jobs_;

@@ -191,6 +191,72 @@ TEST_CASE("Coordinator: jobs are deleted when they ended longer ago than they ar
               .ok());
 }
 
+std::vector<std::string> DetailsOfAudit(Play& play) {
+  std::vector<std::string> details;
+  REQUIRE(play.Inside([&](Engine& engine) {
+                const auto entries = *engine.context().store.audit.List({}, INT64_MAX, 9);
+                for (const AuditRow& entry : entries) details.push_back(entry.job + ": " + entry.detail);
+              })
+              .ok());
+  return details;
+}
+
+TEST_CASE("Coordinator: the newest ended jobs of each project are kept", "[server]") {
+  constexpr int64_t kHour = 3'600'000'000;
+  Play play;
+  play.jobs_keep_number = 2;
+  play.Restart();
+  FakeWorker worker(play, "one", 1);
+  std::vector<std::string> ids;
+  for (int i = 0; i < 3; ++i) {
+    ids.push_back(play.Create(RandomJob(1, 2)));
+    PlayToEnd(play, ids.back(), {&worker});
+  }
+  const std::string open = play.Create(RandomJob(1, 2));
+  play.Tick(kHour);
+  CHECK(play.Delete(ids[0]).code() == absl::StatusCode::kNotFound);
+  CHECK(play.Describe(ids[1]).state() == v1::TuningJob::COMPLETED);
+  CHECK(play.Describe(ids[2]).state() == v1::TuningJob::COMPLETED);
+  CHECK(play.Describe(open).state() == v1::TuningJob::RUNNING);
+  CHECK(DetailsOfAudit(play) ==
+        std::vector<std::string>{ids[0] + ": its project has more ended jobs than --keep-jobs-number says"});
+}
+
+TEST_CASE(
+    "Coordinator: ended jobs go while all jobs have stored too much, the one that ended first before others",
+    "[server]") {
+  constexpr int64_t kHour = 3'600'000'000;
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  std::vector<std::string> ids;
+  for (int i = 0; i < 4; ++i) {
+    ids.push_back(play.Create(RandomJob(1, 2)));
+    if (i < 3) PlayToEnd(play, ids.back(), {&worker});
+  }
+  // The first stores nothing, so that its end would free nothing.
+  REQUIRE(
+      play.Inside([&](Engine& engine) {
+            Store& store = engine.context().store;
+            for (size_t i = 1; i < ids.size(); ++i) {
+              ArtifactRow row;
+              row.job = (*store.jobs.Find(ids[i]))->key;
+              row.trial = 1;
+              row.kind = ArtifactKind::kModel;
+              REQUIRE(store.artifacts.Put(row, {{std::string(64, static_cast<char>('a' + i)), 100}}).ok());
+            }
+          })
+          .ok());
+  play.jobs_keep_bytes = 200;
+  play.Restart();
+  play.Tick(kHour);
+  CHECK(play.Describe(ids[0]).state() == v1::TuningJob::COMPLETED);
+  CHECK(play.Delete(ids[1]).code() == absl::StatusCode::kNotFound);
+  CHECK(play.Describe(ids[2]).state() == v1::TuningJob::COMPLETED);
+  CHECK(play.Describe(ids[3]).state() == v1::TuningJob::RUNNING);
+  CHECK(DetailsOfAudit(play) ==
+        std::vector<std::string>{ids[1] + ": jobs had stored more than --keep-jobs-gib says"});
+}
+
 TEST_CASE("Coordinator: a trial that fails again and again is given up, and a job of such trials fails",
           "[server]") {
   Play play;

@@ -54,6 +54,8 @@ void Play::Start() {
   options.projects = project_rules;
   options.audit_keep_us = audit_keep_us;
   options.jobs_keep_us = jobs_keep_us;
+  options.jobs_keep_number = jobs_keep_number;
+  options.jobs_keep_bytes = jobs_keep_bytes;
   options.tell = tell;
   auto coordinator = Coordinator::Start(*std::move(store), hub, std::move(options));
   INFO(coordinator.status().ToString());

@@ -68,8 +68,8 @@ class Play {
   ModelFactory make_model;
   Metrics* metrics = nullptr;  // outlives it
   ProjectRules project_rules;  // EngineOptions::projects
-  int64_t audit_keep_us = 0;   // see EngineOptions, as the next two
-  int64_t jobs_keep_us = 0;
+  int64_t audit_keep_us = 0;   // see EngineOptions, as the next four
+  int64_t jobs_keep_us = 0, jobs_keep_number = 0, jobs_keep_bytes = 0;
   std::function<void(Context&, const v1::Event&)> tell;
 
   ManualClock time;
