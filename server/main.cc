@@ -36,6 +36,7 @@
 #include "server/host/last_resort.h"
 #include "server/host/local_workers.h"
 #include "server/host/own_files.h"
+#include "server/host/rank_authority.h"
 #include "server/host/restore.h"
 #include "server/http/http_server.h"
 #include "server/oidc/settings.h"
@@ -92,6 +93,12 @@ GrpcServerOptions ServerOptions(const ServerFlags& flags) {
   options.endpoint = EndpointFolder(fs::absolute(StateDir(flags)));
   if (options.auth.tokens_required) options.socket = fs::absolute(StateDir(flags)) / "server.sock";
   return options;
+}
+
+// A server without TLS has told the credentials to everyone on the way.
+RankTls WhenRanksEncrypt(const ServerFlags& flags) {
+  if (flags.rank_tls == "always") return RankTls::kAlways;
+  return flags.rank_tls == "auto" && flags.tls.used() ? RankTls::kAcrossHosts : RankTls::kNever;
 }
 
 // Includes --declare-workers and the local workers, so that jobs can be submitted before they register.
@@ -494,6 +501,10 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   const std::vector<WorkerRoom> of_pools = DeclaredRooms(*declared_pools);
   options.declared.insert(options.declared.end(), of_pools.begin(), of_pools.end());
   options.blobs = artifacts->get();
+  options.rank_tls = WhenRanksEncrypt(flags);
+  options.issue_credentials = [](const std::string& job, int64_t trial, int64_t attempt, int32_t ranks) {
+    return IssueRankCredentials(job, trial, attempt, ranks);
+  };
   absl::StatusOr<std::vector<DeclaredWebhook>> webhooks = ReadWebhooks(flags);
   if (!webhooks.ok()) return webhooks.status();
   const auto outbox = std::make_shared<WebhookOutbox>(*std::move(webhooks));

@@ -130,6 +130,12 @@ void Declare(CLI::App& app, ServerFlags& flags) {
                  "database (PEM; default: an authority of the system)")
       ->option_text("FILE");
   DeclareSignIn(app, flags.oidc);
+  app.add_option("--rank-tls", flags.rank_tls,
+                 "Whether the ranks of a trial talk TLS with each other, with certificates that the server makes for "
+                 "each attempt: auto (between hosts, if the server has TLS), always (also within a host) or never "
+                 "(default: auto)")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->option_text("WHEN");
   app.add_flag("--require-tokens", flags.require_tokens,
                "Require tokens without TLS too, except on the socket STATE_DIR/server.sock");
   app.add_option("--rate-limit", flags.rate_limit,

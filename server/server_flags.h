@@ -52,6 +52,7 @@ struct ServerFlags {
   TlsFiles tls;
   std::string leader_ca;  // "": the system's
   bool require_tokens = false;
+  std::string rank_tls = "auto";
   double rate_limit = AuthOptions().calls_per_second;
   int audit_days = 400;
   int keep_jobs_days = 0;

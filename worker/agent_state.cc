@@ -133,6 +133,7 @@ AgentState::Call AgentState::MakeCall(bool says, TimePoint now) {
   request.set_memory_gib(identity_.memory_gib);
   request.set_limits(identity_.limits);
   request.set_ahead(identity_.ahead);
+  request.set_encrypts_ranks(true);
   request.mutable_gpus()->Assign(identity_.gpus.begin(), identity_.gpus.end());
   request.set_cost_per_hour(identity_.cost_per_hour);
   if (identity_.end.has_value()) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <string_view>
 
+#include "base/rank_name.h"
 #include "nlohmann/json.hpp"
 
 namespace winnow {
@@ -22,7 +23,7 @@ bool IsWithheld(std::string_view name) {
          name == "RANK" || name == "WORLD_SIZE" || name == "LOCAL_RANK" || name == "MASTER_ADDR" ||
          name == "MASTER_PORT" || name == "WINNOW_SEED" || name.starts_with("WINNOW_REPEAT") ||
          name.starts_with("WINNOW_FOLD") || name == "WINNOW_CONTROL_FD" ||
-         name.starts_with("WINNOW_PARENT_") || name == "WINNOW_ORIGIN_TRIAL";
+         name.starts_with("WINNOW_PARENT_") || name == kRankCredentials || name == "WINNOW_ORIGIN_TRIAL";
 }
 
 // Variables of common libraries: OpenMP (PyTorch, XGBoost, scikit-learn), OpenBLAS, MKL, numexpr.
@@ -102,6 +103,7 @@ std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
   }
   variables["WINNOW_SLOT"] = std::to_string(host.seat.slot);
   if (host.control >= 0) variables["WINNOW_CONTROL_FD"] = std::to_string(host.control);
+  if (!host.credentials.empty()) variables[kRankCredentials] = host.credentials;
   if (!host.python.empty()) {
     std::string& path = variables["PYTHONPATH"];
     path = path.empty() ? host.python : host.python + ":" + path;

@@ -24,6 +24,7 @@ struct TrainerHost {
   std::map<std::string, std::string> secrets = {};  // variables and values
   int control = -1;                                 // the descriptor of WINNOW_CONTROL_FD; -1: none
   std::string python = "";                          // put before PYTHONPATH; empty: nothing is
+  std::string credentials = "";                     // the folder of WINNOW_RANK_CREDENTIALS; empty: none
 };
 
 // Returns the position of the assignment's rank among its peers on the same worker.

@@ -14,7 +14,9 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "artifact/files.h"
 #include "artifact/folder.h"
+#include "base/rank_name.h"
 #include "base/status_text.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -96,6 +98,10 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
       return FaultOfMachine(status);
     inherited = EnvironmentOf(user->user(), trainer->home_, std::move(inherited));
   }
+  if (assignment.has_credentials()) {
+    if (absl::Status status = trainer->WriteCredentials(place, assignment); !status.ok())
+      return FaultOfMachine(status);
+  }
   ProcessSpec spec;
   spec.command.assign(assignment.command().begin(), assignment.command().end());
   spec.mark = trainer->mark_;
@@ -115,7 +121,8 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
     spec.environment = TrainerEnvironment(
         assignment, *directories,
         {place.host, LocalRank(assignment), seat, place.work.string(), secrets,
-         spec.inherited_as >= 0 ? spec.inherited_as : spec.inherited, place.python.string()},
+         spec.inherited_as >= 0 ? spec.inherited_as : spec.inherited, place.python.string(),
+         trainer->credentials_.string()},
         inherited);
     return absl::OkStatus();
   };
@@ -191,7 +198,9 @@ TrainerProcess::~TrainerProcess() {
   container_ = nullptr;
   confinement_ = nullptr;
   std::error_code ignored;
-  if (!home_.empty()) std::filesystem::remove_all(home_, ignored);
+  for (const std::filesystem::path& folder : {home_, credentials_}) {
+    if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
+  }
 }
 
 void TrainerProcess::Started(std::unique_ptr<Process> process) {
@@ -230,6 +239,34 @@ absl::Status TrainerProcess::MakeHome(const TrainerPlace& place, const v1::Assig
   return FileError(home_, "cannot be given to the trainer's user", errno);
 }
 
+absl::Status TrainerProcess::WriteCredentials(const TrainerPlace& place, const v1::Assignment& assignment) {
+  std::string name = assignment.id();
+  std::replace(name.begin(), name.end(), '/', '_');
+  const auto all = OpenFolder::Make({place.work, kCredentials}, 0711);
+  if (!all.ok()) return all.status();
+  const auto folder = all->MakeFolder(name, 0700);
+  if (!folder.ok()) return folder.status();
+  credentials_ = place.work / kCredentials / name;
+  if (absl::Status status = all->SetMode(0711); !status.ok()) return status;
+  const v1::RankCredentials& of_rank = assignment.credentials();
+  for (const auto& [file_name, text] : {std::pair(kRankAuthorityFile, &of_rank.authority()),
+                                        std::pair(kRankCertificateFile, &of_rank.certificate()),
+                                        std::pair(kRankKeyFile, &of_rank.private_key())}) {
+    absl::StatusOr<OpenFile> file =
+        OpenFile::Open((credentials_ / file_name).string(), O_WRONLY | O_CREAT | O_EXCL, 0600);
+    absl::Status status = file.status();
+    if (status.ok()) status = file->Write(*text);
+    if (!status.ok()) return status;
+    if (user_ == nullptr) continue;
+    const TrainerUser& user = user_->user();
+    if (chown((credentials_ / file_name).c_str(), user.uid, user.gid) != 0)
+      return FileError(credentials_ / file_name, "cannot be given to the trainer's user", errno);
+  }
+  if (user_ == nullptr || fchown(folder->descriptor(), user_->user().uid, user_->user().gid) == 0)
+    return absl::OkStatus();
+  return FileError(credentials_, "cannot be given to the trainer's user", errno);
+}
+
 // REQUIRES: the spec has the trainer's own command, environment and working directory.
 absl::Status TrainerProcess::EnterContainer(const TrainerPlace& place, const v1::Assignment& assignment,
                                             const TrialDirectories& directories, ProcessSpec* spec) {
@@ -240,6 +277,7 @@ absl::Status TrainerProcess::EnterContainer(const TrainerPlace& place, const v1:
        {directories.checkpoint, directories.model, directories.output, home_})
     needs.mounts.push_back({folder.string(), true});
   needs.mounts.push_back({place.python.string(), false});
+  needs.mounts.push_back({credentials_.string(), false});
   if (assignment.has_source()) {
     needs.working_directory = spec->working_directory;
     needs.mounts.push_back({spec->working_directory, false});

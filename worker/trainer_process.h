@@ -102,6 +102,7 @@ class TrainerProcess {
  private:
   TrainerProcess(EventLoop* loop, Listener* listener) : loop_(loop), listener_(listener) {}
   absl::Status MakeHome(const TrainerPlace& place, const v1::Assignment& assignment, const TrainerUser& user);
+  absl::Status WriteCredentials(const TrainerPlace& place, const v1::Assignment& assignment);
   absl::Status EnterContainer(const TrainerPlace& place, const v1::Assignment& assignment,
                               const TrialDirectories& directories, ProcessSpec* spec);
   void Started(std::unique_ptr<Process> process);
@@ -115,7 +116,8 @@ class TrainerProcess {
   Listener* listener_;
   std::map<std::string, std::string> secrets_;
   std::string mark_;
-  std::filesystem::path home_;  // of its user, removed with it; empty: none
+  std::filesystem::path home_;         // of its user, removed with it; empty: none
+  std::filesystem::path credentials_;  // for TLS with other ranks, likewise
   std::shared_ptr<const UserLease> user_;
   std::shared_ptr<const void> needed_;  // null: nothing
   std::optional<ReadAhead> read_;       // while it is suspended between two parts

@@ -13,6 +13,8 @@ namespace winnow {
 
 // The folder, in the worker's, of the homes of trainers that run as another user.
 inline constexpr char kHomes[] = "homes";
+// Likewise, of the credentials of ranks that run.
+inline constexpr char kCredentials[] = "credentials";
 
 // The folders of one trial, the same for all attempts and ranks: SHARED/jobs/JOB/trials/N/…
 struct TrialDirectories {

@@ -41,14 +41,20 @@ absl::Status Attempts::Load() {
     rank.row = std::move(row);
     rank.told = true;
     rank.runs = true;  // nobody asks when those began that were there before the server
+    if (context_.options.rank_tls == RankTls::kNever) continue;
+    // Credentials are not kept. Ranks that wait for others get new ones, once their workers have called and so
+    // said whether they can pass them on.
+    if (rank.row.phase == RankPhase::kPrepared) rank.row.phase = RankPhase::kPlaced;
   }
   for (auto& [key, ranks] : attempts_) {
     const OpenJob* job = jobs_.FindKey(key.first);
     if (job == nullptr) return absl::DataLossError("an assignment is held for a job that has ended");
     // Described as it was when it was placed.
     if (absl::Status status = SetHomeBefore(key, ranks[0].row.attempt); !status.ok()) return status;
+    const bool encrypts = AreToEncrypt(ranks);
     for (size_t rank = 0; rank < ranks.size(); ++rank) {
       if (ranks[rank].gone()) continue;
+      ranks[rank].may_lack = encrypts && ranks[rank].row.phase == RankPhase::kStarted;
       ranks[rank].message = Describe(*job, ranks, rank);
       Hold(ranks[rank]);
     }
@@ -233,6 +239,34 @@ void Attempts::Prepared(Rank& rank, int32_t rendezvous_port) {
     ranks[i].message = Describe(job, ranks, i);
     workers_.NoteChange(ranks[i].row.worker);
   }
+  if (AreToEncrypt(ranks) && PlainFor(rank) == nullptr) GiveCredentials(job, ranks);
+}
+
+bool Attempts::AreToEncrypt(const Ranks& ranks) const {
+  const RankTls rank_tls = context_.options.rank_tls;
+  if (rank_tls == RankTls::kNever || ranks.size() < 2) return false;
+  const std::string& host = workers_.row(ranks[0].row.worker).host;
+  return rank_tls == RankTls::kAlways || std::any_of(ranks.begin(), ranks.end(), [&](const Rank& rank) {
+           return workers_.row(rank.row.worker).host != host;
+         });
+}
+
+const WorkerRow* Attempts::PlainFor(const Rank& rank) const {
+  const Ranks& ranks = attempts_.at(KeyOf(rank));
+  if (!AreToEncrypt(ranks)) return nullptr;
+  for (const Rank& other : ranks) {
+    const WorkerEntry& worker = workers_.all().at(other.row.worker);
+    if (!worker.encrypts) return &worker.row;
+  }
+  return nullptr;
+}
+
+void Attempts::GiveCredentials(const OpenJob& job, Ranks& ranks) {
+  const AssignmentRow& first = ranks[0].row;
+  std::vector<v1::RankCredentials> credentials = context_.Note(context_.options.issue_credentials(
+      job.row.id, first.trial, first.attempt, static_cast<int32_t>(ranks.size())));
+  for (size_t rank = 0; rank < credentials.size(); ++rank)
+    *ranks[rank].message.mutable_credentials() = std::move(credentials[rank]);
 }
 
 bool Attempts::AllRun(const Rank& rank) const {

@@ -42,6 +42,9 @@ class Attempts {
                        const std::vector<RankPlace>& places);
   // The rank's worker has prepared it. Once all ranks of the attempt are prepared, they are to start.
   void Prepared(Rank& rank, int32_t rendezvous_port);
+  // A worker because of which the ranks of the attempt, which could encrypt what they tell each other, do not;
+  // null: they do, or are not to.
+  const WorkerRow* PlainFor(const Rank& rank) const;
   // Whether all ranks of its attempt run.
   bool AllRun(const Rank& rank) const;
   // The rank is gone. If its attempt cannot succeed any more, the other ranks are revoked. Returns the end of
@@ -70,6 +73,9 @@ class Attempts {
   // The pools of the ranks' workers, and what an hour of each costs.
   void AddPrices(const Ranks& ranks, AttemptStarted& started) const;
   void Hold(Rank& rank);
+  // Whether the ranks are to encrypt what they tell each other.
+  bool AreToEncrypt(const Ranks& ranks) const;
+  void GiveCredentials(const OpenJob& job, Ranks& ranks);
   void Revoke(Rank& rank, RankState state, const std::string& reason);
   void Remove(Rank& rank, const RankEnd& said);
   std::optional<AttemptEnded> EndIfOver(AttemptKey key);

@@ -337,6 +337,7 @@ class Round {
         *gang = attempts_.Gang(job, admission->trial, from);
         gang->nodes = NodesOf(job.state, *admission);
         gang->shape = job.shape;
+        gang->shape.encrypted = gang->nodes > 1 && context_.options.rank_tls == RankTls::kAlways;
         gang->start_us = workers_.wall_us();
         gang->takes_us = ExpectedPartUs(job.state, *admission);
         const std::optional<std::vector<std::string>> workers = Place(rooms, *gang);

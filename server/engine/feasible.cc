@@ -207,6 +207,7 @@ std::string LabelsText(const RankShape& shape) {
   if (!shape.pools.empty()) text = fmt::format(" in pool {}", fmt::join(shape.pools, " or "));
   if (!labels.empty())
     text += fmt::format(" with label{} {}", labels.size() == 1 ? "" : "s", fmt::join(labels, ", "));
+  if (shape.encrypted) text += " that can encrypt what ranks tell each other (--rank-tls always)";
   return text;
 }
 

@@ -261,6 +261,7 @@ absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, co
   worker->caller = caller;
   worker->leaving_reason = request.leaving_reason();
   worker->ahead = std::clamp(request.ahead(), 0, kMaxSlots);
+  worker->encrypts = request.encrypts_ranks();
   if (!same) context_.Note(context_.store.workers.Put(worker->row));
   if (worker->present()) workers_.RenewLease(*worker);
   if (leaves) recorder_.TakeBackUntold(*worker);
@@ -361,6 +362,17 @@ void SyncCalls::NoteTaken(const Rank& rank) {
     recorder_.Record(*job, CheckpointTaken{rank.row.trial});
 }
 
+void SyncCalls::NotePlain(const Rank& rank) {
+  const WorkerRow* const older = attempts_.PlainFor(rank);
+  OpenJob* job = older == nullptr ? nullptr : jobs_.FindKey(rank.row.job);
+  if (job == nullptr) return;
+  recorder_.RecordNotice(
+      *job, {rank.row.trial, NoticeKind::kPlainRanks,
+             fmt::format("The ranks talk in plain text, because worker {} (winnow-worker {}) cannot give them "
+                         "certificates. Upgrade it.",
+                         older->name, older->version)});
+}
+
 void SyncCalls::NoteRunning(Rank& rank) {
   if (rank.runs || rank.row.phase != RankPhase::kStarted) return;
   rank.runs = true;
@@ -384,8 +396,12 @@ void SyncCalls::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request
         end.cause = FailureCause::kNotStarted;
         recorder_.EndRank(*rank, end);
       } else {
+        const bool began = rank->row.phase == RankPhase::kStarted;
         attempts_.Prepared(*rank, port);
         if (rank->row.phase == RankPhase::kStarted) NoteTaken(*rank);
+        if (rank->row.phase == RankPhase::kStarted && !began) NotePlain(*rank);
+        if (rank->may_lack)
+          recorder_.EndRank(*rank, {AttemptOutcome::kHandedBack, "the server was started anew when its ranks began"});
       }
       continue;
     }
@@ -547,7 +563,9 @@ v1::SyncResponse SyncCalls::Compose(WorkerEntry& worker, const Call& call) const
     if (rank->message.world_size() <= 1 && call.stated.count(id) != 0) {
       response.add_assignments()->set_id(id);
     } else {
-      *response.add_assignments() = rank->message;
+      v1::Assignment& added = *response.add_assignments();
+      added = rank->message;
+      if (call.running.count(id) != 0) added.clear_credentials();  // it has them
     }
     rank->told = true;
     rank->told_us = context_.steady_us();

@@ -82,6 +82,7 @@ class SyncCalls {
   void TakeLogs(const WorkerEntry& worker, const v1::SyncRequest& request);
   void TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& request);
   void NoteTaken(const Rank& rank);
+  void NotePlain(const Rank& rank);
   void NoteRunning(Rank& rank);
   std::vector<std::string> DeletedOf(const v1::SyncRequest& request);
   static void TakeWaiting(WorkerEntry& worker, const v1::SyncRequest& request);

@@ -22,6 +22,7 @@ WorkerRoom WholeRoom(const WorkerRow& worker) {
   for (const WorkerGpu& gpu : worker.gpus) room.gpus.push_back({gpu.id});
   room.ends_us = worker.ends_us;
   room.projects = worker.projects;
+  room.encrypts = true;
   if (worker.ends_us != 0) room.life_us = worker.ends_us - worker.register_us;
   return room;
 }
@@ -60,6 +61,7 @@ WorkerRoom HealthyRoom(const WorkerRow& worker) {
 
 WorkerRoom WorkerEntry::Room(bool with_faulty) const {
   WorkerRoom room = WholeRoom(row);
+  room.encrypts = encrypts;
   const RankShape used = Used();
   room.free_slots -= used.slots;
   room.free_cpus -= used.cpus;
@@ -203,6 +205,7 @@ std::vector<WorkerRoom> Workers::WholeRooms() const {
   for (const auto& [id, worker] : all_) {
     if (!worker.live() || marks_.Find(worker.row.name) != nullptr) continue;
     rooms.push_back(HealthyRoom(worker.row));
+    rooms.back().encrypts = worker.encrypts;
   }
   return rooms;
 }

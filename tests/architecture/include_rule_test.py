@@ -104,7 +104,7 @@ LINK = {
     "winnow_proto": "proto", "winnow_rpc": "rpc", "winnow_json": "json", "winnow_flags": "flags", "winnow_artifact": "artifact",
     "winnow_scheduler": "scheduler", "winnow_models": "scheduler/models", "winnow_spec": "spec", "winnow_insight": "insight",
     "winnow_store": "store", "winnow_engine": "server/engine", "winnow_reads": "server/reads", "winnow_imports": "server/reads/imports", "winnow_insights": "server/insights",
-    "winnow_host": "server/host", "winnow_pools": "server/host/pools",
+    "winnow_host": "server/host", "winnow_rank_authority": "server/host", "winnow_pools": "server/host/pools",
     "winnow_pool_keeper": "server/pools", "winnow_webhooks": "server/webhooks", "winnow_kubernetes": "server/host/pools/kubernetes", "winnow_grpc": "server/grpc", "winnow_http": "server/http", "winnow_oidc": "server/oidc", "winnow_sagemaker": "server/sagemaker", "winnow_dashboard": "server/http",
     "winnow_agent": "worker", "winnow_data": "trainers/data", "winnow_collective": "trainers/collective",
     "winnow_hyperparameters": "trainers/hyperparameters",

@@ -14,6 +14,8 @@
 
 namespace winnow {
 
+class RankIdentity;
+
 // One rank's end of a group that computes together. All ranks call the same operations in the same order; an
 // operation returns when this rank's part is done. Sums are of integers modulo 2^64 or 2^32, so they are
 // exact in any order, and two 32-bit fields may share one 64-bit word.
@@ -59,6 +61,9 @@ class Communicator {
 
   // The IPv4 address, in network byte order, of rank `rank` as seen from here.
   virtual uint32_t AddressOf(int rank) const = 0;
+
+  // With what the ranks know each other over TLS; null: they talk in plain text.
+  virtual std::shared_ptr<const RankIdentity> identity() const { return nullptr; }
 
   // How long an operation waits for a silent rank.
   virtual std::chrono::milliseconds patience() const = 0;

@@ -69,6 +69,12 @@ void Link::NextFrame() {
 
 bool Link::Write() {
   bool any = false;
+  if (socket_.holds()) {
+    const std::ptrdiff_t flushed = socket_.Flush();
+    if (flushed == Socket::kEnded) Drain();
+    any = flushed > 0;
+    if (ended_ || socket_.holds()) return any || ended_;
+  }
   for (int frame = 0; frame < kMostFrames && sending() && !ended_; ++frame) {
     const bool within = head_left_ % sizeof(Frame) != 0 || (head_left_ == 0 && frame_left_ > 0);
     std::array<iovec, 3> pieces;
@@ -285,8 +291,7 @@ void Link::ScanEnd() {
 }
 
 int16_t Link::events() const {
-  const bool room = buffered() < buffer_.size() || in_frame_left_ > 0;
-  return static_cast<int16_t>(POLLRDHUP | (room ? POLLIN : 0) | (sending() ? POLLOUT : 0));
+  return static_cast<int16_t>(POLLRDHUP | (has_room() ? POLLIN : 0) | (sending() ? POLLOUT : 0));
 }
 
 }  // namespace winnow

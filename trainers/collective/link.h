@@ -32,7 +32,7 @@ class Link {
   // One message at a time each way. `bytes` must stay valid until sending() is false.
   void Start(const Frame& about, std::span<const std::byte> bytes);
   void Expect(const Frame& about, const Sink& sink);
-  bool sending() const { return sending_ || !control_.empty(); }
+  bool sending() const { return sending_ || !control_.empty() || socket_.holds(); }
   bool receiving() const { return receiving_; }
 
   // Transfers what is possible now; returns whether that was anything.
@@ -43,6 +43,11 @@ class Link {
 
   // The header of an unexpected message from the peer, of kind kData.
   const std::optional<Frame>& unexpected() const { return unexpected_; }
+
+  // Something may have come that poll() does not tell, and there is room for it.
+  bool has_unread() const { return !ended_ && socket_.has_unread() && has_room(); }
+  // Why it ended, if the peer has not told; valid once ended().
+  std::string why() const { return socket_.why(); }
 
   // The peer has sent something that no rank sends.
   bool garbage() const { return garbage_; }
@@ -75,6 +80,7 @@ class Link {
 
  private:
   std::size_t buffered() const { return end_ - begin_; }
+  bool has_room() const { return buffered() < buffer_.size() || in_frame_left_ > 0; }
   enum Filled { kNothing, kSome, kAll };  // how much of the available room was filled
 
   bool Consume();

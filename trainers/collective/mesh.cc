@@ -24,6 +24,7 @@ absl::Status ConnectBelow(const RankOptions& options, std::span<const Endpoint> 
     absl::StatusOr<Socket> socket = ConnectTo(endpoints[r], deadline);
     const Hello hello = HelloOf(options, 0);
     absl::Status status = socket.status();
+    if (status.ok()) status = Secure(options.identity, r, &*socket, deadline);
     if (status.ok()) status = SendAll(*socket, &hello, sizeof hello, deadline);
     if (!status.ok()) {
       const std::string why(status.message().data(), status.message().size());
@@ -71,6 +72,7 @@ absl::Status Connect(Communicator* group, std::chrono::milliseconds patience, st
   }
   options.rank = group->rank();
   options.size = group->size();
+  options.identity = group->identity();
   options.rendezvous_patience = patience;
   return ConnectMesh(options, endpoints, *listener, std::chrono::steady_clock::now() + patience, sockets);
 }
@@ -85,31 +87,33 @@ std::vector<int> MissingRanks(std::span<const Socket> sockets, int first) {
   return missing;
 }
 
-absl::Status DidNotCome(const RankOptions& options, const std::vector<int>& missing) {
+absl::Status DidNotCome(const RankOptions& options, const std::vector<int>& missing,
+                        const std::string& refused) {
   return absl::DeadlineExceededError(
-      fmt::format("{} {} of {} did not come within {} s", missing.size() == 1 ? "rank" : "ranks",
+      fmt::format("{} {} of {} did not come within {} s{}{}", missing.size() == 1 ? "rank" : "ranks",
                   fmt::join(missing, ", "), options.size,
-                  static_cast<double>(options.rendezvous_patience.count()) / 1000));
+                  static_cast<double>(options.rendezvous_patience.count()) / 1000,
+                  refused.empty() ? "" : "; refused: ", refused));
 }
 
 absl::Status ConnectMesh(const RankOptions& options, std::span<const Endpoint> endpoints,
                          const Socket& listener, Deadline deadline, std::vector<Socket>* sockets) {
   if (absl::Status status = ConnectBelow(options, endpoints, deadline, sockets); !status.ok()) return status;
   const Hello mine = HelloOf(options, 0);
-  Reception reception(&listener, [&](const Hello& hello, Socket* socket) {
+  Reception reception(&listener, options.identity, [&](const Hello& hello, Socket* socket) {
     const bool belongs = hello.version == mine.version && hello.group == mine.group &&
                          hello.size == mine.size && hello.rank > mine.rank && hello.rank < mine.size;
     if (belongs && !(*sockets)[hello.rank].is_open()) (*sockets)[hello.rank] = std::move(*socket);
   });
   while (!MissingRanks(*sockets, options.rank + 1).empty()) {
     if (std::chrono::steady_clock::now() >= deadline)
-      return DidNotCome(options, MissingRanks(*sockets, options.rank + 1));
+      return DidNotCome(options, MissingRanks(*sockets, options.rank + 1), reception.refused());
     const int ended = reception.Await(*sockets, deadline);
     if (ended < 0) continue;
     // It may have sent the reason.
     Link link(std::move((*sockets)[ended]));
     link.Drain();
-    return link.peer_error().ok() ? IsGone(ended, "connection closed") : link.peer_error();
+    return link.peer_error().ok() ? IsGone(ended, link.why()) : link.peer_error();
   }
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,8 +24,9 @@ absl::Status ConnectMesh(const RankOptions& options, std::span<const Endpoint> e
 // Returns the ranks from `first` on whose sockets are not open.
 std::vector<int> MissingRanks(std::span<const Socket> sockets, int first);
 
-// DeadlineExceeded: "ranks 1, 3 of 4 did not come within 300 s".
-absl::Status DidNotCome(const RankOptions& options, const std::vector<int>& missing);
+// DeadlineExceeded: "ranks 1, 3 of 4 did not come within 300 s". `refused`: who was not let in, and why; "": nobody.
+absl::Status DidNotCome(const RankOptions& options, const std::vector<int>& missing,
+                        const std::string& refused);
 
 // Opens new connections to all other ranks of the group, by rank, at the addresses of its own links. Only
 // peers that know a random word sent within the group are accepted; if all links stay on this machine,

@@ -73,7 +73,7 @@ MessageLink::Sent MessageLink::Send(const MessageHead& head, std::span<const std
     closed_ = moved == Socket::kEnded;
     if (closed_) return Sent::kGone;
     sent = static_cast<std::size_t>(moved);
-    if (sent == sizeof head + bytes.size()) return Sent::kGone;
+    if (sent == sizeof head + bytes.size()) return socket_.holds() ? Sent::kKept : Sent::kGone;
   }
   std::string rest;
   rest.reserve(sizeof head + bytes.size() - sent);
@@ -88,7 +88,7 @@ MessageLink::Sent MessageLink::Send(const MessageHead& head, std::span<const std
 
 bool MessageLink::Write() {
   MutexLock lock(mutex_);
-  bool any = false;
+  bool any = socket_.Flush() > 0;
   while (!kept_.empty()) {
     std::array<iovec, kMostPieces> pieces;
     std::size_t count = 0, wanted = 0;
@@ -118,7 +118,7 @@ bool MessageLink::Write() {
 
 bool MessageLink::sending() const {
   MutexLock lock(mutex_);
-  return !kept_.empty();
+  return !kept_.empty() || socket_.holds();
 }
 
 bool MessageLink::said_goodbye() const {

@@ -67,8 +67,11 @@ class MessageLink {
   enum class Heard { kNothing, kSomething, kGarbage };
   Heard Read(const Deliver& deliver);
 
+  // Something may have come that poll() does not tell.
+  bool has_unread() const { return !ended_ && socket_.has_unread(); }
   // Nothing more comes; everything received has been delivered.
   bool ended() const { return ended_; }
+  std::string why() const { return socket_.why(); }
   int fd() const { return socket_.fd(); }
 
   // Drops kept bytes except the message in transmission; then sends `last` with `text`.

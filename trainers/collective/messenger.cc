@@ -199,7 +199,14 @@ void TcpMessenger::Await(Time until) {
     if (r == rank_ || links_[r]->ended()) continue;
     polled_[r] = {links_[r]->fd(), static_cast<short>(POLLIN | (links_[r]->sending() ? POLLOUT : 0)), 0};
   }
-  if (poll(polled_.data(), polled_.size(), MillisecondsTo(until)) <= 0) return;
+  const bool has_unread = std::any_of(links_.begin(), links_.end(), [](const auto& link) {
+    return link != nullptr && link->has_unread();
+  });
+  const int ready = poll(polled_.data(), polled_.size(), has_unread ? 0 : MillisecondsTo(until));
+  for (int r = 0; has_unread && r < size(); ++r) {
+    if (r != rank_ && links_[r]->has_unread()) Read(r);
+  }
+  if (ready <= 0) return;
   if (polled_.back().revents != 0) bell_.Hush();
   for (int r = 0; r < size(); ++r) {
     if (polled_[r].revents & POLLOUT) links_[r]->Write();
@@ -252,7 +259,7 @@ bool TcpMessenger::AllDone() const {
 void TcpMessenger::CheckEnds() {
   for (int r = 0; r < size(); ++r) {
     if (r != rank_ && links_[r]->ended() && !Done(r))
-      End(IsGone(r, box_.closed(r) ? "it left the group" : "connection closed"));
+      End(IsGone(r, box_.closed(r) ? "it left the group" : links_[r]->why()));
   }
 }
 

@@ -102,7 +102,7 @@ absl::Status RankLinks::CheckLinks() const {
       return OperationsDiffer(rank_, Describe(operation_.operation, operation_.param), r,
                               Describe(link.unexpected()->operation, link.unexpected()->param));
     if (!link.ended()) continue;
-    if (!link.left_after().has_value()) return IsGone(r, "connection closed");
+    if (!link.left_after().has_value()) return IsGone(r, link.why());
     if (*link.left_after() < operation_.sequence || Waits(r)) return IsGone(r, "it left the group");
   }
   return absl::OkStatus();
@@ -169,9 +169,15 @@ absl::Status RankLinks::Await() {
     }
     polled_[r] = {links_[r]->fd(), links_[r]->events(), 0};
     if (Waits(r)) until = std::min(until, heard_[r] + patience_);
+    if (links_[r]->has_unread()) until = Time();
   }
   const int ready = poll(polled_.data(), polled_.size(), MillisecondsTo(until));
   const Time now = steady_clock::now();
+  for (int r = 0; r < size(); ++r) {
+    if (polled_[r].fd < 0 || !links_[r]->has_unread()) continue;
+    heard_[r] = now;
+    Serve(links_[r].get(), POLLIN);
+  }
   if (ready <= 0) return ready < 0 && errno == EINTR ? absl::OkStatus() : CheckTime(now);
   for (int r = 0; r < size(); ++r) {
     if (polled_[r].fd < 0 || polled_[r].revents == 0) continue;

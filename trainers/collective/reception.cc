@@ -9,8 +9,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A hello is one packet, sent at once.
-constexpr std::chrono::seconds kPatience(5);
+// A hello is one packet, sent at once. A handshake takes turns, and both ends may be slow.
+constexpr std::chrono::seconds kPatience(5), kHandshakePatience(30);
 
 // Beyond this, the connection that has waited longest is closed.
 constexpr std::size_t kMostVisits = 256;
@@ -23,7 +23,7 @@ int Reception::Await(std::span<const Socket> guests, Deadline deadline) {
   polled.push_back({listener_->fd(), POLLIN, 0});
   Deadline until = deadline;
   for (const Visit& visit : visits_) {
-    polled.push_back({visit.socket.fd(), POLLIN, 0});
+    polled.push_back({visit.socket.fd(), visit.events, 0});
     until = std::min(until, visit.until);
   }
   poll(polled.data(), polled.size(), MillisecondsTo(until));
@@ -38,19 +38,49 @@ int Reception::Await(std::span<const Socket> guests, Deadline deadline) {
   }
   for (Socket socket = AcceptFrom(*listener_); socket.is_open(); socket = AcceptFrom(*listener_)) {
     if (visits_.size() == kMostVisits) visits_.pop_front();
-    visits_.push_back({std::move(socket), now + kPatience, {}, 0});
+    socket.StartTls(identity_, TlsStream::Side::kAccepts);
+    const bool secure = identity_ != nullptr;
+    visits_.push_back(
+        {std::move(socket), now + (secure ? kHandshakePatience : kPatience), {}, 0, secure, POLLIN});
     if (!Listen(&visits_.back())) visits_.pop_back();
   }
   return -1;
 }
 
+void Reception::Refuse(const Visit& visit, const std::string& why) {
+  refused_ = ToText(PeerEndpoint(visit.socket)) + ": " + why;
+}
+
+// False: it failed. Afterwards visit->shakes_hands says whether it is still under way.
+bool Reception::ShakeHands(Visit* visit) {
+  const TlsStream::Handshake step = visit->socket.tls()->ShakeHands();
+  if (step == TlsStream::Handshake::kFailed) {
+    Refuse(*visit, visit->socket.why());
+    return false;
+  }
+  visit->shakes_hands = step != TlsStream::Handshake::kDone;
+  visit->events = step == TlsStream::Handshake::kWrites ? POLLOUT : POLLIN;
+  return true;
+}
+
 bool Reception::Listen(Visit* visit) {
+  if (visit->shakes_hands) {
+    if (!ShakeHands(visit)) return false;
+    if (visit->shakes_hands) return true;
+  }
   iovec piece{reinterpret_cast<char*>(&visit->hello) + visit->received, sizeof(Hello) - visit->received};
   const std::ptrdiff_t moved = visit->socket.Receive({&piece, 1});
   if (moved == Socket::kEnded) return false;
   visit->received += static_cast<std::size_t>(moved);
   if (visit->received >= sizeof(uint64_t) && visit->hello.magic != kHelloMagic) return false;
   if (visit->received < sizeof(Hello)) return true;
+  if (visit->socket.tls() != nullptr) {
+    const absl::Status named = visit->socket.tls()->CheckPeer(static_cast<int>(visit->hello.rank));
+    if (!named.ok()) {
+      Refuse(*visit, std::string(named.message().data(), named.message().size()));
+      return false;
+    }
+  }
   visitor_(visit->hello, &visit->socket);
   return false;
 }

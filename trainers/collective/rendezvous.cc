@@ -131,9 +131,10 @@ void Meeting::Receive(const Hello& hello, Socket* socket) {
 }
 
 absl::Status Meeting::GatherRanks(const Socket& listener) {
-  Reception reception(&listener, [this](const Hello& hello, Socket* socket) { Receive(hello, socket); });
+  Reception reception(&listener, options_.identity, [this](const Hello& hello, Socket* socket) { Receive(hello, socket); });
   while (!MissingRanks(sockets_, 1).empty()) {
-    if (steady_clock::now() >= deadline_) return DidNotCome(options_, MissingRanks(sockets_, 1));
+    if (steady_clock::now() >= deadline_)
+      return DidNotCome(options_, MissingRanks(sockets_, 1), reception.refused());
     const int ended = reception.Await(sockets_, deadline_);
     if (ended >= 0) return IsGone(ended, "connection closed");
   }
@@ -187,8 +188,13 @@ absl::Status Meeting::Introduce(Socket master, int own_port, bool* again) {
   const Hello hello = HelloOf(options_, own_port);
   Welcome welcome;
   *again = true;
-  absl::Status status = SendAll(master, &hello, sizeof hello, deadline_);
+  absl::Status status = Secure(options_.identity, 0, &master, deadline_);
+  if (status.ok()) status = SendAll(master, &hello, sizeof hello, deadline_);
   if (status.ok()) status = ReceiveAll(master, &welcome, sizeof welcome, deadline_);
+  if (absl::IsPermissionDenied(status)) {
+    *again = false;
+    return IsGone(0, Message(status));
+  }
   if (!status.ok()) return status;
   if (welcome.magic != kHelloMagic) return absl::UnavailableError("the port is not one of Winnow's");
   switch (welcome.verdict) {

@@ -64,13 +64,23 @@ absl::Status Await(const Socket& socket, int16_t events, Deadline deadline) {
   return ready > 0 ? absl::OkStatus() : absl::DeadlineExceededError("no answer");
 }
 
+absl::Status WhyEnded(const Socket& socket) {
+  if (socket.tls() == nullptr) return absl::UnavailableError("connection closed");
+  // The other end may have said why before.
+  std::array<char, 256> rest;
+  iovec piece{rest.data(), rest.size()};
+  while (socket.Receive({&piece, 1}) > 0) continue;
+  return socket.tls()->is_refused() ? absl::PermissionDeniedError(socket.why())
+                                    : absl::UnavailableError(socket.why());
+}
+
 template <typename Move>
 absl::Status MoveAll(const Socket& socket, int16_t events, char* data, std::size_t size, Deadline deadline,
                      Move move) {
   while (size > 0) {
     iovec piece{data, size};
     const std::ptrdiff_t moved = move(std::span<iovec>(&piece, 1));
-    if (moved == Socket::kEnded) return absl::UnavailableError("connection closed");
+    if (moved == Socket::kEnded) return WhyEnded(socket);
     if (moved == Socket::kWouldBlock) {
       if (absl::Status status = Await(socket, events, deadline); !status.ok()) return status;
     }
@@ -86,17 +96,24 @@ Socket& Socket::operator=(Socket&& other) noexcept {
   if (this != &other) {
     Close();
     fd_ = other.Release();
+    tls_ = std::move(other.tls_);
   }
   return *this;
 }
 
 void Socket::Close() {
+  tls_ = nullptr;
   if (fd_ >= 0) close(std::exchange(fd_, -1));
 }
 
 int Socket::Release() { return std::exchange(fd_, -1); }
 
+void Socket::StartTls(std::shared_ptr<const RankIdentity> identity, TlsStream::Side side) {
+  if (identity != nullptr) tls_ = std::make_unique<TlsStream>(std::move(identity), fd_, side);
+}
+
 std::ptrdiff_t Socket::Send(std::span<iovec> pieces) const {
+  if (tls_ != nullptr) return tls_->Send(pieces);
   msghdr message{};
   message.msg_iov = pieces.data();
   message.msg_iovlen = pieces.size();
@@ -104,6 +121,7 @@ std::ptrdiff_t Socket::Send(std::span<iovec> pieces) const {
 }
 
 std::ptrdiff_t Socket::Receive(std::span<iovec> pieces) const {
+  if (tls_ != nullptr) return tls_->Receive(pieces);
   return Moved(readv(fd_, pieces.data(), static_cast<int>(pieces.size())));
 }
 
@@ -176,9 +194,28 @@ absl::StatusOr<Socket> ConnectTo(const Endpoint& peer, Deadline deadline) {
   return socket;
 }
 
+absl::Status Secure(std::shared_ptr<const RankIdentity> identity, int rank, Socket* socket,
+                    Deadline deadline) {
+  if (identity == nullptr) return absl::OkStatus();
+  socket->StartTls(std::move(identity), TlsStream::Side::kConnects);
+  while (true) {
+    const TlsStream::Handshake step = socket->tls()->ShakeHands();
+    if (step == TlsStream::Handshake::kFailed) return WhyEnded(*socket);
+    if (step == TlsStream::Handshake::kDone) break;
+    const int16_t events = step == TlsStream::Handshake::kReads ? POLLIN : POLLOUT;
+    if (absl::Status status = Await(*socket, events, deadline); !status.ok()) return status;
+  }
+  const absl::Status named = socket->tls()->CheckPeer(rank);
+  return named.ok() ? named : absl::UnavailableError(named.message());
+}
+
 absl::Status SendAll(const Socket& socket, const void* data, std::size_t size, Deadline deadline) {
-  return MoveAll(socket, POLLOUT, static_cast<char*>(const_cast<void*>(data)), size, deadline,
-                 [&](std::span<iovec> pieces) { return socket.Send(pieces); });
+  absl::Status sent = MoveAll(socket, POLLOUT, static_cast<char*>(const_cast<void*>(data)), size, deadline,
+                              [&](std::span<iovec> pieces) { return socket.Send(pieces); });
+  while (sent.ok() && socket.holds()) {
+    if (sent = Await(socket, POLLOUT, deadline); sent.ok() && socket.Flush() < 0) sent = WhyEnded(socket);
+  }
+  return sent;
 }
 
 absl::Status ReceiveAll(const Socket& socket, void* data, std::size_t size, Deadline deadline) {

@@ -5,22 +5,25 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "trainers/collective/tls/tls_stream.h"
 
 namespace winnow {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-// A non-blocking TCP socket that sends small pieces without delay; closed by its destructor.
+// A non-blocking TCP socket that sends small pieces without delay, in plain text or over TLS; closed by its
+// destructor.
 class Socket {
  public:
   Socket() = default;
   explicit Socket(int fd) : fd_(fd) {}
   ~Socket() { Close(); }
-  Socket(Socket&& other) noexcept : fd_(other.Release()) {}
+  Socket(Socket&& other) noexcept : fd_(other.Release()), tls_(std::move(other.tls_)) {}
   Socket& operator=(Socket&& other) noexcept;
 
   int fd() const { return fd_; }
@@ -31,6 +34,17 @@ class Socket {
   static constexpr std::ptrdiff_t kWouldBlock = 0, kEnded = -1;
   std::ptrdiff_t Send(std::span<iovec> pieces) const;
   std::ptrdiff_t Receive(std::span<iovec> pieces) const;
+  // Over TLS, what was sent may be held back until there is room for it. Flush: as Send.
+  bool holds() const { return tls_ != nullptr && tls_->holds(); }
+  std::ptrdiff_t Flush() const { return tls_ == nullptr ? kWouldBlock : tls_->Flush(); }
+  // Something may have come that poll() does not tell.
+  bool has_unread() const { return tls_ != nullptr && tls_->has_unread(); }
+  // Why it ended.
+  std::string why() const { return tls_ == nullptr ? "connection closed" : tls_->why(); }
+
+  // From now on the two ends talk TLS. null: plain text.
+  void StartTls(std::shared_ptr<const RankIdentity> identity, TlsStream::Side side);
+  TlsStream* tls() const { return tls_.get(); }
 
   // The peer reads an end of file after what was sent before.
   void EndSending() const;
@@ -40,6 +54,7 @@ class Socket {
  private:
   int Release();
   int fd_ = -1;
+  std::unique_ptr<TlsStream> tls_;  // null: plain text
 };
 
 // An IPv4 address in network byte order.
@@ -64,7 +79,13 @@ Socket AcceptFrom(const Socket& listener);
 // Unavailable without a listener, DeadlineExceeded without an answer.
 absl::StatusOr<Socket> ConnectTo(const Endpoint& peer, Deadline deadline);
 
-// Transfers all bytes. Unavailable: the connection ended; or DeadlineExceeded.
+// Starts TLS on a new connection to the rank, and shakes hands with it. Unavailable (it does not talk TLS, its
+// certificate is another rank's or attempt's, or the connection ended), PermissionDenied (a certificate is
+// refused, which trying again does not change), or DeadlineExceeded.
+absl::Status Secure(std::shared_ptr<const RankIdentity> identity, int rank, Socket* socket, Deadline deadline);
+
+// Transfers all bytes. Unavailable: the connection ended; or DeadlineExceeded. PermissionDenied: the other end
+// has refused this rank's certificate.
 absl::Status SendAll(const Socket& socket, const void* data, std::size_t size, Deadline deadline);
 absl::Status ReceiveAll(const Socket& socket, void* data, std::size_t size, Deadline deadline);
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/rank_name.h"
 #include "fmt/format.h"
 #include "trainers/collective/group_error.h"
 #include "trainers/collective/hello.h"
@@ -39,12 +40,16 @@ Sink TextInto(std::string* text) { return {Sink::kText, nullptr, 0, text}; }
 
 class TcpRank final : public Communicator {
  public:
-  TcpRank(int rank, std::vector<Socket> sockets, std::chrono::milliseconds patience)
-      : patience_(patience), addresses_(Addresses(sockets)), links_(rank, std::move(sockets), patience) {}
+  TcpRank(const RankOptions& options, std::vector<Socket> sockets)
+      : patience_(options.patience),
+        identity_(options.identity),
+        addresses_(Addresses(sockets)),
+        links_(options.rank, std::move(sockets), options.patience) {}
 
   int rank() const override { return links_.rank(); }
   int size() const override { return links_.size(); }
   uint32_t AddressOf(int rank) const override { return addresses_[rank]; }
+  std::shared_ptr<const RankIdentity> identity() const override { return identity_; }
   std::chrono::milliseconds patience() const override { return patience_; }
   uint64_t bytes_sent() const override { return links_.bytes_sent(); }
 
@@ -137,6 +142,7 @@ class TcpRank final : public Communicator {
   }
 
   const std::chrono::milliseconds patience_;
+  const std::shared_ptr<const RankIdentity> identity_;
   const std::vector<uint32_t> addresses_;  // by rank
   RankLinks links_;
   std::vector<std::byte> copy_;
@@ -262,7 +268,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> Connect(const RankOptions& options
   if (options.size == 1) return MakeSoleRank();
   absl::StatusOr<std::vector<Socket>> sockets = Rendezvous(options, std::move(listener));
   if (!sockets.ok()) return sockets.status();
-  auto rank = std::make_unique<TcpRank>(options.rank, *std::move(sockets), options.patience);
+  auto rank = std::make_unique<TcpRank>(options, *std::move(sockets));
   // A barrier: all are connected.
   uint64_t word = 0;
   if (absl::Status status = rank->AllReduceSum(std::span<uint64_t>(&word, 1)); !status.ok()) return status;
@@ -328,6 +334,16 @@ absl::StatusOr<RankOptions> RankOptionsFrom(const EnvironmentVariables& environm
   if (!status.ok()) return status;
   options.group = fmt::format("job {} trial {} attempt {}", ValueOf(environment, "WINNOW_JOB"),
                               ValueOf(environment, "WINNOW_TRIAL"), ValueOf(environment, "WINNOW_ATTEMPT"));
+  const std::string credentials = ValueOf(environment, kRankCredentials);
+  if (credentials.empty()) return options;
+  absl::StatusOr<std::shared_ptr<const RankIdentity>> identity = RankIdentity::Read(
+      credentials, options.rank,
+      [job = ValueOf(environment, "WINNOW_JOB"), trial = ValueOf(environment, "WINNOW_TRIAL"),
+       attempt = ValueOf(environment, "WINNOW_ATTEMPT")](int of) {
+        return RankName(job, trial, attempt, of);
+      });
+  if (!identity.ok()) return identity.status();
+  options.identity = *std::move(identity);
   return options;
 }
 
