@@ -2,13 +2,15 @@
 
 #include <thread>
 
+#include "tests/trainers/collective/credentials.h"
 #include "tests/trainers/collective/thread_ranks.h"
 #include "trainers/collective/tcp_ranks.h"
 
 namespace winnow {
 namespace {
 
-std::vector<std::unique_ptr<Communicator>> MakeTcpRanks(int size, std::chrono::milliseconds patience) {
+std::vector<std::unique_ptr<Communicator>> MakeTcpRanks(int size, std::chrono::milliseconds patience,
+                                                        const Credentials* credentials) {
   RankOptions options;
   options.size = size;
   options.group = "test";
@@ -20,6 +22,7 @@ std::vector<std::unique_ptr<Communicator>> MakeTcpRanks(int size, std::chrono::m
   for (int r = 0; r < size; ++r) {
     threads.emplace_back([&, mine = options, r]() mutable {
       mine.rank = r;
+      if (credentials != nullptr) mine.identity = credentials->Identity(r);
       auto rank = r == 0 ? ConnectRanks(mine, std::move(listener)) : ConnectRanks(mine);
       ranks[r] = std::move(rank).value();
     });
@@ -30,11 +33,14 @@ std::vector<std::unique_ptr<Communicator>> MakeTcpRanks(int size, std::chrono::m
 
 }  // namespace
 
-std::vector<std::string> GroupKinds() { return {"threads", "tcp"}; }
+std::vector<std::string> GroupKinds() { return {"threads", "tcp", "tls"}; }
 
 std::vector<std::unique_ptr<Communicator>> MakeGroup(const std::string& kind, int size,
                                                      std::chrono::milliseconds patience) {
-  return kind == "tcp" ? MakeTcpRanks(size, patience) : MakeThreadRanks(size, patience);
+  if (kind == "threads") return MakeThreadRanks(size, patience);
+  if (kind == "tcp") return MakeTcpRanks(size, patience, nullptr);
+  const Credentials credentials(size);
+  return MakeTcpRanks(size, patience, &credentials);
 }
 
 }  // namespace winnow
