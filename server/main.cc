@@ -29,7 +29,9 @@
 #include "server/grpc/grpc_server.h"
 #include "server/grpc/tokens.h"
 #include "server/host/artifact_store.h"
+#include "server/host/blobs/open_place.h"
 #include "server/host/check.h"
+#include "server/host/copy_artifacts.h"
 #include "server/host/copy_database.h"
 #include "server/host/declared_workers.h"
 #include "server/host/endpoint_state.h"
@@ -198,6 +200,12 @@ std::string Check(const ServerFlags& flags) {
     const absl::Status status = CheckListenAddress("--sagemaker", flags.sagemaker, flags.tls.used());
     if (!status.ok()) return MessageOf(status);
   }
+  if (const absl::Status artifacts = CheckPlaceSettings("--artifacts", flags.artifacts); !artifacts.ok())
+    return MessageOf(artifacts);
+  PlaceSettings copy = flags.artifacts;
+  copy.place = flags.copy_artifacts;
+  if (const absl::Status target = CheckPlaceSettings("--copy-artifacts", copy); !target.ok())
+    return MessageOf(target);
   if (const auto files = FilesOfJobs(flags); !files.ok()) return "--read-dir: " + MessageOf(files.status());
   if (!flags.secrets_dir.empty() && !fs::is_directory(flags.secrets_dir))
     return fmt::format("--secrets-dir: \"{}\" is not a directory", flags.secrets_dir);
@@ -272,10 +280,19 @@ void LeaveAtOnce() {
   std::_Exit(0);
 }
 
+// Null if nothing is to be stored.
+absl::StatusOr<std::unique_ptr<BlobPlace>> OpenPlaceOfArtifacts(const ServerFlags& flags) {
+  if (flags.artifact_quota_gib == 0) return nullptr;
+  return OpenPlace(flags.artifacts, fs::absolute(StateDir(flags)) / "artifacts");
+}
+
 // These return the exit code.
 int CheckAndTell(const ServerFlags& flags) {
   const auto tell = [](const std::string& finding) { fmt::print("{}\n", finding); };
-  const absl::StatusOr<CheckSummary> summary = CheckDatabase(flags.db, StateDir(flags), tell);
+  absl::StatusOr<std::unique_ptr<BlobPlace>> place = nullptr;  // the state directory may be missing
+  if (!flags.artifacts.place.empty()) place = OpenPlaceOfArtifacts(flags);
+  const absl::StatusOr<CheckSummary> summary =
+      place.ok() ? CheckDatabase(flags.db, StateDir(flags), tell, place->get()) : place.status();
   if (!summary.ok()) {
     std::fflush(stdout);
     fmt::print(stderr, "winnow-server: {}\n", MessageOf(summary.status()));
@@ -310,11 +327,46 @@ int CopyAndTell(const ServerFlags& flags) {
   return 0;
 }
 
-// Null if nothing is to be stored.
-absl::StatusOr<std::unique_ptr<ArtifactStore>> OpenArtifacts(const ServerFlags& flags) {
-  if (flags.artifact_quota_gib == 0) return nullptr;
+int CopyArtifactsAndTell(const ServerFlags& flags) {
+  const auto tell = [](const std::string& finding) { fmt::print("{}\n", finding); };
+  PlaceSettings target = flags.artifacts;
+  target.place = flags.copy_artifacts;
+  const auto open = [&flags](const PlaceSettings& settings) {
+    return OpenPlace(settings, fs::absolute(StateDir(flags)) / "artifacts");
+  };
+  const absl::StatusOr<std::unique_ptr<BlobPlace>> from = open(flags.artifacts), to = open(target);
+  absl::StatusOr<CopiedArtifacts> copied = from.ok() ? to.status() : from.status();
+  if (from.ok() && to.ok()) copied = CopyArtifacts(flags.db, **from, **to, tell);
+  std::fflush(stdout);
+  if (!copied.ok()) {
+    fmt::print(stderr, "winnow-server: {}\n", MessageOf(copied.status()));
+    return 1;
+  }
+  fmt::print("{} Start with --artifacts {}\n", Text(*copied, **to), flags.copy_artifacts);
+  return copied->findings == 0 ? 0 : 1;
+}
+
+// The store in that place. Null if there is no place.
+absl::StatusOr<std::unique_ptr<ArtifactStore>> OpenArtifacts(const ServerFlags& flags,
+                                                             std::unique_ptr<BlobPlace> place, Store& store,
+                                                             const std::string& identity) {
+  if (place == nullptr) return nullptr;
+  const absl::StatusOr<std::vector<BlobRow>> blobs = store.artifacts.Blobs();
+  if (!blobs.ok()) return blobs.status();
+  const absl::Status taken = place->TakeFor(identity);
+  if (absl::IsUnavailable(taken)) {
+    // A service that is away for a while does not keep a server from leading.
+    spdlog::warn("artifacts: {}", MessageOf(taken));
+  } else if (!taken.ok()) {
+    return taken;
+  }
   ArtifactStoreOptions options;
-  options.folder = fs::absolute(flags.state_dir) / "artifacts";
+  options.place = std::move(place);
+  for (const BlobRow& row : *blobs) {
+    v1::BlobName& name = options.recorded.emplace_back();
+    name.set_digest(row.digest);
+    name.set_size(row.size);
+  }
   options.quota_bytes = static_cast<int64_t>(flags.artifact_quota_gib * (1 << 30));
   return ArtifactStore::Open(std::move(options));
 }
@@ -447,6 +499,8 @@ absl::StatusOr<std::unique_ptr<Leadership>> Lead(const std::string& address, Sig
 absl::Status Serve(ServerFlags flags, Signals& signals) {
   std::optional<LastResort> last_resort;  // until all that follows is destroyed
   flags.state_dir = StateDir(flags);
+  absl::StatusOr<std::unique_ptr<BlobPlace>> place = OpenPlaceOfArtifacts(flags);
+  if (!place.ok()) return place.status();
   std::optional<Standby> standby;  // its reads may still end
   std::unique_ptr<Leadership> leadership;
   if (IsPostgres(flags.db)) {
@@ -482,7 +536,8 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   status = PrepareStateDir(fs::absolute(flags.state_dir), *identity, log);
   if (status.ok()) status = own->MakePrivate();
   if (!status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<ArtifactStore>> artifacts = OpenArtifacts(flags);
+  absl::StatusOr<std::unique_ptr<ArtifactStore>> artifacts =
+      OpenArtifacts(flags, *std::move(place), **store, *identity);
   if (!artifacts.ok()) return artifacts.status();
 
   Hub hub;
@@ -599,6 +654,7 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   if (workers != nullptr) workers->Stop(kWorkersLeave);
   signals.OnSecond(nullptr);
   last_resort.emplace(kAllEnds, LeaveAtOnce);
+  if (*artifacts != nullptr) (*artifacts)->EndWaits();
   (*server)->Stop(kCallsEnd);
   if (*http != nullptr) (*http)->Stop(kAnswersEnd);
   if (*sagemaker != nullptr) (*sagemaker)->Stop(kAnswersEnd);
@@ -634,6 +690,7 @@ int Main(int argc, char** argv) {
   if (flags.check) return CheckAndTell(flags);
   if (!flags.restore.empty()) return RestoreAndTell(flags);
   if (!flags.copy_to.empty()) return CopyAndTell(flags);
+  if (!flags.copy_artifacts.empty()) return CopyArtifactsAndTell(flags);
 
   sigset_t set;
   sigemptyset(&set);

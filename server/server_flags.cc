@@ -69,6 +69,29 @@ void DeclareSignIn(CLI::App& app, OidcSettings& oidc) {
       ->capture_default_str();
 }
 
+void DeclareArtifacts(CLI::App& app, PlaceSettings& artifacts) {
+  app.add_option("--artifacts", artifacts.place,
+                 "Where checkpoints, models and sources are kept: a folder, or a bucket of an S3-compatible "
+                 "service, s3://BUCKET/PREFIX, which every server of a PostgreSQL database reaches (default: "
+                 "STATE_DIR/artifacts)")
+      ->option_text("PLACE");
+  app.add_option("--s3-endpoint", artifacts.endpoint,
+                 "URL of the service of --artifacts; the bucket is the first part of the path, or stands for "
+                 "{bucket} in the host (default: AWS)")
+      ->option_text("URL");
+  app.add_option("--s3-region", artifacts.region,
+                 "Region of the bucket (default: AWS_REGION, AWS_DEFAULT_REGION or us-east-1)")
+      ->option_text("REGION");
+  app.add_option("--s3-credentials", artifacts.credentials_file,
+                 "File of the credentials for the bucket, as ~/.aws/credentials, that nobody else may read; "
+                 "its section is AWS_PROFILE or default (default: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
+                 "AWS_SESSION_TOKEN)")
+      ->option_text("FILE");
+  app.add_option("--s3-ca", artifacts.tls_ca,
+                 "CA certificate that signed the service's certificate (PEM; default: the system's authorities)")
+      ->option_text("FILE");
+}
+
 }  // namespace
 
 void Declare(CLI::App& app, ServerFlags& flags) {
@@ -226,8 +249,9 @@ void Declare(CLI::App& app, ServerFlags& flags) {
   app.add_option("--port-file", flags.port_file,
                  "File to which the port of --listen is written once the server listens")
       ->type_name("FILE");
+  DeclareArtifacts(app, flags.artifacts);
   app.add_option("--artifact-quota-gib", flags.artifact_quota_gib,
-                 "Maximum space for checkpoints and models in STATE_DIR/artifacts; 0: none are kept")
+                 "Maximum space for checkpoints and models in --artifacts; 0: none are kept")
       ->type_name("GIB")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
@@ -253,6 +277,10 @@ void Declare(CLI::App& app, ServerFlags& flags) {
          "Copy all that is in the database to a new one, a file or an address of PostgreSQL, verify the "
          "copy and exit")
       ->option_text("DATABASE");
+  app.add_option("--copy-artifacts", flags.copy_artifacts,
+                 "Copy all checkpoints, models and sources from --artifacts to this folder or bucket, verify the "
+                 "copy and exit; may be given again after an interruption")
+      ->option_text("PLACE");
   app.add_option("--log-level", flags.log_level, "debug, info, warn or error (default: info)")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->option_text("LEVEL");

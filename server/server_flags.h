@@ -8,6 +8,7 @@
 #include "base/gpus.h"
 #include "server/grpc/auth.h"
 #include "server/grpc/tls.h"
+#include "server/host/blobs/open_place.h"
 #include "server/oidc/settings.h"
 
 namespace CLI {
@@ -42,6 +43,7 @@ struct ServerFlags {
   std::string sagemaker_keys;    // "": in the state directory
   std::string sagemaker_images;  // "": only those that are known without a file
   std::string sagemaker_url;     // "": of the address
+  PlaceSettings artifacts;
   double artifact_quota_gib = 20;
   std::vector<std::string> read_dirs;
   std::string secrets_dir;
@@ -49,6 +51,7 @@ struct ServerFlags {
   bool check = false;
   std::string restore;
   std::string copy_to;
+  std::string copy_artifacts;
   TlsFiles tls;
   std::string leader_ca;  // "": the system's
   bool require_tokens = false;

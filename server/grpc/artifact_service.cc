@@ -57,7 +57,7 @@ using Unary = grpc::ServerUnaryReactor;
 constexpr int kMaxDigests = 10'000;  // in one FindMissingBlobs
 constexpr int kMaxBlobs = 64;        // in memory at a time, of 4 MiB each
 constexpr std::chrono::minutes kBlobPatience(5);
-constexpr int kThreads = 2;  // a disk gains little from more
+
 
 grpc::Status Invalid(const std::string& what) { return {grpc::StatusCode::INVALID_ARGUMENT, what}; }
 
@@ -212,7 +212,7 @@ ArtifactService::ArtifactService(Coordinator& coordinator, Reader& reader, Autho
       reader_(reader),
       guard_(authority, v1::ArtifactService::service_full_name()),
       store_(store),
-      threads_(store == nullptr ? 0 : kThreads) {}
+      threads_(store == nullptr ? 0 : store->parallel()) {}
 
 grpc::Status ArtifactService::BeginBlob() {
   if (store_ == nullptr) return ToGrpc(NoStore());

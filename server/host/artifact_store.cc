@@ -1,26 +1,20 @@
 #include "server/host/artifact_store.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <stdio.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "artifact/digest.h"
-#include "artifact/files.h"
 #include "artifact/manifest.h"
+#include "base/status_text.h"
 #include "server/engine/context.h"
 
 namespace winnow {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr char kDraftEnding[] = ".part";
-constexpr int64_t kReservedPart = 10;  // reserve at most this fraction of the disk
+constexpr std::chrono::seconds kAgain{5};  // after a failure of the place
 
 std::string Gib(int64_t bytes) { return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30)); }
 
@@ -30,13 +24,26 @@ ArtifactStore::ArtifactStore(ArtifactStoreOptions options) : options_(std::move(
 
 absl::StatusOr<std::unique_ptr<ArtifactStore>> ArtifactStore::Open(ArtifactStoreOptions options) {
   if (!options.steady_us) options.steady_us = Clock::System().steady_us;
+  const bool later = options.place->traits().lists_slowly;
   std::unique_ptr<ArtifactStore> store(new ArtifactStore(std::move(options)));
-  if (absl::Status status = store->Scan(); !status.ok()) return status;
-  store->remover_ = std::thread([raw = store.get()] { raw->Remove(); });
+  if (later) {
+    MutexLock lock(store->mutex_);
+    for (const v1::BlobName& blob : store->options_.recorded) {
+      store->Add(blob.digest(), blob.size());
+      store->unseen_.insert(blob.digest());
+    }
+  } else if (absl::Status status = store->List(); !status.ok()) {
+    return status;
+  }
+  store->remover_ = std::thread([raw = store.get(), later] {
+    if (later) raw->ListLater();
+    raw->Run();
+  });
   return store;
 }
 
 ArtifactStore::~ArtifactStore() {
+  EndWaits();
   {
     MutexLock lock(mutex_);
     stopping_ = true;
@@ -45,32 +52,55 @@ ArtifactStore::~ArtifactStore() {
   if (remover_.joinable()) remover_.join();
 }
 
-// Removes files that were being written when the server ended; unclaimed blobs expire soon.
-absl::Status ArtifactStore::Scan() {
-  const fs::path blobs = options_.folder / "blobs";
-  std::error_code error;
-  fs::create_directories(blobs, error);
-  const int64_t now = options_.steady_us();
-  MutexLock lock(mutex_);
-  for (fs::recursive_directory_iterator entry(blobs, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (!entry->is_regular_file(error) || error) continue;
-    const std::string name = entry->path().filename().string();
-    if (!IsDigest(name)) {
-      std::error_code ignored;
-      if (name.ends_with(kDraftEnding)) fs::remove(entry->path(), ignored);
-      continue;
-    }
-    const auto size = static_cast<int64_t>(entry->file_size(error));
-    blobs_[name] = {size, false, now};
-    used_ += size;
+void ArtifactStore::OnLoss(std::function<void(const std::string&)> on_loss) {
+  {
+    MutexLock lock(mutex_);
+    on_loss_ = std::move(on_loss);
   }
-  if (!error) return absl::OkStatus();
-  return absl::FailedPreconditionError(fmt::format("{}: {}", blobs.string(), error.message()));
+  changed_.NotifyAll();
 }
 
-fs::path ArtifactStore::PathOf(const std::string& digest) const {
-  return options_.folder / "blobs" / digest.substr(0, 2) / digest;
+// Nothing has used it yet.
+void ArtifactStore::Add(const std::string& digest, int64_t size) {
+  if (blobs_.emplace(digest, Blob{size, false, options_.steady_us()}).second) used_ += size;
+}
+
+// Unclaimed blobs expire soon.
+absl::Status ArtifactStore::List() {
+  return options_.place->List([this](const std::string& digest, int64_t size) {
+    MutexLock lock(mutex_);
+    unseen_.erase(digest);
+    // What is being written or removed is accounted for there.
+    if (writing_.count(digest) == 0 && doomed_.count(digest) == 0) Add(digest, size);
+  });
+}
+
+// Until the list is there, the recorded blobs are taken to be there.
+void ArtifactStore::ListLater() {
+  {
+    MutexLock lock(mutex_);
+    while (!stopping_ && !on_loss_) changed_.Wait(mutex_);
+  }
+  for (std::string told;;) {
+    const absl::Status status = List();
+    if (status.ok()) break;
+    if (const std::string text = MessageOf(status); text != told) {
+      told = text;
+      spdlog::warn("artifacts: {}", text);
+    }
+    MutexLock lock(mutex_);
+    const auto again = std::chrono::steady_clock::now() + kAgain;
+    while (!stopping_ && changed_.WaitUntil(mutex_, again)) {
+    }
+    if (stopping_) return;
+  }
+  std::set<std::string> unseen;
+  {
+    MutexLock lock(mutex_);
+    unseen.swap(unseen_);
+  }
+  // Reading it says for certain that it is gone.
+  for (const std::string& digest : unseen) static_cast<void>(Get(digest));
 }
 
 std::vector<std::string> ArtifactStore::Missing(const std::vector<std::string>& digests) {
@@ -97,15 +127,7 @@ absl::Status ArtifactStore::Reserve(int64_t bytes) {
         "delete jobs",
         Gib(used_), Gib(options_.quota_bytes)));
   }
-  std::error_code error;
-  const fs::space_info disk = fs::space(options_.folder, error);
-  const int64_t reserve =
-      error ? 0 : std::min<int64_t>(options_.reserve_bytes, disk.capacity / kReservedPart);
-  if (!error && static_cast<int64_t>(disk.available) - bytes < reserve) {
-    return absl::ResourceExhaustedError(fmt::format("{} has {} left, which the server keeps for its database",
-                                                    options_.folder.string(),
-                                                    Gib(static_cast<int64_t>(disk.available))));
-  }
+  if (absl::Status status = options_.place->HasRoom(bytes); !status.ok()) return status;
   used_ += bytes;
   return absl::OkStatus();
 }
@@ -138,48 +160,26 @@ absl::Status ArtifactStore::Put(const std::string& digest, std::string_view byte
     MutexLock lock(mutex_);
     if (blobs_.count(digest) > 0) return absl::OkStatus();
     if (absl::Status status = Reserve(size); !status.ok()) return status;
+    // It is not removed from now on; a removal that has begun comes first.
+    ++writing_[digest];
+    while (removing_ == digest) changed_.Wait(mutex_);
   }
-  const absl::Status written = Write(digest, bytes);
-  if (written.ok()) return written;
-  MutexLock lock(mutex_);
-  used_ -= size;
-  return written;
-}
-
-// REQUIRES: its bytes are counted as used.
-absl::Status ArtifactStore::Write(const std::string& digest, std::string_view bytes) {
-  const fs::path path = PathOf(digest);
-  fs::path draft = path;
+  const absl::Status written = options_.place->Write(digest, bytes);
   {
     MutexLock lock(mutex_);
-    draft += fmt::format(".{}{}", ++drafts_, kDraftEnding);
+    if (--writing_[digest] == 0) writing_.erase(digest);
+    bool kept = false;
+    if (written.ok()) {
+      doomed_.erase(digest);
+      unseen_.erase(digest);
+      kept = blobs_.emplace(digest, Blob{size, false, options_.steady_us()}).second;
+    } else if (blobs_.count(digest) == 0) {
+      doomed_.insert(digest);  // it may be there all the same
+    }
+    if (!kept) used_ -= size;  // or another call stored it first
   }
-  std::error_code error;
-  const bool fresh = fs::create_directories(path.parent_path(), error);
-  if (error) return FileError(path.parent_path(), "cannot create the directory", error.value());
-  absl::StatusOr<OpenFile> file = OpenFile::Open(draft, O_WRONLY | O_CREAT | O_EXCL, 0644);
-  if (!file.ok()) return file.status();
-  absl::Status status = file->Write(bytes);
-  if (status.ok()) status = file->Sync();
-  if (status.ok()) {
-    // The lock prevents its removal during the rename.
-    MutexLock lock(mutex_);
-    if (rename(draft.c_str(), path.c_str()) != 0)
-      status = FileError(path, "cannot rename to this name", errno);
-    if (status.ok()) doomed_.erase(digest);
-  }
-  if (!status.ok()) {
-    fs::remove(draft, error);
-    return status;
-  }
-  status = SyncFolder(path.parent_path());
-  if (status.ok() && fresh) status = SyncFolder(path.parent_path().parent_path());
-  if (!status.ok()) return status;
-  MutexLock lock(mutex_);
-  const bool first =
-      blobs_.emplace(digest, Blob{static_cast<int64_t>(bytes.size()), false, options_.steady_us()}).second;
-  if (!first) used_ -= static_cast<int64_t>(bytes.size());  // another call stored it first
-  return absl::OkStatus();
+  changed_.NotifyAll();
+  return written;
 }
 
 absl::StatusOr<std::string> ArtifactStore::Get(const std::string& digest) {
@@ -191,20 +191,23 @@ absl::StatusOr<std::string> ArtifactStore::Get(const std::string& digest) {
     if (found == blobs_.end()) return gone;
     size = found->second.size;
   }
-  const absl::StatusOr<OpenFile> file = OpenFile::Open(PathOf(digest), O_RDONLY);
-  if (!file.ok() && !absl::IsNotFound(file.status())) return file.status();
-  absl::StatusOr<std::string> bytes = file.ok() ? file->ReadAt(0, size + 1) : file.status();
+  absl::StatusOr<std::string> bytes = options_.place->Read(digest, size + 1);
   if (bytes.ok() && DigestOf(*bytes) == digest) return bytes;
+  if (!bytes.ok() && !absl::IsNotFound(bytes.status()) && !absl::IsDataLoss(bytes.status()))
+    return bytes.status();
+  std::function<void(const std::string&)> on_loss;
   {
     MutexLock lock(mutex_);
     if (blobs_.erase(digest) == 0) return gone;  // it was removed in the meantime
     used_ -= size;
     doomed_.insert(digest);
+    on_loss = on_loss_;
   }
   changed_.NotifyAll();
-  spdlog::error("artifacts: the file of blob {} is damaged; removing it", digest);
-  if (on_loss_) on_loss_(digest);
-  return absl::DataLossError(fmt::format("blob {} was damaged on the server's disk", digest));
+  spdlog::error("artifacts: blob {} is damaged or gone ({}); removing it", digest,
+                options_.place->NameOf(digest));
+  if (on_loss) on_loss(digest);
+  return absl::DataLossError(fmt::format("blob {} was damaged where the server keeps it", digest));
 }
 
 bool ArtifactStore::Claim(const v1::BlobName& blob) {
@@ -237,21 +240,37 @@ void ArtifactStore::AwaitRemoval() {
   while (!doomed_.empty()) changed_.Wait(mutex_);
 }
 
+// Not one that is being written. "": there is none.
+std::string ArtifactStore::NextDoomed() const {
+  for (const std::string& digest : doomed_) {
+    if (writing_.count(digest) == 0) return digest;
+  }
+  return "";
+}
+
 // The remover's thread.
-void ArtifactStore::Remove() {
+void ArtifactStore::Run() {
   MutexLock lock(mutex_);
   while (!stopping_) {
-    if (doomed_.empty()) {
+    removing_ = NextDoomed();
+    if (removing_.empty()) {
       changed_.WaitUntil(mutex_,
                          std::chrono::steady_clock::now() + std::chrono::microseconds(options_.unclaimed_us));
       ForgetUnclaimed();
       continue;
     }
-    unlink(PathOf(*doomed_.begin()).c_str());
-    doomed_.erase(doomed_.begin());
-    changed_.NotifyAll();
-    lock.Unlock();  // lets other threads run between two removals
+    const std::string digest = removing_;
+    lock.Unlock();
+    const absl::Status removed = options_.place->Remove(digest);
     lock.Lock();
+    removing_.clear();
+    if (removed.ok()) doomed_.erase(digest);
+    changed_.NotifyAll();
+    if (removed.ok()) continue;
+    spdlog::warn("artifacts: a blob cannot be removed now: {}", MessageOf(removed));
+    const auto again = std::chrono::steady_clock::now() + kAgain;
+    while (!stopping_ && changed_.WaitUntil(mutex_, again)) {
+    }
   }
 }
 

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -17,6 +14,7 @@
 #include "base/status_text.h"
 #include "server/engine/job_facts.h"
 #include "server/engine/jobs.h"
+#include "server/host/blobs/blob_folder.h"
 #include "server/host/endpoint_state.h"
 #include "spec/search_spec.h"
 #include "store/migrations.h"
@@ -28,23 +26,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct CloseFile {
-  void operator()(FILE* file) const { std::fclose(file); }
-};
-
-// Returns what is wrong with the file as blob `digest` of `size` bytes; "": nothing.
-std::string WrongWith(const fs::path& path, const std::string& digest, int64_t size) {
-  std::unique_ptr<FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
-  if (file == nullptr) return fmt::format("{}: {}", path.string(), std::strerror(errno));
-  std::error_code none;
-  // One byte more than expected, to detect a file that is too long.
-  std::string bytes(static_cast<size_t>(std::clamp<int64_t>(size, 0, kBlobBytes)) + 1, '\0');
-  bytes.resize(std::fread(bytes.data(), 1, bytes.size(), file.get()));
-  if (std::ferror(file.get())) return fmt::format("{}: {}", path.string(), std::strerror(errno));
-  if (static_cast<int64_t>(bytes.size()) != size) {
-    return fmt::format("{} has {} bytes, expected {}", path.string(), fs::file_size(path, none), size);
-  }
-  return DigestOf(bytes) == digest ? "" : path.string() + " has other content than its name says";
+// Returns what is wrong with blob `digest` of `size` bytes; "": nothing.
+std::string WrongWith(BlobPlace& place, const std::string& digest, int64_t size) {
+  // One byte more than expected, to detect a blob that is too long.
+  const absl::StatusOr<std::string> bytes =
+      place.Read(digest, std::clamp<int64_t>(size, 0, kBlobBytes) + 1);
+  if (!bytes.ok()) return MessageOf(bytes.status());
+  const std::string name = place.NameOf(digest);
+  const auto got = static_cast<int64_t>(bytes->size());
+  if (got != size) return fmt::format("{} has {}{} bytes, expected {}", name, got > size ? "more than " : "",
+                                      std::min(got, size), size);
+  return DigestOf(*bytes) == digest ? "" : name + " has other content than its name says";
 }
 
 absl::Status CheckManifests(Database& database, CheckSummary& summary, const TellFinding& tell) {
@@ -78,15 +70,17 @@ absl::Status CheckManifests(Database& database, CheckSummary& summary, const Tel
 }
 
 // Checks artifacts: their manifests can be read and name the blobs of their rows; each blob of the database
-// is a file of `state_dir` with the right size and digest, unless the folder does not exist, as for a copy.
+// is in `place`, or else a file of `state_dir`, with the right size and digest, unless that folder does not
+// exist, as for a copy.
 // Not OK: the tables cannot be read.
-absl::Status CheckBlobs(Database& database, const std::string& state_dir, CheckSummary& summary,
-                        const TellFinding& tell) {
+absl::Status CheckBlobs(Database& database, const std::string& state_dir, BlobPlace* place,
+                        CheckSummary& summary, const TellFinding& tell) {
   absl::Status status = CheckManifests(database, summary, tell);
   if (!status.ok()) return status;
-  const fs::path folder = fs::path(state_dir) / "artifacts" / "blobs";
+  BlobFolder folder(fs::path(state_dir) / "artifacts");
   std::error_code none;
-  summary.has_state_dir = fs::exists(state_dir, none);
+  summary.has_state_dir = place != nullptr || fs::exists(state_dir, none);
+  if (place != nullptr) summary.place = place->name();
   Statement blobs(database, "SELECT digest, size FROM blobs ORDER BY digest");
   return blobs.Bind().ForEach([&] {
     ++summary.blobs;
@@ -96,7 +90,7 @@ absl::Status CheckBlobs(Database& database, const std::string& state_dir, CheckS
       return absl::OkStatus();
     }
     if (!summary.has_state_dir) return absl::OkStatus();
-    const std::string wrong = WrongWith(folder / digest.substr(0, 2) / digest, digest, blobs.Int(1));
+    const std::string wrong = WrongWith(place == nullptr ? folder : *place, digest, blobs.Int(1));
     if (!wrong.empty()) tell(fmt::format("blob {}: {}", digest, wrong));
     return absl::OkStatus();
   });
@@ -218,7 +212,7 @@ class JobCheck {
   bool external_ = false;
 };
 
-absl::Status CheckRows(Store& store, const std::string& state_dir, CheckSummary& summary,
+absl::Status CheckRows(Store& store, const std::string& state_dir, BlobPlace* place, CheckSummary& summary,
                        const TellFinding& tell) {
   absl::Status status = CheckAssignments(store.database(), tell);
   if (status.ok()) status = CheckLooseRows(store.database(), tell);
@@ -227,7 +221,7 @@ absl::Status CheckRows(Store& store, const std::string& state_dir, CheckSummary&
   if (!jobs.ok()) return jobs.status();
   for (auto row = jobs->rbegin(); row != jobs->rend(); ++row) JobCheck(store, *row, summary, tell).Run();
   summary.jobs = static_cast<int64_t>(jobs->size());
-  status = CheckBlobs(store.database(), state_dir, summary, tell);
+  status = CheckBlobs(store.database(), state_dir, place, summary, tell);
   if (!status.ok()) return status;
   for (const bool in_rows : {true, false}) {
     if (in_rows && IsPostgres(store.database().file())) continue;
@@ -242,7 +236,7 @@ absl::Status CheckRows(Store& store, const std::string& state_dir, CheckSummary&
 }  // namespace
 
 absl::StatusOr<CheckSummary> CheckDatabase(const std::string& file, const std::string& state_dir,
-                                           const TellFinding& tell) {
+                                           const TellFinding& tell, BlobPlace* place) {
   CheckSummary summary;
   const TellFinding count = [&](const std::string& text) {
     ++summary.findings;
@@ -257,7 +251,7 @@ absl::StatusOr<CheckSummary> CheckDatabase(const std::string& file, const std::s
   status = store->Read([&]() -> absl::Status {
     absl::Status looked = CheckFile(store->database(), count);
     if (!looked.ok()) return looked;
-    return CheckRows(*store, state_dir, summary, count);
+    return CheckRows(*store, state_dir, place, summary, count);
   });
   // Damage may also end the check itself.
   if (!status.ok()) count(MessageOf(status));
@@ -268,8 +262,9 @@ std::string Text(const CheckSummary& s, const std::string& file) {
   const char* unseen =
       s.blobs > 0 && !s.has_state_dir ? " (their files were not checked: there is no state directory)" : "";
   const std::string seen = fmt::format(
-      "version {}, {} jobs with {} facts, {} trials, {} assignments, {} artifacts with {} blobs{}{}",
+      "version {}, {} jobs with {} facts, {} trials, {} assignments, {} artifacts with {} blobs{}{}{}",
       s.version, s.jobs, s.facts, s.trials, s.assignments, s.artifacts, s.blobs, unseen,
+      s.place.empty() ? "" : " in " + s.place,
       s.objects > 0 ? fmt::format(", {} objects of S3", s.objects) : "");
   if (s.sound()) return fmt::format("{} is sound: {}", file, seen);
   return fmt::format("{} is not sound: {} findings ({}); see \"Checking a database\" in docs/operations.md",

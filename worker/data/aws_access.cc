@@ -2,16 +2,16 @@
 
 #include <fcntl.h>
 
-#include <cctype>
 #include <cstdint>
 #include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "artifact/files.h"
+#include "aws/aws_files.h"
+#include "aws/requests.h"
 #include "base/status_text.h"
 #include "fmt/format.h"
-#include "worker/data/aws_files.h"
 
 namespace winnow {
 namespace {
@@ -149,29 +149,8 @@ absl::Status RenewCredentials(AwsAccess& access, const Cancellation& cancellatio
   return absl::OkStatus();
 }
 
-std::string AwsEncoded(const std::string& text, bool keep_slash) {
-  std::string encoded;
-  for (const unsigned char c : text) {
-    const bool plain = (c < 0x80 && std::isalnum(c) != 0) || c == '-' || c == '_' || c == '.' || c == '~' ||
-                       (keep_slash && c == '/');
-    encoded += plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
-  }
-  return encoded;
-}
-
 std::string AwsUrl(const AwsAccess& access, const std::string& bucket, const std::string& key) {
-  const std::string path = AwsEncoded(key, true);
-  if (access.endpoint.empty()) {
-    const std::string host = fmt::format("s3.{}.amazonaws.com", access.region);
-    // A certificate's "*" stands for one part of a name.
-    return bucket.find('.') == std::string::npos ? fmt::format("https://{}.{}/{}", bucket, host, path)
-                                                 : fmt::format("https://{}/{}/{}", host, bucket, path);
-  }
-  std::string url = access.endpoint;
-  const size_t at = url.find("{bucket}");
-  if (at == std::string::npos) return fmt::format("{}/{}/{}", url, bucket, path);
-  url.replace(at, std::string("{bucket}").size(), bucket);
-  return fmt::format("{}/{}", url, path);
+  return ObjectUrl(access.endpoint, access.region, bucket, key);
 }
 
 }  // namespace winnow

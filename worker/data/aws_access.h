@@ -34,7 +34,4 @@ absl::Status RenewCredentials(AwsAccess& access, const Cancellation& cancellatio
 // The URL of an object, or of the bucket for an empty key, encoded as SigV4 requires.
 std::string AwsUrl(const AwsAccess& access, const std::string& bucket, const std::string& key);
 
-// Percent-encodes all but letters, digits and "-_.~", as SigV4 requires; '/' too unless `keep_slash`.
-std::string AwsEncoded(const std::string& text, bool keep_slash);
-
 }  // namespace winnow

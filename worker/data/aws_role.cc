@@ -12,11 +12,11 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "artifact/files.h"
+#include "aws/aws_files.h"
 #include "base/status_text.h"
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
 #include "worker/data/aws_access.h"
-#include "worker/data/aws_files.h"
 #include "worker/data/http_get.h"
 
 namespace winnow {
@@ -128,7 +128,7 @@ absl::StatusOr<AwsRole::Found> AwsRole::AskContainer(const std::string& url, con
       return absl::FailedPreconditionError(
           fmt::format("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: {}", MessageOf(text.status())));
     }
-    token = WithoutBlanks(*text);
+    token = WithoutOuterBlanks(*text);
   }
   HttpRequest request{url};
   if (!token.empty()) {
@@ -167,17 +167,17 @@ absl::StatusOr<AwsRole::Found> AwsRole::AskMachine(const Cancellation& cancellat
   session.puts = true;
   const absl::StatusOr<Answer> token = winnow::Ask(session, cancellation);
   if (absl::IsCancelled(token.status())) return token.status();
-  if (!token.ok() || token->status != 200 || !IsOneLine(WithoutBlanks(token->text))) {
+  if (!token.ok() || token->status != 200 || !IsOneLine(WithoutOuterBlanks(token->text))) {
     if (named.empty()) return none;  // this is no machine of EC2
     return failed(session.url, token);
   }
   const std::vector<std::string> headers = {
-      fmt::format("X-aws-ec2-metadata-token: {}", WithoutBlanks(token->text))};
+      fmt::format("X-aws-ec2-metadata-token: {}", WithoutOuterBlanks(token->text))};
   const std::string roles = host + "/latest/meta-data/iam/security-credentials/";
   const absl::StatusOr<Answer> role = winnow::Ask({roles, headers}, cancellation);
   if (absl::IsCancelled(role.status())) return role.status();
   if (role.ok() && role->status == 404) return none;  // the machine has no role
-  const std::string_view text = role.ok() ? WithoutBlanks(role->text) : std::string_view();
+  const std::string_view text = role.ok() ? WithoutOuterBlanks(role->text) : std::string_view();
   const std::string name(text.substr(0, text.find_first_of("\r\n")));
   if (!role.ok() || role->status != 200 || !IsOneLine(name)) return failed(roles, role);
   const absl::StatusOr<Answer> answer = winnow::Ask({roles + AwsEncoded(name, false), headers}, cancellation);

@@ -7,6 +7,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "aws/requests.h"
 #include "base/mutex.h"
 #include "worker/checkpoints/cancellation.h"
 
@@ -14,14 +15,6 @@ namespace winnow {
 
 // Variables of an environment: name -> value.
 using Variables = std::map<std::string, std::string>;
-
-// What signs requests to an S3-compatible service.
-struct AwsCredentials {
-  std::string id;  // "": none were found, requests are not signed
-  std::string secret;
-  std::string token;   // of a session; "": none
-  std::string origin;  // where they were found, or where they were looked for: ends a sentence
-};
 
 // The credentials of the role that the worker's container or machine has, found as AWS's SDKs find them: at
 // AWS_CONTAINER_CREDENTIALS_FULL_URI or AWS_CONTAINER_CREDENTIALS_RELATIVE_URI, otherwise by IMDSv2 at

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "aws/requests.h"
 #include "fmt/format.h"
 
 namespace winnow {
@@ -20,9 +21,6 @@ constexpr long kNearbyConnectMilliseconds = 1000;
 constexpr long kNearbyMilliseconds = 5000;
 constexpr size_t kMostErrorBytes = 4096;
 constexpr long kReceiveBytes = 256 << 10;
-// SHA-256 of no bytes: the body of every request here.
-constexpr char kEmptyPayload[] =
-    "x-amz-content-sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 struct CurlEnd {
   void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
@@ -138,13 +136,7 @@ absl::StatusOr<HttpAnswer> HttpGet(const HttpRequest& request, const HttpBody& b
   } else if (request.access == nullptr) {
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
   } else if (const AwsCredentials& keys = request.access->credentials; !keys.id.empty()) {
-    // libcurl 7.88 signs path and query as they are, so that they must be encoded as SigV4 requires.
-    const std::string provider = fmt::format("aws:amz:{}:s3", request.access->region);
-    curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, provider.c_str());
-    curl_easy_setopt(curl, CURLOPT_USERNAME, keys.id.c_str());
-    curl_easy_setopt(curl, CURLOPT_PASSWORD, keys.secret.c_str());
-    add(kEmptyPayload);
-    if (!keys.token.empty()) add("x-amz-security-token: " + keys.token);
+    SignForS3(curl, keys, request.access->region, kEmptySha256, add);
   }
   if (headers != nullptr) curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
 

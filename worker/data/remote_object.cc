@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "aws/requests.h"
+#include "aws/s3_answers.h"
 #include "base/status_text.h"
 #include "fmt/format.h"
 #include "spdlog/spdlog.h"
@@ -44,28 +46,6 @@ std::optional<ContentRange> ParseContentRange(std::string_view text) {
   return ContentRange{*first, size.value_or(-1)};
 }
 
-// The text of the first element of that name; "": there is none.
-std::string_view ElementText(std::string_view xml, std::string_view name) {
-  const std::string open = fmt::format("<{}>", name);
-  const size_t begin = xml.find(open);
-  if (begin == std::string_view::npos) return "";
-  xml.remove_prefix(begin + open.size());
-  const size_t end = xml.find(fmt::format("</{}>", name));
-  return end == std::string_view::npos ? "" : xml.substr(0, end);
-}
-
-// The code of an error of S3, "" if it is none: an identifier, so that a server cannot put anything into
-// messages.
-std::string ErrorCode(const std::string& body) {
-  const std::string_view code = ElementText(body, "Code");
-  const bool plain = code.size() <= 64 && std::all_of(code.begin(), code.end(), [](unsigned char c) {
-                       return c < 0x80 && std::isalnum(c) != 0;
-                     });
-  return plain ? std::string(code) : "";
-}
-
-bool IsPassing(int status) { return status == 408 || status == 425 || status == 429 || status >= 500; }
-
 std::string Advice(const RemoteObject& object, int status, const std::string& code, const HttpHead& head) {
   if (object.access == nullptr) {
     if (status == 401 || status == 403)
@@ -92,7 +72,7 @@ std::string Advice(const RemoteObject& object, int status, const std::string& co
 
 absl::Status Refusal(const RemoteObject& object, const HttpAnswer& answer) {
   const int status = answer.head.status;
-  const std::string code = ErrorCode(answer.error_body);
+  const std::string code = S3ErrorCode(answer.error_body);
   return absl::FailedPreconditionError(fmt::format("{}: the server answered {}{}; {}", object.shown, status,
                                                    code.empty() ? "" : " (" + code + ")",
                                                    Advice(object, status, code, answer.head)));
@@ -135,7 +115,7 @@ class ObjectTransfer {
       kept_ = {};
       return absl::UnavailableError("the part that was missing is not there any more");
     }
-    if (IsPassing(status)) return absl::UnavailableError(fmt::format("the server answered {}", status));
+    if (IsPassingStatus(status)) return absl::UnavailableError(fmt::format("the server answered {}", status));
     if (status != 200 && status != 206) return Refusal(object_, *answer);
     // An empty body calls nobody.
     if (!begun_) {
@@ -209,32 +189,6 @@ class TextReceiver : public ObjectReceiver {
   std::string text;
 };
 
-// What a form calls decoding: "%41" and '+'.
-std::string FormDecoded(std::string_view text) {
-  std::string decoded;
-  for (size_t i = 0; i < text.size(); ++i) {
-    int code = -1;
-    if (text[i] == '%' && i + 2 < text.size()) {
-      const auto [end, error] = std::from_chars(text.data() + i + 1, text.data() + i + 3, code, 16);
-      if (error != std::errc() || end != text.data() + i + 3) code = -1;
-    }
-    decoded += code >= 0 ? static_cast<char>(code) : text[i] == '+' ? ' ' : text[i];
-    if (code >= 0) i += 2;
-  }
-  return decoded;
-}
-
-std::string WithoutEntities(std::string_view text) {
-  std::string plain(text);
-  for (const auto& [entity, character] :
-       {std::pair("&lt;", "<"), std::pair("&gt;", ">"), std::pair("&quot;", "\""), std::pair("&apos;", "'"),
-        std::pair("&amp;", "&")}) {
-    for (size_t at = plain.find(entity); at != std::string::npos; at = plain.find(entity, at + 1))
-      plain.replace(at, std::string_view(entity).size(), character);
-  }
-  return plain;
-}
-
 }  // namespace
 
 std::string ObjectVersion::Validator() const {
@@ -267,26 +221,6 @@ absl::StatusOr<bool> ReceiveObject(const RemoteObject& object, ObjectKept kept, 
   }
 }
 
-absl::StatusOr<ListedKeys> ParseListing(std::string_view xml) {
-  const size_t root = xml.find("<ListBucketResult");
-  if (root == std::string_view::npos || xml.find("</ListBucketResult>") == std::string_view::npos)
-    return absl::InvalidArgumentError(
-        "the server's answer is no listing of a bucket; expected S3's ListObjectsV2");
-  ListedKeys listed;
-  std::string_view rest = xml.substr(root);
-  for (size_t at = rest.find("<Contents>"); at != std::string_view::npos; at = rest.find("<Contents>")) {
-    rest.remove_prefix(at);
-    const size_t end = rest.find("</Contents>");
-    if (end == std::string_view::npos)
-      return absl::InvalidArgumentError("the server's listing of the bucket is cut off");
-    listed.keys.push_back(FormDecoded(WithoutEntities(ElementText(rest.substr(0, end), "Key"))));
-    rest.remove_prefix(end);
-  }
-  if (ElementText(xml, "IsTruncated") == "true")
-    listed.next = WithoutEntities(ElementText(xml, "NextContinuationToken"));
-  return listed;
-}
-
 absl::StatusOr<std::vector<std::string>> ListObjects(const std::string& shown,
                                                      const std::shared_ptr<const AwsAccess>& access,
                                                      const std::string& bucket, const std::string& prefix,
@@ -304,12 +238,12 @@ absl::StatusOr<std::vector<std::string>> ListObjects(const std::string& shown,
     const RemoteObject listing{shown, AwsUrl(*access, bucket, "") + "?" + query, access};
     TextReceiver text;
     if (auto got = ReceiveObject(listing, {}, text, patience, cancellation); !got.ok()) return got.status();
-    absl::StatusOr<ListedKeys> page = ParseListing(text.text);
+    absl::StatusOr<ListedObjects> page = ParseListing(text.text);
     if (!page.ok()) return wrong(MessageOf(page.status()));
     if (!page->next.empty() && page->next == token) return wrong("the server lists the same page again");
     token = page->next;
-    for (std::string& key : page->keys) {
-      if (!key.ends_with('/')) keys.push_back(std::move(key));
+    for (ListedObjects::Object& object : page->objects) {
+      if (!object.key.ends_with('/')) keys.push_back(std::move(object.key));
     }
     if (keys.size() > kMostKeys)
       return wrong(fmt::format("has more than {} objects; expected fewer", kMostKeys));

@@ -72,12 +72,4 @@ absl::StatusOr<std::vector<std::string>> ListObjects(const std::string& shown,
                                                      const TransferPatience& patience,
                                                      const Cancellation& cancellation);
 
-// One page of an answer of S3's ListObjectsV2.
-struct ListedKeys {
-  std::vector<std::string> keys;
-  std::string next;  // continuation token; "": the last page
-};
-// INVALID_ARGUMENT: it is no such answer. Keys are percent-encoded in it (encoding-type=url).
-absl::StatusOr<ListedKeys> ParseListing(std::string_view xml);
-
 }  // namespace winnow

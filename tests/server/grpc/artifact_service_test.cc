@@ -5,6 +5,7 @@
 #include "artifact/digest.h"
 #include "artifact/manifest.h"
 #include "server/grpc/grpc_server.h"
+#include "server/host/blobs/blob_folder.h"
 #include "tests/catch.h"
 #include "tests/server/engine/play.h"
 
@@ -13,9 +14,8 @@ namespace {
 
 std::unique_ptr<ArtifactStore> OpenStore(const TempFolder& folder) {
   ArtifactStoreOptions options;
-  options.folder = folder.path();
+  options.place = std::make_unique<BlobFolder>(folder.path(), 0);
   options.quota_bytes = 3 * kBlobBytes;
-  options.reserve_bytes = 0;
   return *ArtifactStore::Open(std::move(options));
 }
 

@@ -3,6 +3,7 @@
 #include "artifact/digest.h"
 #include "artifact/manifest.h"
 #include "artifact/refusals.h"
+#include "server/host/blobs/blob_folder.h"
 #include "tests/server/grpc/project_play.h"
 #include "winnow/v1/artifact.grpc.pb.h"
 
@@ -11,9 +12,8 @@ namespace {
 
 std::unique_ptr<ArtifactStore> EmptyStore(const TempFolder& folder) {
   ArtifactStoreOptions options;
-  options.folder = folder.path();
+  options.place = std::make_unique<BlobFolder>(folder.path(), 0);
   options.quota_bytes = 3 * kBlobBytes;
-  options.reserve_bytes = 0;
   return *ArtifactStore::Open(std::move(options));
 }
 

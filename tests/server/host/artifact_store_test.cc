@@ -4,6 +4,7 @@
 
 #include "artifact/digest.h"
 #include "artifact/manifest.h"
+#include "server/host/blobs/blob_folder.h"
 #include "tests/catch.h"
 #include "tests/store/temp_folder.h"
 
@@ -22,10 +23,9 @@ v1::BlobName NameOf(const std::string& bytes) {
 struct Opened {
   explicit Opened(const TempFolder& folder, int64_t quota_bytes = 1 << 30) {
     ArtifactStoreOptions options;
-    options.folder = folder.path();
+    options.place = std::make_unique<BlobFolder>(folder.path(), 0);
     options.quota_bytes = quota_bytes;
-    options.reserve_bytes = 0;
-    options.unclaimed_us = 1'000'000;
+      options.unclaimed_us = 1'000'000;
     options.steady_us = [this] { return now_us; };
     auto opened = ArtifactStore::Open(std::move(options));
     REQUIRE(opened.ok());

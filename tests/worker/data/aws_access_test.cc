@@ -2,10 +2,11 @@
 
 #include <fstream>
 
+#include "aws/aws_files.h"
+#include "aws/s3_answers.h"
 #include "base/status_text.h"
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
-#include "worker/data/aws_files.h"
 #include "worker/data/remote_object.h"
 
 namespace winnow {
@@ -98,7 +99,9 @@ TEST_CASE("a listing is read page by page, with its encoded keys") {
       "<?xml version=\"1.0\"?><ListBucketResult xmlns=\"x\"><IsTruncated>true</IsTruncated>"
       "<Contents><Key>a%2Fb+c%2B</Key><Size>1</Size></Contents><Contents><Key>d&amp;e</Key></Contents>"
       "<NextContinuationToken>t/+=</NextContinuationToken></ListBucketResult>");
-  CHECK(page->keys == std::vector<std::string>{"a/b c+", "d&e"});
+  REQUIRE(page->objects.size() == 2);
+  CHECK((page->objects[0].key == "a/b c+" && page->objects[0].size == 1));
+  CHECK((page->objects[1].key == "d&e" && page->objects[1].size == -1));
   CHECK(page->next == "t/+=");
   CHECK_FALSE(ParseListing("<html>hello</html>").ok());
   CHECK_FALSE(ParseListing("<ListBucketResult><Contents><Key>cut").ok());

@@ -13,6 +13,6 @@ using AwsSections = std::map<std::string, std::map<std::string, std::string>, st
 AwsSections ParseAwsFile(std::string_view text);
 
 // `text` without blanks and line ends around it.
-std::string_view WithoutBlanks(std::string_view text);
+std::string_view WithoutOuterBlanks(std::string_view text);
 
 }  // namespace winnow

@@ -1,4 +1,4 @@
-#include "worker/data/aws_files.h"
+#include "aws/aws_files.h"
 
 #include <cstddef>
 
@@ -18,7 +18,7 @@ std::string_view WithoutComment(std::string_view text) {
 
 }  // namespace
 
-std::string_view WithoutBlanks(std::string_view text) {
+std::string_view WithoutOuterBlanks(std::string_view text) {
   const size_t begin = text.find_first_not_of(kBlanks);
   if (begin == std::string_view::npos) return "";
   return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
@@ -32,21 +32,21 @@ AwsSections ParseAwsFile(std::string_view text) {
     const size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-    const std::string_view content = WithoutBlanks(line);
+    const std::string_view content = WithoutOuterBlanks(line);
     if (content.empty() || content[0] == '#' || content[0] == ';') continue;
     if (content[0] == '[') {
       const size_t close = content.find(']');
       section = close == std::string_view::npos
                     ? nullptr
-                    : &sections[std::string(WithoutBlanks(content.substr(1, close - 1)))];
+                    : &sections[std::string(WithoutOuterBlanks(content.substr(1, close - 1)))];
       continue;
     }
     const bool nested = kBlanks.find(line[0]) != std::string_view::npos;
     const size_t equals = content.find('=');
     if (section == nullptr || nested || equals == std::string_view::npos) continue;
-    const std::string key(WithoutBlanks(content.substr(0, equals)));
+    const std::string key(WithoutOuterBlanks(content.substr(0, equals)));
     if (!key.empty())
-      (*section)[key] = std::string(WithoutBlanks(WithoutComment(content.substr(equals + 1))));
+      (*section)[key] = std::string(WithoutOuterBlanks(WithoutComment(content.substr(equals + 1))));
   }
   return sections;
 }

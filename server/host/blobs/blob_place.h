@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace winnow {
+
+// Where the bytes of blobs are: each is there complete and correct, or absent. Methods block for as long as
+// the disk or the network takes, within a bound. UNAVAILABLE: it cannot be reached now. Thread-safe.
+class BlobPlace {
+ public:
+  // Requests that are useful at a time; and whether List takes so long that nobody should wait for it.
+  struct Traits {
+    int parallel = 1;
+    bool lists_slowly = false;
+  };
+
+  virtual ~BlobPlace() = default;
+
+  virtual Traits traits() const = 0;
+  // As messages show it.
+  virtual std::string name() const = 0;
+  virtual std::string NameOf(const std::string& digest) const = 0;
+
+  // Makes it the place of the database with this identity. FAILED_PRECONDITION: it is that of another one, or
+  // cannot be used.
+  virtual absl::Status TakeFor(const std::string& identity) = 0;
+  // Calls `found` for each blob that is there.
+  virtual absl::Status List(const std::function<void(const std::string& digest, int64_t size)>& found) = 0;
+  // RESOURCE_EXHAUSTED: there is no room for so many bytes more. Does not wait.
+  virtual absl::Status HasRoom(int64_t bytes) = 0;
+  // OK: it is durable. REQUIRES: the bytes have the digest.
+  virtual absl::Status Write(const std::string& digest, std::string_view bytes) = 0;
+  // Returns the bytes, unchecked, but at most `most`. NOT_FOUND; DATA_LOSS: they cannot be read.
+  virtual absl::StatusOr<std::string> Read(const std::string& digest, int64_t most) = 0;
+  // OK also if it is not there.
+  virtual absl::Status Remove(const std::string& digest) = 0;
+  // Methods return soon, now and later.
+  virtual void EndWaits() {}
+};
+
+}  // namespace winnow

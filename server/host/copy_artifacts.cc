@@ -1,0 +1,112 @@
+#include "server/host/copy_artifacts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "artifact/digest.h"
+#include "base/mutex.h"
+#include "base/status_text.h"
+#include "base/task_threads.h"
+#include "server/host/own_database.h"
+
+namespace winnow {
+namespace {
+
+// Copies blobs on several threads.
+class BlobCopy {
+ public:
+  BlobCopy(BlobPlace& from, BlobPlace& to, const TellFinding& tell) : from_(from), to_(to), tell_(tell) {}
+
+  absl::StatusOr<CopiedArtifacts> Run(const std::vector<BlobRow>& blobs) {
+    absl::Status listed = to_.List([this](const std::string& digest, int64_t size) { there_[digest] = size; });
+    if (!listed.ok()) return listed;
+    {
+      TaskThreads threads(std::max(from_.traits().parallel, to_.traits().parallel));
+      for (const BlobRow& blob : blobs) threads.Post([this, &blob] { CopyOne(blob); });
+    }
+    MutexLock lock(mutex_);
+    if (!failure_.ok()) return failure_;
+    return copied_;
+  }
+
+ private:
+  bool IsSound(const BlobRow& blob) {
+    const absl::StatusOr<std::string> bytes = to_.Read(blob.digest, blob.size + 1);
+    return bytes.ok() && DigestOf(*bytes) == blob.digest;
+  }
+
+  void CopyOne(const BlobRow& blob) {
+    {
+      MutexLock lock(mutex_);
+      if (!failure_.ok()) return;
+    }
+    const auto there = there_.find(blob.digest);
+    bool fresh = false;
+    if (there == there_.end() || there->second != blob.size || !IsSound(blob)) {
+      const absl::StatusOr<std::string> bytes = from_.Read(blob.digest, blob.size + 1);
+      const bool lost = absl::IsNotFound(bytes.status()) || absl::IsDataLoss(bytes.status());
+      if (lost || (bytes.ok() && DigestOf(*bytes) != blob.digest)) return Leave(blob);
+      absl::Status status = bytes.ok() ? to_.HasRoom(blob.size) : bytes.status();
+      if (status.ok()) status = to_.Write(blob.digest, *bytes);
+      if (status.ok() && !IsSound(blob))
+        status = absl::DataLossError(to_.NameOf(blob.digest) + " differs from what was written to it");
+      if (!status.ok()) return Fail(status);
+      fresh = true;
+    }
+    MutexLock lock(mutex_);
+    ++copied_.blobs;
+    copied_.bytes += blob.size;
+    if (fresh) ++copied_.copied;
+  }
+
+  void Leave(const BlobRow& blob) {
+    MutexLock lock(mutex_);
+    ++copied_.findings;
+    tell_(fmt::format("blob {} is missing or damaged: {}", blob.digest, from_.NameOf(blob.digest)));
+  }
+
+  void Fail(const absl::Status& status) {
+    MutexLock lock(mutex_);
+    if (failure_.ok()) failure_ = status;
+  }
+
+  BlobPlace& from_;
+  BlobPlace& to_;
+  const TellFinding& tell_;
+  std::map<std::string, int64_t> there_;  // with their sizes, before the copy
+  Mutex mutex_;
+  CopiedArtifacts copied_ ABSL_GUARDED_BY(mutex_);
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+absl::StatusOr<CopiedArtifacts> CopyArtifacts(const std::string& database, BlobPlace& from, BlobPlace& to,
+                                              const TellFinding& tell) {
+  if (!IsPostgres(database) && !std::filesystem::exists(database))
+    return absl::NotFoundError(database + ": no such file; name the database with --db");
+  const absl::StatusOr<OwnDatabase> own = TakeDatabase(database);
+  if (!own.ok()) return own.status();
+  const absl::StatusOr<std::string> identity = own->store->Identity();
+  if (!identity.ok()) return identity.status();
+  if (absl::Status status = to.TakeFor(*identity); !status.ok()) return status;
+  const absl::StatusOr<std::vector<BlobRow>> blobs = own->store->artifacts.Blobs();
+  if (!blobs.ok()) return blobs.status();
+  return BlobCopy(from, to, tell).Run(*blobs);
+}
+
+std::string Text(const CopiedArtifacts& copied, const BlobPlace& to) {
+  std::string text =
+      fmt::format("{} blobs ({:.2f} GiB) are in {}; {} of them were copied now. Each was read again and compared.",
+                  copied.blobs, static_cast<double>(copied.bytes) / (1 << 30), to.name(), copied.copied);
+  if (copied.findings > 0) text += fmt::format(" {} are missing or damaged.", copied.findings);
+  return text;
+}
+
+}  // namespace winnow

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/host/own_files.h"
+#include "store/leadership.h"
+#include "store/store.h"
+
+namespace winnow {
+
+// A database that nobody else writes to while this exists.
+struct OwnDatabase {
+  std::unique_ptr<Leadership> leadership;  // of PostgreSQL
+  std::optional<OwnFiles> files;           // of a file
+  std::unique_ptr<Store> store;
+};
+
+// FAILED_PRECONDITION: a server has it.
+absl::StatusOr<OwnDatabase> TakeDatabase(const std::string& name);
+
+}  // namespace winnow
