@@ -353,13 +353,10 @@ absl::StatusOr<std::unique_ptr<ArtifactStore>> OpenArtifacts(const ServerFlags& 
   if (place == nullptr) return nullptr;
   const absl::StatusOr<std::vector<BlobRow>> blobs = store.artifacts.Blobs();
   if (!blobs.ok()) return blobs.status();
+  // A service that is away for a while does not keep a server from leading.
   const absl::Status taken = place->TakeFor(identity);
-  if (absl::IsUnavailable(taken)) {
-    // A service that is away for a while does not keep a server from leading.
-    spdlog::warn("artifacts: {}", MessageOf(taken));
-  } else if (!taken.ok()) {
-    return taken;
-  }
+  if (!taken.ok() && !absl::IsUnavailable(taken)) return taken;
+  if (!taken.ok()) spdlog::warn("artifacts: {}", MessageOf(taken));
   ArtifactStoreOptions options;
   options.place = std::move(place);
   for (const BlobRow& row : *blobs) {

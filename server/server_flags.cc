@@ -84,11 +84,12 @@ void DeclareArtifacts(CLI::App& app, PlaceSettings& artifacts) {
       ->option_text("REGION");
   app.add_option("--s3-credentials", artifacts.credentials_file,
                  "File of the credentials for the bucket, as ~/.aws/credentials, that nobody else may read; "
-                 "its section is AWS_PROFILE or default (default: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
-                 "AWS_SESSION_TOKEN)")
+                 "its section is AWS_PROFILE or default (default: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY "
+                 "and AWS_SESSION_TOKEN)")
       ->option_text("FILE");
   app.add_option("--s3-ca", artifacts.tls_ca,
-                 "CA certificate that signed the service's certificate (PEM; default: the system's authorities)")
+                 "CA certificate that signed the service's certificate (PEM; default: the system's "
+                 "authorities)")
       ->option_text("FILE");
 }
 
@@ -278,8 +279,8 @@ void Declare(CLI::App& app, ServerFlags& flags) {
          "copy and exit")
       ->option_text("DATABASE");
   app.add_option("--copy-artifacts", flags.copy_artifacts,
-                 "Copy all checkpoints, models and sources from --artifacts to this folder or bucket, verify the "
-                 "copy and exit; may be given again after an interruption")
+                 "Copy all checkpoints, models and sources from --artifacts to this folder or bucket, verify "
+                 "the copy and exit; may be given again after an interruption")
       ->option_text("PLACE");
   app.add_option("--log-level", flags.log_level, "debug, info, warn or error (default: info)")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))

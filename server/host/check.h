@@ -28,7 +28,8 @@ struct CheckSummary {
 
 // Verifies a database at one moment, without changes: SQLite's own checks; every job's facts (no gaps, no
 // contradictions) and the rows derived from them; assignments; and that the blobs of artifacts in
-// `state_dir`, if the folder exists, or in `place`, unless it is null, are present and match their names; and what the endpoint for clients of
+// `state_dir`, if the folder exists, or in `place`, unless it is null, are present and match their names; and
+// what the endpoint for clients of
 // SageMaker keeps, in that folder or within a backup. Calls `tell` for each error. A server
 // may write to the file meanwhile. Not OK: the file cannot be read as a database of this version at all.
 absl::StatusOr<CheckSummary> CheckDatabase(const std::string& file, const std::string& state_dir,

@@ -24,7 +24,8 @@ class BlobCopy {
   BlobCopy(BlobPlace& from, BlobPlace& to, const TellFinding& tell) : from_(from), to_(to), tell_(tell) {}
 
   absl::StatusOr<CopiedArtifacts> Run(const std::vector<BlobRow>& blobs) {
-    absl::Status listed = to_.List([this](const std::string& digest, int64_t size) { there_[digest] = size; });
+    absl::Status listed =
+        to_.List([this](const std::string& digest, int64_t size) { there_[digest] = size; });
     if (!listed.ok()) return listed;
     {
       TaskThreads threads(std::max(from_.traits().parallel, to_.traits().parallel));
@@ -102,9 +103,9 @@ absl::StatusOr<CopiedArtifacts> CopyArtifacts(const std::string& database, BlobP
 }
 
 std::string Text(const CopiedArtifacts& copied, const BlobPlace& to) {
-  std::string text =
-      fmt::format("{} blobs ({:.2f} GiB) are in {}; {} of them were copied now. Each was read again and compared.",
-                  copied.blobs, static_cast<double>(copied.bytes) / (1 << 30), to.name(), copied.copied);
+  std::string text = fmt::format(
+      "{} blobs ({:.2f} GiB) are in {}; {} of them were copied now. Each was read again and compared.",
+      copied.blobs, static_cast<double>(copied.bytes) / (1 << 30), to.name(), copied.copied);
   if (copied.findings > 0) text += fmt::format(" {} are missing or damaged.", copied.findings);
   return text;
 }

@@ -152,8 +152,8 @@ absl::StatusOr<bool> Bucket::ReadCredentials() {
 }
 
 std::string Bucket::name() const {
-  const std::string aws = fmt::format("AWS in {}", settings_.region);
-  return fmt::format("bucket {} at {}", settings_.bucket, settings_.endpoint.empty() ? aws : settings_.endpoint);
+  return fmt::format("bucket {} at {}", settings_.bucket,
+                     settings_.endpoint.empty() ? "AWS in " + settings_.region : settings_.endpoint);
 }
 
 std::string Bucket::UrlOf(const std::string& key) const {
