@@ -27,8 +27,8 @@ struct ArtifactStoreOptions {
   std::function<int64_t()> steady_us;  // default: the system's clock
 };
 
-// Blobs in a folder or a bucket, and what is known of them without asking it: each is complete and correct, or
-// absent. Thread-safe. Put and Get wait for the place on the caller's thread; nothing else does.
+// Blobs in a folder or a bucket, and what is known of them without asking it: each is complete and correct,
+// or absent. Thread-safe. Put and Get wait for the place on the caller's thread; nothing else does.
 class ArtifactStore : public BlobIndex {
  public:
   // Lists the place; if that takes long, only later, on a thread of its own, and begins with the recorded
@@ -42,8 +42,8 @@ class ArtifactStore : public BlobIndex {
   // OK: the blob is durable. INVALID_ARGUMENT: the bytes do not match the digest; RESOURCE_EXHAUSTED: the
   // quota or the disk is full.
   absl::Status Put(const std::string& digest, std::string_view bytes);
-  // NOT_FOUND; DATA_LOSS: it was damaged; then it is removed, and `on_loss` was called. UNAVAILABLE: the place
-  // cannot be reached now.
+  // NOT_FOUND; DATA_LOSS: it was damaged; then it is removed, and `on_loss` was called. UNAVAILABLE: the
+  // place cannot be reached now.
   absl::StatusOr<std::string> Get(const std::string& digest);
 
   bool Claim(const v1::BlobName& blob) override;

@@ -29,13 +29,13 @@ namespace fs = std::filesystem;
 // Returns what is wrong with blob `digest` of `size` bytes; "": nothing.
 std::string WrongWith(BlobPlace& place, const std::string& digest, int64_t size) {
   // One byte more than expected, to detect a blob that is too long.
-  const absl::StatusOr<std::string> bytes =
-      place.Read(digest, std::clamp<int64_t>(size, 0, kBlobBytes) + 1);
+  const absl::StatusOr<std::string> bytes = place.Read(digest, std::clamp<int64_t>(size, 0, kBlobBytes) + 1);
   if (!bytes.ok()) return MessageOf(bytes.status());
   const std::string name = place.NameOf(digest);
   const auto got = static_cast<int64_t>(bytes->size());
-  if (got != size) return fmt::format("{} has {}{} bytes, expected {}", name, got > size ? "more than " : "",
-                                      std::min(got, size), size);
+  if (got != size)
+    return fmt::format("{} has {}{} bytes, expected {}", name, got > size ? "more than " : "",
+                       std::min(got, size), size);
   return DigestOf(*bytes) == digest ? "" : name + " has other content than its name says";
 }
 

@@ -17,8 +17,8 @@ class BlobBucket : public BlobPlace {
   BlobBucket(std::unique_ptr<Bucket> bucket, std::string prefix)
       : bucket_(std::move(bucket)), prefix_(std::move(prefix)) {}
 
-  // Writes a small object, reads it and deletes it. FAILED_PRECONDITION names the bucket, the endpoint and the
-  // reason.
+  // Writes a small object, reads it and deletes it. FAILED_PRECONDITION names the bucket, the endpoint and
+  // the reason.
   absl::Status Probe();
 
   Traits traits() const override { return {8, true}; }

@@ -61,8 +61,8 @@ absl::StatusOr<AwsCredentials> CredentialsOfFile(const std::string& path) {
   struct stat about;
   if (fstat(file->descriptor(), &about) != 0 || !S_ISREG(about.st_mode)) return wrong("is not a file");
   if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return wrong(fmt::format("has mode {:04o}: others may use it; expected 0600 (chmod 600)",
-                             about.st_mode & 07777));
+    return wrong(
+        fmt::format("has mode {:04o}: others may use it; expected 0600 (chmod 600)", about.st_mode & 07777));
   }
   const absl::StatusOr<std::string> text = file->ReadAt(0, kMostCredentialsBytes);
   if (!text.ok()) return wrong("cannot be read: " + MessageOf(text.status()));
@@ -71,9 +71,10 @@ absl::StatusOr<AwsCredentials> CredentialsOfFile(const std::string& path) {
   if (profile.empty()) profile = "default";
   const auto section = sections.find(profile);
   if (section == sections.end()) {
-    return wrong(fmt::format("has no section [{}]; expected one, with aws_access_key_id and "
-                             "aws_secret_access_key",
-                             profile));
+    return wrong(
+        fmt::format("has no section [{}]; expected one, with aws_access_key_id and "
+                    "aws_secret_access_key",
+                    profile));
   }
   const auto value = [&section](const char* key) {
     const auto found = section->second.find(key);
@@ -82,8 +83,8 @@ absl::StatusOr<AwsCredentials> CredentialsOfFile(const std::string& path) {
   AwsCredentials found{value("aws_access_key_id"), value("aws_secret_access_key"), value("aws_session_token"),
                        "in " + path};
   if (!found.id.empty() && !found.secret.empty()) return found;
-  return wrong(fmt::format("lacks aws_access_key_id or aws_secret_access_key in its section [{}]; expected both",
-                           profile));
+  return wrong(fmt::format(
+      "lacks aws_access_key_id or aws_secret_access_key in its section [{}]; expected both", profile));
 }
 
 struct Exchange {
@@ -145,8 +146,8 @@ absl::StatusOr<bool> Bucket::ReadCredentials() {
                                             : CredentialsOfFile(settings_.credentials_file);
   if (!read.ok()) return read.status();
   MutexLock lock(mutex_);
-  const bool differ = read->id != credentials_.id || read->secret != credentials_.secret ||
-                      read->token != credentials_.token;
+  const bool differ =
+      read->id != credentials_.id || read->secret != credentials_.secret || read->token != credentials_.token;
   credentials_ = *std::move(read);
   return differ;
 }
@@ -181,7 +182,8 @@ absl::Status Bucket::Refusal(const Answer& answer) const {
   } else if (code == "RequestTimeTooSkewed") {
     advice = "; expected this machine's clock to be right";
   } else if (answer.status == 401 || answer.status == 403 || code == "ExpiredToken") {
-    advice = fmt::format("; expected credentials that may read, write, delete and list; these are {}", origin);
+    advice =
+        fmt::format("; expected credentials that may read, write, delete and list; these are {}", origin);
   }
   return Away(fmt::format("the service answered {}{}{}", answer.status, code.empty() ? "" : " (" + code + ")",
                           advice));
@@ -238,7 +240,8 @@ absl::StatusOr<Bucket::Answer> Bucket::SendOnce(const Request& request) {
   char error[CURL_ERROR_SIZE] = "";
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
   const CURLcode code = curl_easy_perform(curl);
-  if (code != CURLE_OK && !exchange.too_long) return Away(error[0] != '\0' ? error : curl_easy_strerror(code));
+  if (code != CURLE_OK && !exchange.too_long)
+    return Away(error[0] != '\0' ? error : curl_easy_strerror(code));
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
   if (!exchange.too_long) {

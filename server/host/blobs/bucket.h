@@ -90,7 +90,7 @@ class Bucket {
   bool ends_ ABSL_GUARDED_BY(mutex_) = false;
   AwsCredentials credentials_ ABSL_GUARDED_BY(mutex_);
   std::vector<Handle> idle_ ABSL_GUARDED_BY(mutex_);  // with their connections
-  absl::Status away_ ABSL_GUARDED_BY(mutex_);          // why the last request failed for good; OK: it did not
+  absl::Status away_ ABSL_GUARDED_BY(mutex_);         // why the last request failed for good; OK: it did not
   std::chrono::steady_clock::time_point asked_ ABSL_GUARDED_BY(mutex_);  // while it is away
 };
 

@@ -31,8 +31,8 @@ absl::Status CheckPlaceSettings(const std::string& flag, const PlaceSettings& se
     if (const absl::Status status = CheckEndpoint(settings.endpoint); !status.ok())
       return wrong(fmt::format("--s3-endpoint: {} {}", ShownUrl(settings.endpoint), MessageOf(status)));
   }
-  for (const auto& [name, file] : {std::pair("--s3-credentials", settings.credentials_file),
-                                   std::pair("--s3-ca", settings.tls_ca)}) {
+  for (const auto& [name, file] :
+       {std::pair("--s3-credentials", settings.credentials_file), std::pair("--s3-ca", settings.tls_ca)}) {
     if (!file.empty() && access(file.c_str(), R_OK) != 0)
       return wrong(fmt::format("{}: \"{}\": {}", name, file, std::strerror(errno)));
   }
@@ -42,8 +42,8 @@ absl::Status CheckPlaceSettings(const std::string& flag, const PlaceSettings& se
 absl::StatusOr<std::unique_ptr<BlobPlace>> OpenPlace(const PlaceSettings& settings,
                                                      const std::filesystem::path& folder) {
   if (!HasScheme(settings.place)) {
-    return std::make_unique<BlobFolder>(
-        settings.place.empty() ? folder : std::filesystem::absolute(settings.place));
+    return std::make_unique<BlobFolder>(settings.place.empty() ? folder
+                                                               : std::filesystem::absolute(settings.place));
   }
   const absl::StatusOr<DataUrl> url = ParseDataUrl(settings.place);
   if (!url.ok()) return url.status();
