@@ -12,6 +12,7 @@
 #include "json/message_json.h"
 #include "server/grpc/errors.h"
 #include "server/http/errors.h"
+#include "server/http/later_answer.h"
 #include "server/http/origin.h"
 
 namespace winnow {
@@ -45,48 +46,6 @@ const char* WordOf(const absl::Status& status) {
   if (absl::IsAlreadyExists(status)) return kNameTaken;
   return absl::IsResourceExhausted(status) ? kBusy : kProvider;
 }
-
-// An answer that comes from another thread.
-class LaterAnswer final : public Exchange, public std::enable_shared_from_this<LaterAnswer> {
- public:
-  using Work = std::function<void(std::function<void(HttpAnswer)>)>;
-  // `begin` runs the work, or returns false.
-  LaterAnswer(CallCount& count, std::function<bool(TaskThreads::Task)> begin, Work work)
-      : pass_(count), begin_(std::move(begin)), work_(std::move(work)) {}
-
-  void Start(std::function<void()> changed) override {
-    changed_ = std::move(changed);
-    const bool begun = begin_([self = shared_from_this()] {
-      self->work_([self](HttpAnswer answer) { self->Tell(std::move(answer)); });
-    });
-    if (!begun)
-      Tell(ErrorAnswer({StatusCode::UNAVAILABLE, "too many people sign in at this moment; try again"}));
-  }
-
-  Step Next() override {
-    MutexLock lock(mutex_);
-    if (!answer_) return {};
-    return {Step::Kind::kAnswer, *std::move(answer_), {}};
-  }
-
-  void Cancel() override {}
-
- private:
-  void Tell(HttpAnswer answer) {
-    {
-      MutexLock lock(mutex_);
-      answer_ = std::move(answer);
-    }
-    changed_();
-  }
-
-  const CallCount::Pass pass_;  // destroyed last
-  const std::function<bool(TaskThreads::Task)> begin_;
-  const Work work_;
-  std::function<void()> changed_;
-  Mutex mutex_;
-  std::optional<HttpAnswer> answer_ ABSL_GUARDED_BY(mutex_);
-};
 
 std::string ParameterOf(const HttpTarget& target, std::string_view name) {
   const auto found = std::find_if(target.parameters.begin(), target.parameters.end(),
@@ -160,8 +119,10 @@ void SignInRoutes::Open(const std::string& own_url) {
 
 RequestHandler::Way SignInRoutes::Later(CallCount* count, std::function<void(Answer)> work) {
   return std::make_shared<LaterAnswer>(
-      *count, [this](TaskThreads::Task task) { return threads_.PostWithin(kMostWaiting, std::move(task)); },
-      std::move(work));
+      [this, pass = std::make_shared<CallCount::Pass>(*count), work = std::move(work)](const Answer& answer) {
+        if (threads_.PostWithin(kMostWaiting, [work, answer] { work(answer); })) return;
+        answer(ErrorAnswer({StatusCode::UNAVAILABLE, "too many people sign in at this moment; try again"}));
+      });
 }
 
 bool SignInRoutes::MayBegin(const HttpRequest& request) {

@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "base/status_text.h"
 #include "base/task_threads.h"
+#include "server/http/later_answer.h"
 #include "server/sagemaker/jobs/follower.h"
 #include "server/sagemaker/jobs/job_service.h"
 #include "server/sagemaker/jobs/job_starter.h"
@@ -61,42 +62,6 @@ HttpAnswer ErrorAnswer(const HttpRequest& request, const absl::Status& status) {
 HttpRequest WithoutBody(const HttpRequest& request) {
   return {request.method, request.target, request.headers, "", request.peer};
 }
-
-// Runs a function on one of the threads, and has its answer.
-class ThreadExchange final : public Exchange, public std::enable_shared_from_this<ThreadExchange> {
- public:
-  ThreadExchange(TaskThreads& threads, std::function<HttpAnswer()> work, std::function<HttpAnswer()> busy)
-      : threads_(threads), work_(std::move(work)), busy_(std::move(busy)) {}
-
-  void Start(std::function<void()> changed) override {
-    const bool posted = threads_.PostWithin(kMostWaiting, [self = shared_from_this(), changed] {
-      self->Tell(self->work_());
-      changed();
-    });
-    if (posted) return;
-    Tell(busy_());
-    changed();
-  }
-
-  Step Next() override {
-    MutexLock lock(mutex_);
-    if (!answer_) return {};
-    return {Step::Kind::kAnswer, *std::move(answer_), {}};
-  }
-
-  void Cancel() override {}
-
- private:
-  void Tell(HttpAnswer answer) {
-    MutexLock lock(mutex_);
-    answer_ = std::move(answer);
-  }
-
-  TaskThreads& threads_;
-  const std::function<HttpAnswer()> work_, busy_;
-  Mutex mutex_;
-  std::optional<HttpAnswer> answer_ ABSL_GUARDED_BY(mutex_);
-};
 
 }  // namespace
 
@@ -149,10 +114,12 @@ class SagemakerApp::Parts {
   }
 
   std::shared_ptr<Exchange> OnThread(HttpRequest head, std::function<HttpAnswer()> work) {
-    return std::make_shared<ThreadExchange>(threads_, std::move(work), [head = std::move(head)] {
-      return ErrorAnswer(head, AwsError(ServiceOf(head) == "s3" ? "SlowDown" : "ServiceUnavailable",
-                                        "Too many requests at a time; try again."));
-    });
+    return std::make_shared<LaterAnswer>(
+        [this, head = std::move(head), work = std::move(work)](const LaterAnswer::Tell& tell) {
+          if (threads_.PostWithin(kMostWaiting, [work, tell] { tell(work()); })) return;
+          tell(ErrorAnswer(head, AwsError(ServiceOf(head) == "s3" ? "SlowDown" : "ServiceUnavailable",
+                                          "Too many requests at a time; try again.")));
+        });
   }
 
   std::string url() {
