@@ -28,7 +28,7 @@ std::optional<NextTrial> Next(const JobState& state) {
   if (state.ended() || state.closing() || !state.may_create()) return std::nullopt;
   if (const auto opening = OpeningOfQueued(state)) {
     const ConfigurationEnqueued& first = state.queue().front();
-    return NextTrial{{first.configuration, "Enqueued" + WordsOf(first.by, first.why)}, *opening};
+    return NextTrial{{first.configuration, "Enqueued" + ByAndWhy(first.by, first.why)}, *opening};
   }
   std::optional<Suggestion> suggestion;
   if (const auto& answer = state.suggestion()) {
@@ -237,7 +237,7 @@ std::vector<Decision> Decide(const JobState& state, const Fact& newest) {
              std::holds_alternative<CompletionMet>(newest.body)) {
     decisions = EndAll(state);
   } else if (const auto* stop = std::get_if<TrialStopRequested>(&newest.body)) {
-    return {TrialEnded{stop->trial, TrialEnd::kStopped, "Stopped" + WordsOf(stop->by, stop->why)}};
+    return {TrialEnded{stop->trial, TrialEnd::kStopped, "Stopped" + ByAndWhy(stop->by, stop->why)}};
   } else if (const auto* kept = std::get_if<TrialKept>(&newest.body); kept && AfterRelease(state, *kept)) {
     return {*AfterRelease(state, *kept)};
   } else if (const auto* report = std::get_if<Reported>(&newest.body); report && Diverged(state, *report)) {

@@ -30,16 +30,12 @@
 #include "server/grpc/tokens.h"
 #include "server/host/artifact_store.h"
 #include "server/host/blobs/open_place.h"
-#include "server/host/check.h"
-#include "server/host/copy_artifacts.h"
-#include "server/host/copy_database.h"
 #include "server/host/declared_workers.h"
 #include "server/host/endpoint_state.h"
 #include "server/host/last_resort.h"
 #include "server/host/local_workers.h"
 #include "server/host/own_files.h"
 #include "server/host/rank_authority.h"
-#include "server/host/restore.h"
 #include "server/http/http_server.h"
 #include "server/oidc/settings.h"
 #include "server/oidc/sign_ins.h"
@@ -49,6 +45,7 @@
 #include "server/sagemaker/sagemaker_app.h"
 #include "server/server_flags.h"
 #include "server/standby.h"
+#include "server/tasks.h"
 #include "server/webhooks/sender.h"
 #include "server/webhooks/webhooks_file.h"
 #include "store/leadership.h"
@@ -68,11 +65,6 @@ constexpr std::chrono::seconds kAnswersEnd{2};
 constexpr std::chrono::seconds kAllEnds{15};
 constexpr char kHttpDefault[] = "127.0.0.1:8080";
 constexpr char kOff[] = "off";
-
-std::string StateDir(const ServerFlags& flags) {
-  if (!flags.state_dir.empty()) return flags.state_dir;
-  return (IsPostgres(flags.db) ? PostgresDatabaseName(flags.db) : flags.db) + ".d";
-}
 
 bool TokensRequired(const ServerFlags& flags) { return flags.require_tokens || flags.tls.used(); }
 
@@ -278,72 +270,6 @@ void LeaveAtOnce() {
   spdlog::warn("stopped without waiting for unfinished reads and computations");
   spdlog::shutdown();
   std::_Exit(0);
-}
-
-// Null if nothing is to be stored.
-absl::StatusOr<std::unique_ptr<BlobPlace>> OpenPlaceOfArtifacts(const ServerFlags& flags) {
-  if (flags.artifact_quota_gib == 0) return nullptr;
-  return OpenPlace(flags.artifacts, fs::absolute(StateDir(flags)) / "artifacts");
-}
-
-// These return the exit code.
-int CheckAndTell(const ServerFlags& flags) {
-  const auto tell = [](const std::string& finding) { fmt::print("{}\n", finding); };
-  absl::StatusOr<std::unique_ptr<BlobPlace>> place = nullptr;  // the state directory may be missing
-  if (!flags.artifacts.place.empty()) place = OpenPlaceOfArtifacts(flags);
-  const absl::StatusOr<CheckSummary> summary =
-      place.ok() ? CheckDatabase(flags.db, StateDir(flags), tell, place->get()) : place.status();
-  if (!summary.ok()) {
-    std::fflush(stdout);
-    fmt::print(stderr, "winnow-server: {}\n", MessageOf(summary.status()));
-    return 1;
-  }
-  fmt::print("{}\n", Text(*summary, flags.db));
-  return summary->sound() ? 0 : 1;
-}
-
-int RestoreAndTell(const ServerFlags& flags) {
-  const auto tell = [](const std::string& finding) { fmt::print("{}\n", finding); };
-  const absl::StatusOr<Restored> restored = RestoreDatabase(flags.restore, flags.db, StateDir(flags), tell);
-  std::fflush(stdout);
-  if (!restored.ok()) {
-    fmt::print(stderr, "winnow-server: {}\n", MessageOf(restored.status()));
-    return 1;
-  }
-  fmt::print("{}", Text(*restored, flags.restore, flags.db));
-  return 0;
-}
-
-int CopyAndTell(const ServerFlags& flags) {
-  const absl::StatusOr<int64_t> rows = CopyDatabase(flags.db, flags.copy_to);
-  if (!rows.ok()) {
-    fmt::print(stderr, "winnow-server: {}\n", MessageOf(rows.status()));
-    return 1;
-  }
-  fmt::print(
-      "{} rows were copied from {} to {}, read again and compared: they are the same. Start "
-      "with --db {} --state-dir {}\n",
-      *rows, flags.db, flags.copy_to, flags.copy_to, StateDir(flags));
-  return 0;
-}
-
-int CopyArtifactsAndTell(const ServerFlags& flags) {
-  const auto tell = [](const std::string& finding) { fmt::print("{}\n", finding); };
-  PlaceSettings target = flags.artifacts;
-  target.place = flags.copy_artifacts;
-  const auto open = [&flags](const PlaceSettings& settings) {
-    return OpenPlace(settings, fs::absolute(StateDir(flags)) / "artifacts");
-  };
-  const absl::StatusOr<std::unique_ptr<BlobPlace>> from = open(flags.artifacts), to = open(target);
-  absl::StatusOr<CopiedArtifacts> copied = from.ok() ? to.status() : from.status();
-  if (from.ok() && to.ok()) copied = CopyArtifacts(flags.db, **from, **to, tell);
-  std::fflush(stdout);
-  if (!copied.ok()) {
-    fmt::print(stderr, "winnow-server: {}\n", MessageOf(copied.status()));
-    return 1;
-  }
-  fmt::print("{} Start with --artifacts {}\n", Text(*copied, **to), flags.copy_artifacts);
-  return copied->findings == 0 ? 0 : 1;
 }
 
 // The store in that place. Null if there is no place.
@@ -684,10 +610,7 @@ int Main(int argc, char** argv) {
   }
   if (const std::string problem = Check(flags); !problem.empty()) return Misused(problem);
   if (const std::string problem = ReadSignIn(flags); !problem.empty()) return Misused(problem);
-  if (flags.check) return CheckAndTell(flags);
-  if (!flags.restore.empty()) return RestoreAndTell(flags);
-  if (!flags.copy_to.empty()) return CopyAndTell(flags);
-  if (!flags.copy_artifacts.empty()) return CopyArtifactsAndTell(flags);
+  if (const std::optional<int> code = RunTask(flags); code.has_value()) return *code;
 
   sigset_t set;
   sigemptyset(&set);

@@ -1,6 +1,9 @@
 #include "server/server_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "store/database.h"
 
 namespace winnow {
 namespace {
@@ -154,10 +157,11 @@ void Declare(CLI::App& app, ServerFlags& flags) {
                  "database (PEM; default: an authority of the system)")
       ->option_text("FILE");
   DeclareSignIn(app, flags.oidc);
-  app.add_option("--rank-tls", flags.rank_tls,
-                 "Whether the ranks of a trial talk TLS with each other, with certificates that the server makes for "
-                 "each attempt: auto (between hosts, if the server has TLS), always (also within a host) or never "
-                 "(default: auto)")
+  app.add_option(
+         "--rank-tls", flags.rank_tls,
+         "Whether the ranks of a trial talk TLS with each other, with certificates that the server makes for "
+         "each attempt: auto (between hosts, if the server has TLS), always (also within a host) or never "
+         "(default: auto)")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->option_text("WHEN");
   app.add_flag("--require-tokens", flags.require_tokens,
@@ -285,6 +289,16 @@ void Declare(CLI::App& app, ServerFlags& flags) {
   app.add_option("--log-level", flags.log_level, "debug, info, warn or error (default: info)")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->option_text("LEVEL");
+}
+
+std::string StateDir(const ServerFlags& flags) {
+  if (!flags.state_dir.empty()) return flags.state_dir;
+  return (IsPostgres(flags.db) ? PostgresDatabaseName(flags.db) : flags.db) + ".d";
+}
+
+absl::StatusOr<std::unique_ptr<BlobPlace>> OpenPlaceOfArtifacts(const ServerFlags& flags) {
+  if (flags.artifact_quota_gib == 0) return nullptr;
+  return OpenPlace(flags.artifacts, std::filesystem::absolute(StateDir(flags)) / "artifacts");
 }
 
 }  // namespace winnow

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "base/gpus.h"
 #include "server/grpc/auth.h"
 #include "server/grpc/tls.h"
@@ -68,5 +70,9 @@ struct ServerFlags {
 
 // Adds the flags, which are read into `flags`, to the command line. REQUIRES: `flags` outlives `app`.
 void Declare(CLI::App& app, ServerFlags& flags);
+
+std::string StateDir(const ServerFlags& flags);
+// Where artifacts are kept. Null: none are.
+absl::StatusOr<std::unique_ptr<BlobPlace>> OpenPlaceOfArtifacts(const ServerFlags& flags);
 
 }  // namespace winnow

@@ -67,7 +67,7 @@ LimitsChanged ReadLimits(const v1::ChangedLimits& given, const JobState& state, 
 }
 
 FactsRead ReadNewLimits(const v1::ChangedLimits& given, const JobState& state, const std::string& by,
-                   const std::string& why) {
+                        const std::string& why) {
   Violations violations;
   LimitsChanged change = ReadLimits(given, state, by, why, &violations);
   if (WithLimits(state.spec(), change).limits == state.spec().limits && violations.empty())
@@ -79,7 +79,7 @@ FactsRead ReadNewLimits(const v1::ChangedLimits& given, const JobState& state, c
 }
 
 FactsRead ReadContinued(const v1::ChangedLimits& given, const JobState& state, const std::string& by,
-                   const std::string& why) {
+                        const std::string& why) {
   JobContinued continued{by, why};
   if (!state.ended()) return ReadAs(std::move(continued));  // which contradicts the state
   Violations violations;

@@ -108,7 +108,8 @@ ProcessTrainers::ProcessTrainers(EventLoop* loop, TrainerPlace place, PortRange 
       sources_(sources),
       channels_(channels),
       waiting_(loop, warm),
-      parents_(loop, &place_, warm) {}
+      parents_(loop, &place_, warm),
+      folders_(place_.work, place_.shared) {}
 
 ProcessTrainers::~ProcessTrainers() { *alive_ = false; }
 

@@ -118,12 +118,12 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
       if (absl::Status status = trainer->MakeControl(&spec.inherited); !status.ok()) return status;
     }
     if (spec.inherited >= 0 && assignment.has_container()) spec.inherited_as = kContainerControl;
-    spec.environment = TrainerEnvironment(
-        assignment, *directories,
-        {place.host, LocalRank(assignment), seat, place.work.string(), secrets,
-         spec.inherited_as >= 0 ? spec.inherited_as : spec.inherited, place.python.string(),
-         trainer->credentials_.string()},
-        inherited);
+    spec.environment =
+        TrainerEnvironment(assignment, *directories,
+                           {place.host, LocalRank(assignment), seat, place.work.string(), secrets,
+                            spec.inherited_as >= 0 ? spec.inherited_as : spec.inherited,
+                            place.python.string(), trainer->credentials_.string()},
+                           inherited);
     return absl::OkStatus();
   };
   if (absl::Status status = connect(); !status.ok()) return status;

@@ -37,20 +37,15 @@ std::optional<TrialResumed> FirstKept(const JobState& state, Condition holds) {
 
 }  // namespace
 
-std::string WordsOf(const std::string& by, const std::string& why) {
-  std::string words = by.empty() ? "" : " by " + by;
-  words += why.empty() ? "" : ": " + why;
-  return words.ends_with('.') ? words : words + ".";
-}
-
 std::string KeptText(const JobState& state, const TrialState& trial) {
   const TrialKept& kept = KeptBy(state, trial.number);
-  return "Kept" + WordsOf(kept.by, kept.why);
+  return "Kept" + ByAndWhy(kept.by, kept.why);
 }
 
 TrialResumed GoesOnBeside(const JobState& state, const TrialState& trial, const std::string& reason) {
   const int64_t to = state.brackets()[trial.bracket].rungs.back().resource;
-  std::string text = KeptText(state, trial) + " It goes on beside the rungs to resource " + std::to_string(to) + ".";
+  std::string text =
+      KeptText(state, trial) + " It goes on beside the rungs to resource " + std::to_string(to) + ".";
   if (!reason.empty()) text = reason + " " + text;
   return {trial.number, trial.rung, to, std::move(text)};
 }
@@ -79,8 +74,9 @@ std::string EndOfKept(const JobState& state, const TrialState& trial) {
 
 std::optional<TrialEnded> AfterRelease(const JobState& state, const TrialKept& newest) {
   if (!newest.released || !state.trial(newest.trial).beside) return std::nullopt;
-  return TrialEnded{newest.trial, TrialEnd::kStopped,
-                    "It went on beside the rungs only because it was kept. Released" + WordsOf(newest.by, newest.why)};
+  return TrialEnded{
+      newest.trial, TrialEnd::kStopped,
+      "It went on beside the rungs only because it was kept. Released" + ByAndWhy(newest.by, newest.why)};
 }
 
 }  // namespace winnow

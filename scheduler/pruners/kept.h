@@ -8,12 +8,9 @@
 
 namespace winnow {
 
-// Trials that people keep from being pruned (TrialKept). Under pruners with rungs a kept trial is ranked like the
-// others. Where its rank does not let it go on, it goes on beside the rungs, in one part to the highest level:
-// there it takes no place of another trial, and nobody's cut-off counts it.
-
-// " by ana: it won last year."; `by` and `why` as in a change.
-std::string WordsOf(const std::string& by, const std::string& why);
+// Trials that people keep from being pruned (TrialKept). Under pruners with rungs a kept trial is ranked like
+// the others. Where its rank does not let it go on, it goes on beside the rungs, in one part to the highest
+// level: there it takes no place of another trial, and nobody's cut-off counts it.
 
 // "Kept by ana: it won last year." REQUIRES the trial is or was kept.
 std::string KeptText(const JobState& state, const TrialState& trial);
@@ -22,8 +19,8 @@ std::string KeptText(const JobState& state, const TrialState& trial);
 // REQUIRES it is paused in a bracket.
 TrialResumed GoesOnBeside(const JobState& state, const TrialState& trial, const std::string& reason);
 
-// The kept trial that goes on beside the rungs once no other is promoted: the first that is paused where no cut
-// is to come, and that the budget pays for.
+// The kept trial that goes on beside the rungs once no other is promoted: the first that is paused where no
+// cut is to come, and that the budget pays for.
 std::optional<TrialResumed> KeptOnward(const JobState& state);
 // The same where no cut will ever come, because nothing else runs or can be started.
 std::optional<TrialResumed> LastKeptOnward(const JobState& state);

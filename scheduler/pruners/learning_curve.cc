@@ -19,7 +19,8 @@ int Octave(int64_t level) {
 
 bool IsDue(const JobState& state, const TrialState& trial, const Reported& report) {
   const PrunerSettings& settings = state.spec().pruner;
-  if (settings.min_chance <= 0 || state.closing() || trial.ended() || trial.kept || report.metric != 0) return false;
+  if (settings.min_chance <= 0 || state.closing() || trial.ended() || trial.kept || report.metric != 0)
+    return false;
   if (report.resource < settings.warm_up_resource || report.resource != trial.curve.back().first)
     return false;
   const JobTotals& totals = state.totals();

@@ -70,7 +70,8 @@ Decision PairedTestPruner::PartFinished(const JobState& state, const TrialState&
                            ThreeDigits(beside.error) + ": a chance of " + Percent(beside.chance, 1) +
                            " that its mean is better";
   if (beside.chance < spec.pruner.min_chance && trial.kept)
-    return TrialResumed{trial.number, trial.rung, repeat + 1, next + ": " + said + ". " + KeptText(state, trial)};
+    return TrialResumed{trial.number, trial.rung, repeat + 1,
+                        next + ": " + said + ". " + KeptText(state, trial)};
   if (beside.chance < spec.pruner.min_chance) {
     return TrialEnded{trial.number, TrialEnd::kStopped,
                       "Paired test: " + said + ", less than " + Percent(spec.pruner.min_chance, 1) + "."};

@@ -25,7 +25,8 @@ std::vector<double> SurvivorsOf(const JobState& state, const BracketState& brack
       const TrialState& trial = state.trial(number);
       const auto value = trial.counted_at(resource, state.spec().objective_value);
       // A trial that failed or left in this rung was not there any more when it was cut.
-      if ((trial.phase == TrialPhase::kFailed || trial.beside) && trial.rung == static_cast<int64_t>(r)) continue;
+      if ((trial.phase == TrialPhase::kFailed || trial.beside) && trial.rung == static_cast<int64_t>(r))
+        continue;
       if (value && std::isfinite(*value)) keys.push_back(sign * *value);
     }
     std::sort(keys.begin(), keys.end());

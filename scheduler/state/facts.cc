@@ -24,6 +24,12 @@ std::string TextOf(const T& value) {
 
 }  // namespace
 
+std::string ByAndWhy(const std::string& by, const std::string& why) {
+  std::string words = by.empty() ? "" : " by " + by;
+  words += why.empty() ? "" : ": " + why;
+  return words.ends_with('.') ? words : words + ".";
+}
+
 FactBody ToBody(const Decision& decision) {
   return std::visit([](const auto& d) -> FactBody { return d; }, decision);
 }

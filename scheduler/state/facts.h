@@ -138,13 +138,13 @@ struct JobContinued {
 struct LimitsChanged {
   static constexpr const char* kKind = "limits_changed";
   static constexpr FactField kFields[] = {"by",
-                                      "why",
-                                      "max_trials",
-                                      "max_parallel_trials",
-                                      "max_total_resource",
-                                      "max_wall_time_us",
-                                      "max_node_time_us",
-                                      "max_cost"};
+                                          "why",
+                                          "max_trials",
+                                          "max_parallel_trials",
+                                          "max_total_resource",
+                                          "max_wall_time_us",
+                                          "max_node_time_us",
+                                          "max_cost"};
   static constexpr bool kObserved = true;
   std::string by;
   std::string why;
@@ -259,12 +259,12 @@ constexpr size_t kSuggestionRules = 6;
 struct Suggested {
   static constexpr const char* kKind = "suggested";
   static constexpr FactField kFields[] = {"trial",
-                                      "configuration",
-                                      "based_on",
-                                      "why",
-                                      {"model", Kept::kUnlessDefault},
-                                      {"rule", Kept::kUnlessDefault},
-                                      {"to", Kept::kUnlessDefault}};
+                                          "configuration",
+                                          "based_on",
+                                          "why",
+                                          {"model", Kept::kUnlessDefault},
+                                          {"rule", Kept::kUnlessDefault},
+                                          {"to", Kept::kUnlessDefault}};
   // A new trial, or a paused one that is to resume; 0: nothing is worth training any more.
   TrialNumber trial = 0;
   Configuration configuration;  // of a new one; empty otherwise
@@ -281,12 +281,12 @@ struct Suggested {
 struct TrialCreated {
   static constexpr const char* kKind = "trial_created";
   static constexpr FactField kFields[] = {"trial",
-                                      "configuration",
-                                      "bracket",
-                                      "rung",
-                                      "to",
-                                      {"why", Kept::kOrDefault},
-                                      {"origin", Kept::kUnlessDefault}};
+                                          "configuration",
+                                          "bracket",
+                                          "rung",
+                                          "to",
+                                          {"why", Kept::kOrDefault},
+                                          {"origin", Kept::kUnlessDefault}};
   TrialNumber trial = 0;
   Configuration configuration;
   int64_t bracket = -1;
@@ -401,6 +401,9 @@ inline constexpr bool kIsChange =
 inline bool IsChange(const FactBody& body) {
   return std::visit([]<typename F>(const F&) { return kIsChange<F>; }, body);
 }
+
+// What a change's `by` and `why` say: " by ana: it won last year.".
+std::string ByAndWhy(const std::string& by, const std::string& why);
 
 // Equal in every member, reals by their bits.
 inline bool Identical(const FactBody& a, const FactBody& b) { return a == b; }

@@ -42,8 +42,8 @@ absl::Status Attempts::Load() {
     rank.told = true;
     rank.runs = true;  // nobody asks when those began that were there before the server
     if (context_.options.rank_tls == RankTls::kNever) continue;
-    // Credentials are not kept. Ranks that wait for others get new ones, once their workers have called and so
-    // said whether they can pass them on.
+    // Credentials are not kept. Ranks that wait for others get new ones, once their workers have called and
+    // so said whether they can pass them on.
     if (rank.row.phase == RankPhase::kPrepared) rank.row.phase = RankPhase::kPlaced;
   }
   for (auto& [key, ranks] : attempts_) {

@@ -42,8 +42,8 @@ class Attempts {
                        const std::vector<RankPlace>& places);
   // The rank's worker has prepared it. Once all ranks of the attempt are prepared, they are to start.
   void Prepared(Rank& rank, int32_t rendezvous_port);
-  // A worker because of which the ranks of the attempt, which could encrypt what they tell each other, do not;
-  // null: they do, or are not to.
+  // A worker because of which the ranks of the attempt, which could encrypt what they tell each other, do
+  // not; null: they do, or are not to.
   const WorkerRow* PlainFor(const Rank& rank) const;
   // Whether all ranks of its attempt run.
   bool AllRun(const Rank& rank) const;

@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 
-#include "scheduler/pruners/kept.h"
 #include "scheduler/state/repeat_effects.h"
 #include "server/engine/fact_text.h"
 #include "server/engine/job_view.h"
@@ -184,7 +183,7 @@ std::string KeptText(const std::vector<Fact>& facts, TrialNumber trial) {
   for (const Fact& fact : facts) {
     const auto* kept = std::get_if<TrialKept>(&fact.body);
     if (kept != nullptr && kept->trial == trial)
-      text = kept->released ? "" : "Kept" + WordsOf(kept->by, kept->why);
+      text = kept->released ? "" : "Kept" + ByAndWhy(kept->by, kept->why);
   }
   return text;
 }

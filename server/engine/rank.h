@@ -15,8 +15,9 @@ struct Rank {
   bool told = false;       // some answer has named it, so the worker may hold it
   bool stated = false;     // its worker has named it: then it is gone only when the worker says so
   bool runs = false;       // its worker has said so since the attempt started
-  bool may_lack = false;   // it was to start before the server did, perhaps with credentials that nobody has kept
-  int64_t told_us = 0;     // when an answer named it last, in Clock::steady_us
+  bool may_lack =
+      false;  // it was to start before the server did, perhaps with credentials that nobody has kept
+  int64_t told_us = 0;  // when an answer named it last, in Clock::steady_us
 
   bool wanted() const { return row.state == RankState::kWanted; }
   bool revoked() const { return row.state == RankState::kRevoked || row.state == RankState::kDrained; }

@@ -367,10 +367,11 @@ void SyncCalls::NotePlain(const Rank& rank) {
   OpenJob* job = older == nullptr ? nullptr : jobs_.FindKey(rank.row.job);
   if (job == nullptr) return;
   recorder_.RecordNotice(
-      *job, {rank.row.trial, NoticeKind::kPlainRanks,
-             fmt::format("The ranks talk in plain text, because worker {} (winnow-worker {}) cannot give them "
-                         "certificates. Upgrade it.",
-                         older->name, older->version)});
+      *job,
+      {rank.row.trial, NoticeKind::kPlainRanks,
+       fmt::format("The ranks talk in plain text, because worker {} (winnow-worker {}) cannot give them "
+                   "certificates. Upgrade it.",
+                   older->name, older->version)});
 }
 
 void SyncCalls::NoteRunning(Rank& rank) {
@@ -401,7 +402,8 @@ void SyncCalls::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request
         if (rank->row.phase == RankPhase::kStarted) NoteTaken(*rank);
         if (rank->row.phase == RankPhase::kStarted && !began) NotePlain(*rank);
         if (rank->may_lack)
-          recorder_.EndRank(*rank, {AttemptOutcome::kHandedBack, "the server was started anew when its ranks began"});
+          recorder_.EndRank(
+              *rank, {AttemptOutcome::kHandedBack, "the server was started anew when its ranks began"});
       }
       continue;
     }

@@ -40,8 +40,8 @@ struct WorkerEntry {
   std::string end_words;              // what its engine has said of its end; "": nothing
   // The token (its id; "": none) that its first call since the server's start came with.
   std::optional<std::string> caller;
-  HeldSlots held_slots;  // those of its slots that are in use, over time
-  int32_t ahead = 0;     // ranks that it takes beyond its slots, as its newest call said
+  HeldSlots held_slots;   // those of its slots that are in use, over time
+  int32_t ahead = 0;      // ranks that it takes beyond its slots, as its newest call said
   bool encrypts = false;  // its ranks can encrypt what they tell others; false too if it has not called yet
   // The programs that wait on it, as its newest call said. Absent: none has come since the server's start.
   std::optional<std::vector<v1::WaitingTrainer>> waiting;
@@ -120,8 +120,8 @@ class Workers {
   WorkerMarks marks_;
 };
 
-// The room of a worker that holds nothing, with those of its GPUs that have a fault now. It counts as one that
-// encrypts.
+// The room of a worker that holds nothing, with those of its GPUs that have a fault now. It counts as one
+// that encrypts.
 WorkerRoom WholeRoom(const WorkerRow& worker);
 // The same without them.
 WorkerRoom HealthyRoom(const WorkerRow& worker);

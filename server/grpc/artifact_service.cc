@@ -58,7 +58,6 @@ constexpr int kMaxDigests = 10'000;  // in one FindMissingBlobs
 constexpr int kMaxBlobs = 64;        // in memory at a time, of 4 MiB each
 constexpr std::chrono::minutes kBlobPatience(5);
 
-
 grpc::Status Invalid(const std::string& what) { return {grpc::StatusCode::INVALID_ARGUMENT, what}; }
 
 absl::Status NoBlob(const std::string& digest) {

@@ -1,7 +1,7 @@
 // A file of credentials: whatever it is, values have no line ends, and it reads the same again.
 
-#include "tests/fuzz/fuzz.h"
 #include "aws/aws_files.h"
+#include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace winnow;

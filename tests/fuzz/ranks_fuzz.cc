@@ -37,7 +37,7 @@ struct Pair {
 void SayHello(std::string_view bytes, size_t piece) {
   static const Socket listener = *ListenAt({LoopbackAddress(), 0});
   int64_t received = 0;
-  Reception reception(&listener, [&](const Hello& hello, Socket* socket) {
+  Reception reception(&listener, nullptr, [&](const Hello& hello, Socket* socket) {
     fuzz::Require(hello.magic == kHelloMagic && socket->is_open(), "a visitor has said hello");
     fuzz::Require(GroupText(hello.group).size() <= hello.group.size(), "the group's name ends");
     ++received;

@@ -113,8 +113,8 @@ std::vector<Simulation::Change> DrawChanges(uint64_t number) {
 
 // Has the job go on once or twice after its end, where something is left to train.
 std::function<std::vector<FactBody>(const JobState&)> DrawContinuations(uint64_t number) {
-  return [draw = std::mt19937_64(number), left = static_cast<int64_t>(number % 3)](
-             const JobState& state) mutable -> std::vector<FactBody> {
+  return [draw = std::mt19937_64(number),
+          left = static_cast<int64_t>(number % 3)](const JobState& state) mutable -> std::vector<FactBody> {
     if (left-- <= 0) return {};
     const JobContinued continued{"ana", "more"};
     const auto more = static_cast<int64_t>(draw() % 10 + 1);

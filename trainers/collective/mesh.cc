@@ -89,11 +89,10 @@ std::vector<int> MissingRanks(std::span<const Socket> sockets, int first) {
 
 absl::Status DidNotCome(const RankOptions& options, const std::vector<int>& missing,
                         const std::string& refused) {
-  return absl::DeadlineExceededError(
-      fmt::format("{} {} of {} did not come within {} s{}{}", missing.size() == 1 ? "rank" : "ranks",
-                  fmt::join(missing, ", "), options.size,
-                  static_cast<double>(options.rendezvous_patience.count()) / 1000,
-                  refused.empty() ? "" : "; refused: ", refused));
+  return absl::DeadlineExceededError(fmt::format(
+      "{} {} of {} did not come within {} s{}{}", missing.size() == 1 ? "rank" : "ranks",
+      fmt::join(missing, ", "), options.size, static_cast<double>(options.rendezvous_patience.count()) / 1000,
+      refused.empty() ? "" : "; refused: ", refused));
 }
 
 absl::Status ConnectMesh(const RankOptions& options, std::span<const Endpoint> endpoints,

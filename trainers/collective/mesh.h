@@ -24,7 +24,8 @@ absl::Status ConnectMesh(const RankOptions& options, std::span<const Endpoint> e
 // Returns the ranks from `first` on whose sockets are not open.
 std::vector<int> MissingRanks(std::span<const Socket> sockets, int first);
 
-// DeadlineExceeded: "ranks 1, 3 of 4 did not come within 300 s". `refused`: who was not let in, and why; "": nobody.
+// DeadlineExceeded: "ranks 1, 3 of 4 did not come within 300 s". `refused`: who was not let in, and why; "":
+// nobody.
 absl::Status DidNotCome(const RankOptions& options, const std::vector<int>& missing,
                         const std::string& refused);
 

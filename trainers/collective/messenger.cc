@@ -199,9 +199,8 @@ void TcpMessenger::Await(Time until) {
     if (r == rank_ || links_[r]->ended()) continue;
     polled_[r] = {links_[r]->fd(), static_cast<short>(POLLIN | (links_[r]->sending() ? POLLOUT : 0)), 0};
   }
-  const bool has_unread = std::any_of(links_.begin(), links_.end(), [](const auto& link) {
-    return link != nullptr && link->has_unread();
-  });
+  const bool has_unread = std::any_of(links_.begin(), links_.end(),
+                                      [](const auto& link) { return link != nullptr && link->has_unread(); });
   const int ready = poll(polled_.data(), polled_.size(), has_unread ? 0 : MillisecondsTo(until));
   for (int r = 0; has_unread && r < size(); ++r) {
     if (r != rank_ && links_[r]->has_unread()) Read(r);

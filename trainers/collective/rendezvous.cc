@@ -131,7 +131,8 @@ void Meeting::Receive(const Hello& hello, Socket* socket) {
 }
 
 absl::Status Meeting::GatherRanks(const Socket& listener) {
-  Reception reception(&listener, options_.identity, [this](const Hello& hello, Socket* socket) { Receive(hello, socket); });
+  Reception reception(&listener, options_.identity,
+                      [this](const Hello& hello, Socket* socket) { Receive(hello, socket); });
   while (!MissingRanks(sockets_, 1).empty()) {
     if (steady_clock::now() >= deadline_)
       return DidNotCome(options_, MissingRanks(sockets_, 1), reception.refused());

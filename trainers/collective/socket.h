@@ -79,13 +79,14 @@ Socket AcceptFrom(const Socket& listener);
 // Unavailable without a listener, DeadlineExceeded without an answer.
 absl::StatusOr<Socket> ConnectTo(const Endpoint& peer, Deadline deadline);
 
-// Starts TLS on a new connection to the rank, and shakes hands with it. Unavailable (it does not talk TLS, its
-// certificate is another rank's or attempt's, or the connection ended), PermissionDenied (a certificate is
-// refused, which trying again does not change), or DeadlineExceeded.
-absl::Status Secure(std::shared_ptr<const RankIdentity> identity, int rank, Socket* socket, Deadline deadline);
+// Starts TLS on a new connection to the rank, and shakes hands with it. Unavailable (it does not talk TLS,
+// its certificate is another rank's or attempt's, or the connection ended), PermissionDenied (a certificate
+// is refused, which trying again does not change), or DeadlineExceeded.
+absl::Status Secure(std::shared_ptr<const RankIdentity> identity, int rank, Socket* socket,
+                    Deadline deadline);
 
-// Transfers all bytes. Unavailable: the connection ended; or DeadlineExceeded. PermissionDenied: the other end
-// has refused this rank's certificate.
+// Transfers all bytes. Unavailable: the connection ended; or DeadlineExceeded. PermissionDenied: the other
+// end has refused this rank's certificate.
 absl::Status SendAll(const Socket& socket, const void* data, std::size_t size, Deadline deadline);
 absl::Status ReceiveAll(const Socket& socket, void* data, std::size_t size, Deadline deadline);
 

@@ -28,8 +28,8 @@ struct RankOptions {
 // address, nothing listens beyond this machine. Groups may use the same port one after the other: a rank that
 // finds another group there waits for its turn.
 // Errors: InvalidArgument (ranks disagree about the group's size, two have one rank, a name is too long),
-// DeadlineExceeded (names the missing ranks, and over TLS whom a rank has refused), Unavailable (a rank came and
-// went, or has refused this rank's certificate, or shows one that is refused).
+// DeadlineExceeded (names the missing ranks, and over TLS whom a rank has refused), Unavailable (a rank came
+// and went, or has refused this rank's certificate, or shows one that is refused).
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectRanks(const RankOptions& options);
 
 // ConnectRanks for rank 0 with an existing listener.
@@ -40,9 +40,9 @@ using EnvironmentVariables = std::function<const char*(const char* name)>;
 
 // Returns `defaults` with the values of RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, and a group that only
 // ranks of the same WINNOW_JOB, WINNOW_TRIAL and WINNOW_ATTEMPT have (docs/trainer-contract.md); patience
-// from WINNOW_RENDEZVOUS_SECONDS and WINNOW_RANK_PATIENCE_SECONDS, if set; TLS with the credentials in the folder
-// WINNOW_RANK_CREDENTIALS, if set (FailedPrecondition names what is wrong with them). If WORLD_SIZE is not set or 1,
-// ignores the others. InvalidArgument names the variable, its value and what was expected.
+// from WINNOW_RENDEZVOUS_SECONDS and WINNOW_RANK_PATIENCE_SECONDS, if set; TLS with the credentials in the
+// folder WINNOW_RANK_CREDENTIALS, if set (FailedPrecondition names what is wrong with them). If WORLD_SIZE is
+// not set or 1, ignores the others. InvalidArgument names the variable, its value and what was expected.
 absl::StatusOr<RankOptions> RankOptionsFrom(const EnvironmentVariables& environment,
                                             RankOptions defaults = {});
 

@@ -25,7 +25,7 @@ struct Opened {
     ArtifactStoreOptions options;
     options.place = std::make_unique<BlobFolder>(folder.path(), 0);
     options.quota_bytes = quota_bytes;
-      options.unclaimed_us = 1'000'000;
+    options.unclaimed_us = 1'000'000;
     options.steady_us = [this] { return now_us; };
     auto opened = ArtifactStore::Open(std::move(options));
     REQUIRE(opened.ok());

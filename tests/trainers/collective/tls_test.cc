@@ -1,4 +1,5 @@
 // Ranks that talk TLS: who is let in, and what others see of it.
+#include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -86,7 +87,7 @@ TEST_CASE("TLS: who talks plain text, or shows no certificate, is refused", "[co
     REQUIRE(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
     SSL_set_fd(stranger.get(), fd);
     char byte = 0;
-    CHECK(SSL_connect(stranger.get()) == 1);            // TLS 1.3: rank 0's answer comes after
+    CHECK(SSL_connect(stranger.get()) == 1);  // TLS 1.3: rank 0's answer comes after
     CHECK(SSL_read(stranger.get(), &byte, 1) <= 0);
     close(fd);
   });
@@ -97,7 +98,8 @@ TEST_CASE("TLS: an impostor is named when the true rank does not come", "[collec
   Place place;
   RankOptions options = place.Options(0, right.Identity(0));
   options.rendezvous_patience = std::chrono::seconds(2);
-  auto zero = std::async(std::launch::async, [&] { return ConnectRanks(options, std::move(place.listener)); });
+  auto zero =
+      std::async(std::launch::async, [&] { return ConnectRanks(options, std::move(place.listener)); });
   // Rank 2 says that it is rank 1.
   const auto lies = [](int of) { return RankName("test", "1", "1", of == 1 ? 2 : of); };
   RankOptions impostor = place.Options(1, RankIdentity::Read(right.folder(2), 1, lies).value());
@@ -105,11 +107,14 @@ TEST_CASE("TLS: an impostor is named when the true rank does not come", "[collec
   CHECK_FALSE(ConnectRanks(impostor).ok());
   const absl::Status status = zero.get().status();
   CHECK(absl::IsDeadlineExceeded(status));
-  CHECK_THAT(Text(status), Catch::Matchers::StartsWith("rank 1 of 2 did not come within 2 s; refused: 127.0.0.1:"));
-  CHECK_THAT(Text(status), Catch::Matchers::EndsWith(
-                               ": its certificate is that of winnow:job/test/trial/1/attempt/1/rank/2, not of "
-                               "winnow:job/test/trial/1/attempt/1/rank/1"));
-  CHECK(Text(RankIdentity::Read(right.folder(2), 1, [](int of) { return RankName("test", "1", "1", of); }).status())
+  CHECK_THAT(Text(status),
+             Catch::Matchers::StartsWith("rank 1 of 2 did not come within 2 s; refused: 127.0.0.1:"));
+  CHECK_THAT(Text(status),
+             Catch::Matchers::EndsWith(
+                 ": its certificate is that of winnow:job/test/trial/1/attempt/1/rank/2, not of "
+                 "winnow:job/test/trial/1/attempt/1/rank/1"));
+  CHECK(Text(RankIdentity::Read(right.folder(2), 1, [](int of) { return RankName("test", "1", "1", of); })
+                 .status())
             .find("not of winnow:job/test/trial/1/attempt/1/rank/1") != std::string::npos);
 }
 
@@ -118,7 +123,8 @@ TEST_CASE("TLS: an expired certificate is refused", "[collective]") {
   Place place;
   RankOptions options = place.Options(0, expired.Identity(0));
   options.rendezvous_patience = milliseconds(500);
-  auto zero = std::async(std::launch::async, [&] { return ConnectRanks(options, std::move(place.listener)); });
+  auto zero =
+      std::async(std::launch::async, [&] { return ConnectRanks(options, std::move(place.listener)); });
   const absl::Status status = ConnectRanks(place.Options(1, expired.Identity(1))).status();
   CHECK(absl::IsUnavailable(status));
   CHECK(Text(status) == "rank 0 is gone: its certificate is refused: certificate has expired");
@@ -140,7 +146,8 @@ std::string Relay(const Socket& one, const Socket& other) {
       if (got == Socket::kEnded) return all;
       all.append(buffer.data(), static_cast<std::size_t>(got));
       const auto soon = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-      if (got > 0 && !SendAll(*ends[1 - from], buffer.data(), static_cast<std::size_t>(got), soon).ok()) return all;
+      if (got > 0 && !SendAll(*ends[1 - from], buffer.data(), static_cast<std::size_t>(got), soon).ok())
+        return all;
     }
   }
 }
@@ -170,7 +177,8 @@ TEST_CASE("TLS: who listens in between reads nothing of what the ranks exchange"
   one.get();
 }
 
-TEST_CASE("TLS: a connection that never shakes hands does not keep the ranks from each other", "[collective]") {
+TEST_CASE("TLS: a connection that never shakes hands does not keep the ranks from each other",
+          "[collective]") {
   const Credentials right(2);
   CheckStays(right, [&](const Place& place) {
     const auto soon = std::chrono::steady_clock::now() + std::chrono::minutes(1);

@@ -25,9 +25,10 @@ class RankIdentity {
   // Reads the three files of base/rank_name.h. The certificate must be that of `rank`. FailedPrecondition
   // names the file and the reason. A connection's key is replaced after `records_per_key`, long before the
   // limit of AES-GCM (RFC 8446, 5.5).
-  static absl::StatusOr<std::shared_ptr<const RankIdentity>> Read(
-      const std::filesystem::path& folder, int rank, NameOf name_of,
-      uint64_t records_per_key = uint64_t{1} << 22);
+  static absl::StatusOr<std::shared_ptr<const RankIdentity>> Read(const std::filesystem::path& folder,
+                                                                  int rank, NameOf name_of,
+                                                                  uint64_t records_per_key = uint64_t{1}
+                                                                                             << 22);
 
   SSL_CTX* context() const { return context_.get(); }
   // OK if the certificate of a connection's other end, which is valid, is that of the rank.

@@ -114,7 +114,8 @@ std::ptrdiff_t TlsStream::Send(std::span<iovec> pieces) {
       // Small pieces share a record.
       for (size = 0; piece < pieces.size() && size < gathered_.size();) {
         const std::size_t part = std::min(pieces[piece].iov_len - at, gathered_.size() - size);
-        std::memcpy(gathered_.data() + size, static_cast<const std::byte*>(pieces[piece].iov_base) + at, part);
+        std::memcpy(gathered_.data() + size, static_cast<const std::byte*>(pieces[piece].iov_base) + at,
+                    part);
         size += part;
         at += part;
         if (at < pieces[piece].iov_len) break;

@@ -15,8 +15,8 @@
 
 namespace winnow {
 
-// TLS on a connected non-blocking socket. What Send has taken is encrypted, and counts as sent, though some of
-// it may be held here until the system has room for it. Any thread may send while another one receives.
+// TLS on a connected non-blocking socket. What Send has taken is encrypted, and counts as sent, though some
+// of it may be held here until the system has room for it. Any thread may send while another one receives.
 class TlsStream {
  public:
   enum class Side { kConnects, kAccepts };

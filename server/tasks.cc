@@ -1,0 +1,79 @@
+#include "server/tasks.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include "base/status_text.h"
+#include "server/host/check.h"
+#include "server/host/copy_artifacts.h"
+#include "server/host/copy_database.h"
+#include "server/host/restore.h"
+
+namespace winnow {
+namespace {
+
+namespace fs = std::filesystem;
+
+int Failed(const absl::Status& status) {
+  std::fflush(stdout);
+  fmt::print(stderr, "winnow-server: {}\n", MessageOf(status));
+  return 1;
+}
+
+void Tell(const std::string& finding) { fmt::print("{}\n", finding); }
+
+int CheckAndTell(const ServerFlags& flags) {
+  absl::StatusOr<std::unique_ptr<BlobPlace>> place = nullptr;  // the state directory may be missing
+  if (!flags.artifacts.place.empty()) place = OpenPlaceOfArtifacts(flags);
+  const absl::StatusOr<CheckSummary> summary =
+      place.ok() ? CheckDatabase(flags.db, StateDir(flags), Tell, place->get()) : place.status();
+  if (!summary.ok()) return Failed(summary.status());
+  fmt::print("{}\n", Text(*summary, flags.db));
+  return summary->sound() ? 0 : 1;
+}
+
+int RestoreAndTell(const ServerFlags& flags) {
+  const absl::StatusOr<Restored> restored = RestoreDatabase(flags.restore, flags.db, StateDir(flags), Tell);
+  if (!restored.ok()) return Failed(restored.status());
+  fmt::print("{}", Text(*restored, flags.restore, flags.db));
+  return 0;
+}
+
+int CopyAndTell(const ServerFlags& flags) {
+  const absl::StatusOr<int64_t> rows = CopyDatabase(flags.db, flags.copy_to);
+  if (!rows.ok()) return Failed(rows.status());
+  fmt::print(
+      "{} rows were copied from {} to {}, read again and compared: they are the same. Start "
+      "with --db {} --state-dir {}\n",
+      *rows, flags.db, flags.copy_to, flags.copy_to, StateDir(flags));
+  return 0;
+}
+
+int CopyArtifactsAndTell(const ServerFlags& flags) {
+  PlaceSettings target = flags.artifacts;
+  target.place = flags.copy_artifacts;
+  const auto open = [&flags](const PlaceSettings& settings) {
+    return OpenPlace(settings, fs::absolute(StateDir(flags)) / "artifacts");
+  };
+  const absl::StatusOr<std::unique_ptr<BlobPlace>> from = open(flags.artifacts), to = open(target);
+  absl::StatusOr<CopiedArtifacts> copied = from.ok() ? to.status() : from.status();
+  if (from.ok() && to.ok()) copied = CopyArtifacts(flags.db, **from, **to, Tell);
+  if (!copied.ok()) return Failed(copied.status());
+  fmt::print("{} Start with --artifacts {}\n", Text(*copied, **to), flags.copy_artifacts);
+  return copied->findings == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+std::optional<int> RunTask(const ServerFlags& flags) {
+  if (flags.check) return CheckAndTell(flags);
+  if (!flags.restore.empty()) return RestoreAndTell(flags);
+  if (!flags.copy_to.empty()) return CopyAndTell(flags);
+  if (!flags.copy_artifacts.empty()) return CopyArtifactsAndTell(flags);
+  return std::nullopt;
+}
+
+}  // namespace winnow
