@@ -1,7 +1,7 @@
-// The time and processor time (of all ranks) of a sum over ranks on this machine, compared with OpenMPI's
-// MPI_Allreduce over TCP and over shared memory, if mpicc and mpirun are installed. Sums are of 32-bit
-// integers. The three alternate, and medians over the turns are compared, so that other work on the machine
-// affects all alike.
+// The time and processor time (of all ranks) of a sum over ranks on this machine, in plain text and over TLS,
+// compared with OpenMPI's MPI_Allreduce over TCP and over shared memory, if mpicc and mpirun are installed.
+// Sums are of 32-bit integers. The four alternate, and medians over the turns are compared, so that other
+// work on the machine affects all alike.
 //   bench-collective [--ranks 2,4] [--turns 5] [--short]
 #include <fmt/format.h>
 #include <sched.h>
@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <span>
 #include <sstream>
@@ -22,6 +23,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/rank_name.h"
+#include "server/host/rank_authority.h"
 #include "trainers/collective/tcp_ranks.h"
 
 namespace winnow {
@@ -61,13 +64,50 @@ void Bind(int rank, int size) {
   sched_setaffinity(0, sizeof one, &one);
 }
 
-// One rank's run; rank 0 prints the figures.
-int RunRank(int rank, int size, int port, int divisor) {
+constexpr char kJob[] = "bench", kTrial[] = "1", kAttempt[] = "1";
+
+// The credentials of all ranks, as a server makes them and a worker stores them.
+class Credentials {
+ public:
+  explicit Credentials(int ranks) {
+    std::string name = (std::filesystem::temp_directory_path() / "bench-collective-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) return;
+    root_ = name;
+    const auto all = IssueRankCredentials(kJob, 1, 1, ranks);
+    Check(all.status());
+    for (int rank = 0; rank < ranks; ++rank) {
+      const std::filesystem::path folder = root_ / std::to_string(rank);
+      std::filesystem::create_directory(folder);
+      const v1::RankCredentials& own = (*all)[static_cast<std::size_t>(rank)];
+      std::ofstream(folder / kRankAuthorityFile) << own.authority();
+      std::ofstream(folder / kRankCertificateFile) << own.certificate();
+      std::ofstream(folder / kRankKeyFile) << own.private_key();
+    }
+  }
+  Credentials(const Credentials&) = delete;
+  Credentials& operator=(const Credentials&) = delete;
+  ~Credentials() {
+    if (!root_.empty()) std::filesystem::remove_all(root_);
+  }
+  const std::filesystem::path& root() const { return root_; }
+
+ private:
+  std::filesystem::path root_;
+};
+
+// One rank's run; rank 0 prints the figures. `credentials`: a folder for each rank; "": in plain text.
+int RunRank(int rank, int size, int port, int divisor, const std::string& credentials) {
   Bind(rank, size);
   RankOptions options;
   options.rank = rank;
   options.size = size;
   options.master_port = port;
+  if (!credentials.empty()) {
+    auto identity = RankIdentity::Read(std::filesystem::path(credentials) / std::to_string(rank), rank,
+                                       [](int of) { return RankName(kJob, kTrial, kAttempt, of); });
+    Check(identity.status());
+    options.identity = *std::move(identity);
+  }
   auto group = ConnectRanks(options);
   Check(group.status());
   for (const Size& at : kSizes) {
@@ -109,14 +149,15 @@ Figures FiguresOf(const std::string& command) {
   return figures;
 }
 
-Figures Ours(const std::string& self, int ranks, int divisor) {
+Figures Ours(const std::string& self, int ranks, int divisor, const std::filesystem::path& credentials) {
   absl::StatusOr<Socket> listener = ListenAt({*ResolveHost("127.0.0.1"), 0});
   Check(listener.status());
   const int port = OwnEndpoint(*listener).port;
   listener->Close();
   std::string command;
   for (int r = ranks - 1; r >= 0; --r)
-    command += fmt::format("'{}' --rank {} {} {} {}{}", self, r, ranks, port, divisor, r > 0 ? " & " : "");
+    command += fmt::format("'{}' --rank {} {} {} {} '{}'{}", self, r, ranks, port, divisor,
+                           credentials.string(), r > 0 ? " & " : "");
   return FiguresOf(command);
 }
 
@@ -187,23 +228,26 @@ int Run(const std::string& self, const std::vector<int>& ranks, int turns, int d
   if (!peer.there()) fmt::print("OpenMPI: skipped, mpicc and mpirun are not installed\n");
   for (const int n : ranks) {
     const double load = Load();
-    std::vector<Figures> ours, tcp, memory;
+    const Credentials credentials(n);
+    std::vector<Figures> ours, tls, tcp, memory;
     for (int turn = 0; turn < turns; ++turn) {
-      ours.push_back(Ours(self, n, divisor));
-      if (ours.back().size() != kSizes.size()) return 1;
+      ours.push_back(Ours(self, n, divisor, ""));
+      tls.push_back(Ours(self, n, divisor, credentials.root()));
+      if (ours.back().size() != kSizes.size() || tls.back().size() != kSizes.size()) return 1;
       if (!peer.there()) continue;
       tcp.push_back(peer.Run(n, divisor, "tcp,self"));
       memory.push_back(peer.Run(n, divisor, "vader,self"));
     }
     fmt::print("\nAllReduceSum, {} ranks, {} processors, load {:.1f} before and {:.1f} after, {} turns:\n", n,
                sysconf(_SC_NPROCESSORS_ONLN), load, Load(), turns);
-    fmt::print("us (median), processor us of all ranks; x: OpenMPI's time / ours\n");
-    fmt::print("{:>9} | {:>10} {:>10} | {:>29} | {:>29}\n", "bytes", "ours", "cpu", "OpenMPI TCP, x, cpu",
-               "OpenMPI memory, x, cpu");
-    const Figures tcp_median = MedianOf(tcp), memory_median = MedianOf(memory);
+    fmt::print("us (median), processor us of all ranks; x: the other's time / ours in plain text\n");
+    fmt::print("{:>9} | {:>10} {:>10} | {:>29} | {:>29} | {:>29}\n", "bytes", "ours", "cpu", "TLS, x, cpu",
+               "OpenMPI TCP, x, cpu", "OpenMPI memory, x, cpu");
+    const Figures tls_median = MedianOf(tls), tcp_median = MedianOf(tcp), memory_median = MedianOf(memory);
     for (const auto& [bytes, figure] : MedianOf(ours)) {
-      fmt::print("{:>9} | {:>10.1f} {:>10.1f} | {} | {}\n", bytes, figure.wall_us, figure.cpu_us,
-                 Beside(tcp_median, bytes, figure), Beside(memory_median, bytes, figure));
+      fmt::print("{:>9} | {:>10.1f} {:>10.1f} | {} | {} | {}\n", bytes, figure.wall_us, figure.cpu_us,
+                 Beside(tls_median, bytes, figure), Beside(tcp_median, bytes, figure),
+                 Beside(memory_median, bytes, figure));
     }
   }
   return 0;
@@ -214,9 +258,9 @@ int Run(const std::string& self, const std::vector<int>& ranks, int turns, int d
 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  if (arguments.size() == 5 && arguments[0] == "--rank")
+  if (arguments.size() == 6 && arguments[0] == "--rank")
     return winnow::RunRank(std::stoi(arguments[1]), std::stoi(arguments[2]), std::stoi(arguments[3]),
-                           std::stoi(arguments[4]));
+                           std::stoi(arguments[4]), arguments[5]);
   std::vector<int> ranks = {2, 4};
   int divisor = 1, turns = 5;
   for (std::size_t i = 0; i < arguments.size(); ++i) {

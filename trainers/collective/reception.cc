@@ -55,7 +55,8 @@ void Reception::Refuse(const Visit& visit, const std::string& why) {
 bool Reception::ShakeHands(Visit* visit) {
   const TlsStream::Handshake step = visit->socket.tls()->ShakeHands();
   if (step == TlsStream::Handshake::kFailed) {
-    Refuse(*visit, visit->socket.why());
+    const std::string why = visit->socket.tls()->why();
+    if (!why.empty()) Refuse(*visit, why);
     return false;
   }
   visit->shakes_hands = step != TlsStream::Handshake::kDone;

@@ -40,7 +40,10 @@ class Socket {
   // Something may have come that poll() does not tell.
   bool has_unread() const { return tls_ != nullptr && tls_->has_unread(); }
   // Why it ended.
-  std::string why() const { return tls_ == nullptr ? "connection closed" : tls_->why(); }
+  std::string why() const {
+    const std::string told = tls_ == nullptr ? "" : tls_->why();
+    return told.empty() ? "connection closed" : told;
+  }
 
   // From now on the two ends talk TLS. null: plain text.
   void StartTls(std::shared_ptr<const RankIdentity> identity, TlsStream::Side side);

@@ -34,9 +34,7 @@ TlsStream::TlsStream(std::shared_ptr<const RankIdentity> identity, int fd, Side 
     Fail();
     return;
   }
-  BIO* const out = BIO_new(BIO_s_mem());
-  BIO_set_flags(out, BIO_FLAGS_NONCLEAR_RST);
-  SSL_set_bio(connection_.get(), BIO_new_socket(fd, BIO_NOCLOSE), out);
+  SSL_set_bio(connection_.get(), BIO_new_socket(fd, BIO_NOCLOSE), BIO_new(BIO_s_mem()));
   side == Side::kConnects ? SSL_set_connect_state(connection_.get())
                           : SSL_set_accept_state(connection_.get());
 }
@@ -79,7 +77,9 @@ std::ptrdiff_t TlsStream::FlushHeld() {
     flushed += sent;
     sent_ += static_cast<std::size_t>(sent);
   }
-  if (sent_ > 0) BIO_reset(SSL_get_wbio(connection_.get()));
+  // Reading is how a memory BIO forgets; resetting it would clear all that it ever held.
+  while (BIO_read(SSL_get_wbio(connection_.get()), gathered_.data(), static_cast<int>(gathered_.size())) > 0)
+    continue;
   sent_ = 0;
   return flushed;
 }
@@ -179,7 +179,7 @@ bool TlsStream::has_unread() const {
 
 std::string TlsStream::why() const {
   MutexLock lock(mutex_);
-  return why_.empty() ? "connection closed" : why_;
+  return why_;
 }
 
 bool TlsStream::is_refused() const {
@@ -190,7 +190,7 @@ bool TlsStream::is_refused() const {
 void TlsStream::Fail() {
   constexpr int kFirstAlert = SSL_AD_REASON_OFFSET;  // reasons from here on are those of received alerts
   failed_ = true;
-  const unsigned long error = ERR_peek_error();
+  const unsigned long error = ERR_peek_last_error();  // those before it are its causes
   ERR_clear_error();
   if (error == 0) return;
   const int reason = ERR_GET_REASON(error);

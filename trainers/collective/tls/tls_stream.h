@@ -38,7 +38,7 @@ class TlsStream {
   // What has come is perhaps not all received, though the system has nothing more to read.
   bool has_unread() const;
 
-  // Why it ended; "connection closed" if nothing more is known.
+  // Why it ended; "": the connection was closed without a reason.
   std::string why() const;
   // The other end has refused this rank's certificate, or this one the other's: trying again does not help.
   bool is_refused() const;
