@@ -126,11 +126,6 @@ absl::StatusOr<bool> JobTable::WasDeleted(const std::string& id) {
   return row;
 }
 
-absl::StatusOr<int64_t> JobTable::Deletions() {
-  return database_.QueryInt(
-      "SELECT (SELECT COUNT(*) FROM taken_ids) - (SELECT COUNT(*) FROM jobs WHERE deleted_us = 0)");
-}
-
 absl::StatusOr<std::vector<JobRow>> JobTable::List(int64_t before, int64_t limit, const JobFilter& filter) {
   if (filter.tags.empty() && filter.states.empty() && filter.search.empty() && !filter.projects)
     return All(list_.Bind(before, limit));

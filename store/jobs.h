@@ -64,8 +64,6 @@ class JobTable {
   absl::StatusOr<std::vector<JobRow>> EndedWithArtifacts(int64_t limit);
   // Whether there was a job of this id, and it was deleted.
   absl::StatusOr<bool> WasDeleted(const std::string& id);
-  // How many jobs were deleted.
-  absl::StatusOr<int64_t> Deletions();
   // Newest first, below the key `before`. The specs of jobs that are left out are not read.
   absl::StatusOr<std::vector<JobRow>> List(int64_t before, int64_t limit, const JobFilter& filter = {});
   // 0: no such job.

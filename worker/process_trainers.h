@@ -12,7 +12,7 @@
 #include "worker/data/channel_keeper.h"
 #include "worker/host/event_loop.h"
 #include "worker/host/port_lease.h"
-#include "worker/job_folders.h"
+#include "worker/host/job_folders.h"
 #include "worker/sources/source_keeper.h"
 #include "worker/trainer_parents.h"
 #include "worker/trainer_run.h"

@@ -104,7 +104,7 @@ struct Context {
   EngineOptions options;
   Deadlines deadlines;
   std::string database;   // its identity, which is in the marks of jobs
-  int64_t deletions = 0;  // how many of its jobs were deleted
+  int64_t deletions = 0;  // another number after each job that is deleted
 
   // After the first access to the tables that failed, the batch is rolled back and nothing of it is
   // acknowledged.

@@ -75,9 +75,7 @@ absl::Status Engine::Load() {
   absl::StatusOr<std::string> identity = context_.store.Identity();
   if (!identity.ok()) return identity.status();
   context_.database = *std::move(identity);
-  const absl::StatusOr<int64_t> deletions = context_.store.jobs.Deletions();
-  if (!deletions.ok()) return deletions.status();
-  context_.deletions = *deletions;
+  context_.deletions = context_.wall_us();
   absl::Status status = jobs_.Load();
   if (!status.ok()) return status;
   client_attempts_.Load();

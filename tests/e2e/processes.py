@@ -10,6 +10,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -46,6 +47,20 @@ def wait_for_leader(servers):
                 server.start()
         return next((server for server in servers if server.leads()), None)
     return wait_until(find, "a server leads")
+
+
+def free_ports(count):
+    """Ports of this machine, away from those that the system gives out."""
+    found = []
+    while len(found) < count:
+        port = random.SystemRandom().randrange(20000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                found.append(port)
+            except OSError:
+                pass
+    return found
 
 
 def write_table(path, rows, seed, columns=12):

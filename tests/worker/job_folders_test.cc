@@ -1,4 +1,4 @@
-#include "worker/job_folders.h"
+#include "worker/host/job_folders.h"
 
 #include <filesystem>
 #include <fstream>

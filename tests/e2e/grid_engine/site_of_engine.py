@@ -4,13 +4,9 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 
-sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-from processes import kill_all, processes_naming, wait_until  # noqa: E402
-from slurm_site import free_ports  # noqa: E402
+from processes import free_ports, kill_all, processes_naming, wait_until
 
 LIB, SHARE = "/usr/lib/gridengine", "/usr/share/gridengine"
 PROGRAMS = ("sge_qmaster", "sge_execd", "spoolinit", "spooldefaults", "qconf", "qsub", "qstat", "qdel", "qrsh")

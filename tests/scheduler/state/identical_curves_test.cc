@@ -65,7 +65,7 @@ TEST_CASE("JobState: a notice is a fact that decides nothing, and each kind come
   };
   CHECK(contradiction({2, NoticeKind::kBeyondBudget, "again"}) == "that was noticed already");
   CHECK(contradiction({3, NoticeKind::kLevelBelowOne, "x"}) == "there is no trial 3");
-  CHECK(contradiction({1, static_cast<NoticeKind>(7), "x"}) == "there is no such kind");
+  CHECK(contradiction({1, static_cast<NoticeKind>(kMostNoticeKind + 1), "x"}) == "there is no such kind");
   job.Finish(1, 0.5);
   job.Finish(2, 0.25);
   REQUIRE(job.state().ended());

@@ -7,6 +7,7 @@
 #include "server/engine/job_view.h"
 #include "spec/search_spec.h"
 #include "tests/catch.h"
+#include "tests/server/engine/fake_blobs.h"
 #include "tests/server/engine/play.h"
 
 namespace winnow {
@@ -226,7 +227,8 @@ TEST_CASE(
     "Coordinator: ended jobs go while all jobs have stored too much, the one that ended first before others",
     "[server]") {
   constexpr int64_t kHour = 3'600'000'000;
-  Play play;
+  FakeBlobs blobs;
+  Play play{15'000'000, &blobs};
   FakeWorker worker(play, "one", 1);
   std::vector<std::string> ids;
   for (int i = 0; i < 4; ++i) {

@@ -38,6 +38,7 @@ TEST_CASE("Fact text: each fact is one sentence", "[store]") {
             "The job is continued by ana: ten trials more.",
             "The priority is now -3, and the weight 2.5: changed by ana: it is urgent.",
             "The range of eta is now 0.125 to 0.5: changed by ana: the best lie there.",
+            "Trial 3 is kept from being pruned by ana: it starts slowly.",
         });
 }
 

@@ -22,7 +22,7 @@ class SlurmStandby(unittest.TestCase):
             self.addCleanup(site.cluster.__exit__, None)
             site.pool["slurm"]["scratch_dir"] = site.cluster.folder
             site.write()
-            [port] = slurm_site.free_ports(1)
+            [port] = processes.free_ports(1)
             site.server.port = port
             site.client.address = f"127.0.0.1:{port}"
             os.environ["WINNOW_SERVER_PROGRAM"] = f"{processes.BIN}/winnow-server"

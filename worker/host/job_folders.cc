@@ -1,4 +1,4 @@
-#include "worker/job_folders.h"
+#include "worker/host/job_folders.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,12 +9,10 @@ import tempfile
 import time
 import unittest
 
-sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-import processes  # noqa: E402
-import slurm_server  # noqa: E402
-import slurm_site  # noqa: E402
-from processes import wait_until  # noqa: E402
+import processes
+import slurm_server
+import slurm_site
+from processes import wait_until
 
 USER = 65534  # nobody
 JWT = "/usr/lib/x86_64-linux-gnu/slurm-wlm/auth_jwt.so"
@@ -26,7 +24,7 @@ class Slurmrestd:
 
     def __init__(self, slurm, folder, jwt):
         self.slurm, self.folder, self.jwt, self.process = slurm, folder, jwt, None
-        self.port = slurm_site.free_ports(1)[0]
+        self.port = processes.free_ports(1)[0]
 
     def settings(self):
         if not self.jwt:

@@ -1,14 +1,13 @@
 """A Slurm of this machine: Debian's slurmctld and some slurmd, in a folder, set up and torn down by a test."""
 
 import os
-import random
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 
-from processes import kill_all, processes_naming, wait_until
+from processes import free_ports, kill_all, processes_naming, wait_until
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "scontrol")
 
@@ -20,19 +19,6 @@ def why_not():
     if missing:
         return f"these programs of Debian's slurm-wlm and munge are missing: {', '.join(missing)}"
     return "" if os.geteuid() == 0 else "slurmd needs root"
-
-
-def free_ports(count):
-    found = []
-    while len(found) < count:
-        port = random.SystemRandom().randrange(20000, 32000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                found.append(port)
-            except OSError:
-                pass
-    return found
 
 
 class Slurm:
