@@ -51,7 +51,9 @@ bool SimPerson::Ask(Engine& engine, const v1::ChangeTuningJobRequest& request) {
   const absl::Status status = engine.ChangeJob(request, {});
   setting_->Note("a job is changed", request.id(), request.change_case(),
                  static_cast<int64_t>(status.code()));
-  if (!status.ok() && !absl::IsInvalidArgument(status) && !absl::IsFailedPrecondition(status))
+  // Aborted: the disk is full, and an error has rolled the batch back.
+  if (!status.ok() && !absl::IsInvalidArgument(status) && !absl::IsFailedPrecondition(status) &&
+      !absl::IsAborted(status))
     setting_->ledger.Fail(fmt::format("{} cannot be changed: {}", request.id(), status.ToString()));
   changes_ += status.ok() ? 1 : 0;
   return status.ok();
@@ -69,7 +71,7 @@ void SimPerson::ChangeNow(Engine& engine, const std::string& id) {
   const JobState& state = job->state;
   Dice& dice = setting_->dice;
   v1::ChangeTuningJobRequest request = ChangeOf(id);
-  switch (dice.Between(0, 8)) {
+  switch (dice.Between(0, 9)) {
     case 0:
       request.set_pause(true);
       break;
@@ -100,6 +102,11 @@ void SimPerson::ChangeNow(Engine& engine, const std::string& id) {
       const int64_t low = dice.Between(-kLargest, kLargest);
       if (dice.Chance(0.7)) range.set_min(std::to_string(low));
       if (dice.Chance(0.7)) range.set_max(std::to_string(low + dice.Between(-10, kLargest)));
+      break;
+    }
+    case 8: {
+      const int64_t trial = dice.Between(1, std::max<int64_t>(1, state.next_trial() - 1));
+      dice.Chance(0.7) ? request.set_keep_trial(trial) : request.set_release_trial(trial);
       break;
     }
     default:
