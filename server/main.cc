@@ -44,6 +44,7 @@
 #include "server/reads/reads.h"
 #include "server/sagemaker/sagemaker_app.h"
 #include "server/server_flags.h"
+#include "server/show.h"
 #include "server/standby.h"
 #include "server/tasks.h"
 #include "server/webhooks/sender.h"
@@ -419,6 +420,20 @@ absl::StatusOr<std::unique_ptr<Leadership>> Lead(const std::string& address, Sig
   return leadership;
 }
 
+ShowOptions OptionsOfShow(const ServerFlags& flags, Signals& signals) {
+  ShowOptions options;
+  options.file = flags.db;
+  options.grpc = ServerOptions(flags);
+  options.grpc.socket.clear();  // it has no folder of its own
+  options.opened = [file = flags.port_file](int port) { return WritePort(file, port); };
+  options.http = [flags](GrpcServer& grpc, HealthProbe probe, Metrics& metrics) {
+    return StartHttp(flags, true, grpc, std::move(probe), metrics, nullptr);
+  };
+  options.asked_to_end = [&signals] { return signals.came(); };
+  options.wait_for_end = [&signals] { signals.WaitForFirst(); };
+  return options;
+}
+
 absl::Status Serve(ServerFlags flags, Signals& signals) {
   std::optional<LastResort> last_resort;  // until all that follows is destroyed
   flags.state_dir = StateDir(flags);
@@ -603,6 +618,8 @@ int Main(int argc, char** argv) {
     fmt::print("{}", shown);
     return 0;
   }
+  if (const std::string problem = CheckTogether(app, flags); !problem.empty()) return Misused(problem);
+  if (flags.read_only) flags.local_workers = 0;
   if (flags.local_workers > 0) {
     absl::StatusOr<std::vector<GpuDevice>> gpus = OwnGpus(flags.gpu_text);
     if (!gpus.ok()) return Misused("--gpus: " + MessageOf(gpus.status()));
@@ -622,7 +639,8 @@ int Main(int argc, char** argv) {
   spdlog::set_level(spdlog::level::from_str(flags.log_level));
 
   Signals signals(set);
-  absl::Status status = Serve(std::move(flags), signals);
+  absl::Status status =
+      flags.read_only ? Show(OptionsOfShow(flags, signals)) : Serve(std::move(flags), signals);
   if (status.ok()) return 0;
   fmt::print(stderr, "winnow-server: {}\n", MessageOf(status));
   return 1;

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <set>
 
 #include "store/database.h"
 
@@ -282,6 +283,15 @@ void Declare(CLI::App& app, ServerFlags& flags) {
          "Copy all that is in the database to a new one, a file or an address of PostgreSQL, verify the "
          "copy and exit")
       ->option_text("DATABASE");
+  app.add_option(
+         "--archive", flags.archive,
+         "Copy these jobs, which have ended, and nothing else to the new file --copy-to, also beside a "
+         "running server, verify the copy and exit; open it with --read-only")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->option_text("JOB,...");
+  app.add_flag("--read-only", flags.read_only,
+               "Show what is in the file --db, such as an archive or a backup, and change nothing");
   app.add_option("--copy-artifacts", flags.copy_artifacts,
                  "Copy all checkpoints, models and sources from --artifacts to this folder or bucket, verify "
                  "the copy and exit; may be given again after an interruption")
@@ -289,6 +299,24 @@ void Declare(CLI::App& app, ServerFlags& flags) {
   app.add_option("--log-level", flags.log_level, "debug, info, warn or error (default: info)")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->option_text("LEVEL");
+}
+
+std::string CheckTogether(const CLI::App& app, const ServerFlags& flags) {
+  if (!flags.archive.empty() && flags.copy_to.empty())
+    return "--archive: --copy-to is missing; expected the name of a new file with it";
+  if (!flags.archive.empty() && IsPostgres(flags.copy_to))
+    return "--copy-to: an archive is a file; expected the name of a new one with --archive";
+  if (!flags.read_only) return "";
+  if (IsPostgres(flags.db)) return "--db: \"" + flags.db + "\" is no file; expected one with --read-only";
+  static const std::set<std::string> kAllowed = {
+      "--read-only",      "--db",        "--listen",  "--port-file",     "--http",
+      "--http-port-file", "--tls-cert",  "--tls-key", "--tls-client-ca", "--require-tokens",
+      "--rate-limit",     "--log-level", "--config",  "--show-config"};
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    if (option->count() == 0 || kAllowed.contains(option->get_name())) continue;
+    return option->get_name() + ": has no meaning with --read-only, which changes nothing; leave it out";
+  }
+  return "";
 }
 
 std::string StateDir(const ServerFlags& flags) {

@@ -54,6 +54,8 @@ struct ServerFlags {
   std::string restore;
   std::string copy_to;
   std::string copy_artifacts;
+  std::vector<std::string> archive;  // ids of jobs
+  bool read_only = false;
   TlsFiles tls;
   std::string leader_ca;  // "": the system's
   bool require_tokens = false;
@@ -70,6 +72,9 @@ struct ServerFlags {
 
 // Adds the flags, which are read into `flags`, to the command line. REQUIRES: `flags` outlives `app`.
 void Declare(CLI::App& app, ServerFlags& flags);
+
+// Checks what --archive and --read-only go with, among the flags that were given. Returns the error, or "".
+std::string CheckTogether(const CLI::App& app, const ServerFlags& flags);
 
 std::string StateDir(const ServerFlags& flags);
 // Where artifacts are kept. Null: none are.

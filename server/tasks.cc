@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/status_text.h"
+#include "server/host/archive.h"
 #include "server/host/check.h"
 #include "server/host/copy_artifacts.h"
 #include "server/host/copy_database.h"
@@ -52,6 +53,20 @@ int CopyAndTell(const ServerFlags& flags) {
   return 0;
 }
 
+int ArchiveAndTell(const ServerFlags& flags) {
+  const absl::StatusOr<Archived> archived = ArchiveJobs(flags.db, flags.archive, flags.copy_to);
+  if (!archived.ok()) return Failed(archived.status());
+  fmt::print("{} rows of {} {} were copied to {}, read again and compared: they are the same.\n",
+             archived->rows, flags.archive.size() == 1 ? "job" : "jobs", fmt::join(flags.archive, ", "),
+             flags.copy_to);
+  if (!archived->hidden.empty())
+    fmt::print("Left out: the values of the environment variables {}.\n", fmt::join(archived->hidden, ", "));
+  fmt::print(
+      "Left out: checkpoints, models and sources. Look at it with: winnow-server --read-only --db {}\n",
+      flags.copy_to);
+  return 0;
+}
+
 int CopyArtifactsAndTell(const ServerFlags& flags) {
   PlaceSettings target = flags.artifacts;
   target.place = flags.copy_artifacts;
@@ -71,6 +86,7 @@ int CopyArtifactsAndTell(const ServerFlags& flags) {
 std::optional<int> RunTask(const ServerFlags& flags) {
   if (flags.check) return CheckAndTell(flags);
   if (!flags.restore.empty()) return RestoreAndTell(flags);
+  if (!flags.archive.empty()) return ArchiveAndTell(flags);
   if (!flags.copy_to.empty()) return CopyAndTell(flags);
   if (!flags.copy_artifacts.empty()) return CopyArtifactsAndTell(flags);
   return std::nullopt;

@@ -32,8 +32,9 @@ absl::Status CopyPages(SqliteDatabase& source, SqliteDatabase& copy, const std::
   return ((code & 0xff) == SQLITE_CORRUPT ? source : copy).Error(code, "copy");
 }
 
-absl::Status Copy(const std::string& from, const std::string& to, const std::function<bool()>& cancelled) {
-  absl::StatusOr<std::unique_ptr<SqliteDatabase>> source = SqliteDatabase::Open(from, OpenMode::kReadOnly);
+absl::Status Copy(const std::string& from, const std::string& to, const std::function<bool()>& cancelled,
+                  OpenMode mode) {
+  absl::StatusOr<std::unique_ptr<SqliteDatabase>> source = SqliteDatabase::Open(from, mode);
   if (!source.ok()) return source.status();
   // All reads from here on are of one moment: a writer neither waits for the copy nor restarts it.
   absl::StatusOr<std::unique_ptr<Transaction>> moment = Transaction::BeginRead(**source);
@@ -57,7 +58,7 @@ absl::Status Copy(const std::string& from, const std::string& to, const std::fun
 }  // namespace
 
 absl::Status CopyDatabase(const std::string& from, const std::string& to,
-                          const std::function<bool()>& cancelled) {
+                          const std::function<bool()>& cancelled, OpenMode mode) {
   if (IsPostgres(from)) {
     return absl::FailedPreconditionError(
         "this server's database is PostgreSQL; back it up with PostgreSQL's own tools, such as pg_dump, or "
@@ -66,7 +67,7 @@ absl::Status CopyDatabase(const std::string& from, const std::string& to,
   }
   std::error_code none;
   fs::remove(to, none);
-  absl::Status status = Copy(from, to, cancelled);
+  absl::Status status = Copy(from, to, cancelled, mode);
   if (!status.ok()) fs::remove(to, none);
   return status;
 }

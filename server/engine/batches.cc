@@ -54,6 +54,7 @@ absl::Status Batches::Run(std::deque<UseCase>& batch, int64_t now_us) {
     status = store_.Write([&] {
       began = true;
       for (const UseCase& use_case : batch) use_case.run(engine_);
+      if (!decides_) return engine_.context().failure();
       if (std::exchange(stood_still_, false)) engine_.RenewLeases();
       engine_.FireDeadlines(now_us);
       if (WINNOW_MUTANT("it is acknowledged before it is committed")) engine_.Committed();
@@ -106,7 +107,8 @@ absl::Status Batches::CatchUp() {
 }
 
 std::optional<int64_t> Batches::next_deadline() const {
-  return refused_ ? retry_us_ : engine_.next_deadline();
+  if (refused_) return retry_us_;
+  return decides_ ? engine_.next_deadline() : std::nullopt;
 }
 
 }  // namespace winnow

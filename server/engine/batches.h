@@ -23,8 +23,10 @@ struct UseCase {
 // the coordinator thread.
 class Batches {
  public:
-  // Both outlive it. `engine` is loaded.
-  Batches(Store& store, Engine& engine) : store_(store), engine_(engine) {}
+  // Both outlive it. `engine` is loaded. Without `decides` the use cases alone are run: no deadline falls
+  // due, and nothing follows from what is recorded.
+  Batches(Store& store, Engine& engine, bool decides = true)
+      : store_(store), engine_(engine), decides_(decides) {}
 
   // Deadlines up to `now_us` (Clock::steady_us, when the batch was taken) are part of the batch. Later ones
   // are not, since the process may have been stopped while it ran. OK: committed, and the calls of workers
@@ -56,6 +58,7 @@ class Batches {
 
   Store& store_;
   Engine& engine_;
+  const bool decides_;
   Join join_;
   bool behind_ = false;       // engine_ has what was rolled back: it is to be loaded anew
   bool refused_ = false;      // the last batch was not recorded

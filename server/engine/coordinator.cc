@@ -21,18 +21,30 @@ constexpr std::chrono::seconds kCountEvery{1};
 
 }  // namespace
 
-Coordinator::Coordinator(std::unique_ptr<Store> store, Hub& hub, EngineOptions options)
+Coordinator::Coordinator(std::unique_ptr<Store> store, Hub& hub, EngineOptions options, bool decides)
     : store_(std::move(store)),
       hub_(hub),
       clock_(options.clock),
       metrics_(options.metrics),
       make_model_(options.make_model),
+      decides_(decides),
       engine_(*store_, std::move(options)),
-      batches_(*store_, engine_) {}
+      batches_(*store_, engine_, decides) {}
 
 absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(std::unique_ptr<Store> store, Hub& hub,
                                                                 EngineOptions options) {
-  std::unique_ptr<Coordinator> coordinator(new Coordinator(std::move(store), hub, std::move(options)));
+  return Make(std::move(store), hub, std::move(options), true);
+}
+
+absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::StartToShow(std::unique_ptr<Store> store,
+                                                                      Hub& hub) {
+  return Make(std::move(store), hub, {}, false);
+}
+
+absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Make(std::unique_ptr<Store> store, Hub& hub,
+                                                               EngineOptions options, bool decides) {
+  std::unique_ptr<Coordinator> coordinator(
+      new Coordinator(std::move(store), hub, std::move(options), decides));
   absl::Status status = coordinator->engine_.Load();
   if (!status.ok()) return status;
   // It only saves time: a disk that is full, for one, does not keep the server from starting.
@@ -170,6 +182,7 @@ std::deque<UseCase> Coordinator::Join(std::vector<Question> questions) {
 }
 
 void Coordinator::Follow(Engine::Effects effects) {
+  if (!decides_) return;
   for (Question& question : effects.questions) models_->Ask(std::move(question));
   for (const int64_t job : effects.ended) models_->Forget(job);
   for (ChoiceQuestion& question : effects.choices) models_->Choose(std::move(question));

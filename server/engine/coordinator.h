@@ -34,6 +34,9 @@ class Coordinator {
   // Loads the tables and starts the thread. `hub` outlives it.
   static absl::StatusOr<std::unique_ptr<Coordinator>> Start(std::unique_ptr<Store> store, Hub& hub,
                                                             EngineOptions options);
+  // As Start, to show what is recorded: nothing falls due and nothing is decided, also where jobs run.
+  // REQUIRES that no use case changes anything.
+  static absl::StatusOr<std::unique_ptr<Coordinator>> StartToShow(std::unique_ptr<Store> store, Hub& hub);
   // Waits for the search model that is thinking, if one is, runs what is queued, then stops. REQUIRES nothing
   // is posted any more.
   ~Coordinator();
@@ -100,7 +103,9 @@ class Coordinator {
   void Post(UseCase use_case);
 
  private:
-  Coordinator(std::unique_ptr<Store> store, Hub& hub, EngineOptions options);
+  Coordinator(std::unique_ptr<Store> store, Hub& hub, EngineOptions options, bool decides);
+  static absl::StatusOr<std::unique_ptr<Coordinator>> Make(std::unique_ptr<Store> store, Hub& hub,
+                                                           EngineOptions options, bool decides);
   void Run();
   // Runs `run` in the next batch. The engine calls `done`, also if the batch fails. If `run` could not run,
   // `done` gets UNAVAILABLE. Calls `after` after the batch.
@@ -134,6 +139,7 @@ class Coordinator {
   Clock clock_;
   Metrics* const metrics_;  // null: nothing is measured
   ModelFactory make_model_;
+  const bool decides_;
   Engine engine_;                                    // the thread's own
   Batches batches_;                                  // the thread's own
   bool counted_ = true;                              // nothing has happened since the count; the thread's own

@@ -82,6 +82,7 @@ Unary* AdminService::GetCaller(Context* context, const v1::GetCallerRequest*, v1
   caller->set_name(known.name);
   caller->set_tokens_required(guard_.authority().tokens_required());
   caller->set_server_version(WINNOW_VERSION);
+  caller->set_read_only(guard_.authority().read_only());
   if (by.memberships != nullptr && !by.any) {
     for (const auto& [project, leads] : *by.memberships) {
       caller->add_projects(project);

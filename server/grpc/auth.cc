@@ -158,7 +158,11 @@ absl::StatusOr<std::string> Authority::Admit(std::string_view service, std::stri
     }
   }
   if (!identity.ok()) return identity.status();
-  if (MayCall(identity->role, service, method)) return identity->token_id;
+  if (MayCall(identity->role, service, method)) {
+    if (!read_only() || !MayChangeSomething(*RuleOf(service, method))) return identity->token_id;
+    return absl::FailedPreconditionError(
+        fmt::format("this server only shows {}; it changes nothing", options_.shown_file));
+  }
   const absl::Status why = absl::PermissionDeniedError(WhyNot(identity->role, service, method));
   Requester by = RequesterOf(identity->token_id);
   by.address = AddressOfPeer(origin.peer);

@@ -69,6 +69,7 @@ class RateLimit {
 struct AuthOptions {
   bool tokens_required = false;      // false: everyone who reaches the server is an admin
   double calls_per_second = 20'000;  // per caller; 0: no limit
+  std::string shown_file = {};       // which this server only shows, changing nothing; "": it serves
   Clock clock = Clock::System();
   // called for each call that the peer itself made and that was admitted
   std::function<void(std::string_view peer)> on_admit = {};
@@ -104,7 +105,8 @@ class Authority {
 
   // Decides whether the caller may call the method now, and counts the call. Returns the id of the token that
   // admits it, "" for none. UNAUTHENTICATED: no valid token; PERMISSION_DENIED: not with this role;
-  // RESOURCE_EXHAUSTED: too many calls.
+  // RESOURCE_EXHAUSTED: too many calls; FAILED_PRECONDITION: it may change something, and this server only
+  // shows a file.
   absl::StatusOr<std::string> Admit(std::string_view service, std::string_view method,
                                     const CallOrigin& origin);
 
@@ -137,6 +139,7 @@ class Authority {
 
   SentBlobs& sent_blobs() { return sent_blobs_; }
 
+  bool read_only() const { return !options_.shown_file.empty(); }
   bool tokens_required() const { return options_.tokens_required; }
   // 32 random bytes in hexadecimal, new in each process.
   const std::string& relay_key() const { return relay_key_; }

@@ -228,8 +228,9 @@ GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> g
     : coordinator_(coordinator),
       hub_(hub),
       gate_(std::move(gate)),
-      refused_(coordinator == nullptr ? nullptr
-                                      : std::make_unique<RefusedCalls>(*coordinator, options.auth.clock)),
+      refused_(coordinator == nullptr || !options.auth.shown_file.empty()
+                   ? nullptr
+                   : std::make_unique<RefusedCalls>(*coordinator, options.auth.clock)),
       authority_(Watched(options.auth, *gate_, refused_.get())),
       insights_(std::move(insights)),
       tuning_(coordinator, reader, std::move(slow), hub, authority_, options.training, options.files,

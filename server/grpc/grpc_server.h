@@ -126,7 +126,7 @@ class GrpcServer {
   Coordinator* const coordinator_;
   Hub& hub_;
   std::unique_ptr<Gate> gate_;
-  std::unique_ptr<RefusedCalls> refused_;  // null: a standby's
+  std::unique_ptr<RefusedCalls> refused_;  // null: a standby's, or of a server that shows a file
   Authority authority_;
   std::unique_ptr<InsightThreads> insights_;
   TuningService tuning_;

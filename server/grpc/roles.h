@@ -38,6 +38,10 @@ const MethodRule* RuleOf(std::string_view service, std::string_view method);
 // Whether the audit log has an entry of each call of the method.
 bool IsAudited(std::string_view service, std::string_view method);
 
+// Whether a call of the method may change something, or is a step towards it: it is audited, or only those
+// may call it who do more than look.
+bool MayChangeSomething(const MethodRule& rule);
+
 // Explains a refusal: "role viewer may not stop jobs; expected a token of role submitter or admin".
 std::string WhyNot(v1::Role role, std::string_view service, std::string_view method);
 

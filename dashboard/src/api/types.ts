@@ -277,6 +277,7 @@ export interface Caller {
   serverVersion: string;
   projects: string[];     // that they are a member of
   ledProjects: string[];  // of these, those that they lead
+  readOnly: boolean;      // the server shows a file, and changes nothing
 }
 // The most that running trials, or what is stored, may take; 0: no limit.
 export interface Quota {

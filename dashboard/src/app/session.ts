@@ -7,8 +7,11 @@ import {go, path, paths} from './router';
 // Who looks at the page; undefined until the server has said it.
 export const caller = signal<Caller | undefined>(undefined);
 
-export const maySubmit = () => !caller.value || !caller.value.tokensRequired || ['SUBMITTER', 'ADMIN'].includes(caller.value.role);
-export const mayAdminister = () => !caller.value || !caller.value.tokensRequired || caller.value.role === 'ADMIN';
+// Whether the server shows a file and changes nothing, whoever asks. It has no model files either.
+export const isReadOnly = () => !!caller.value?.readOnly;
+const isOne = (roles: Caller['role'][]) => !isReadOnly() && (!caller.value || !caller.value.tokensRequired || roles.includes(caller.value.role));
+export const maySubmit = () => isOne(['SUBMITTER', 'ADMIN']);
+export const mayAdminister = () => isOne(['ADMIN']);
 
 // Whether the caller may change the job.
 export const mayChange = ({owner, project}: {owner: string; project: string}) =>

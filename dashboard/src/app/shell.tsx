@@ -1,7 +1,7 @@
 import type {ComponentChildren} from 'preact';
 import {DialogHost, Icon, Menu, ToastHost} from '../design';
 import {path, paths} from './router';
-import {caller, maySubmit, signOut} from './session';
+import {caller, isReadOnly, mayAdminister, maySubmit, signOut} from './session';
 import {theme, themeChoice, type ThemeChoice} from './theme';
 
 function NavLink({href, active, children}: {href: string; active: boolean; children: ComponentChildren}) {
@@ -41,7 +41,7 @@ function AccountMenu() {
       <a role="menuitem" href="/projects">
         Projects
       </a>
-      {who.role === 'ADMIN' && (
+      {mayAdminister() && (
         <a role="menuitem" href="/tokens">
           Tokens
         </a>
@@ -92,6 +92,11 @@ export function Shell({children}: {children: ComponentChildren}) {
           </div>
         </div>
       </header>
+      {isReadOnly() && (
+        <p class="read-only" role="status">
+          Read-only: this server shows an archive and changes nothing.
+        </p>
+      )}
       <main id="main" tabIndex={-1}>
         {children}
       </main>

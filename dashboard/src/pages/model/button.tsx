@@ -1,4 +1,5 @@
 import {useState} from 'preact/hooks';
+import {isReadOnly} from '../../app/session';
 import {saveFile} from '../../csv';
 import {Button, toast} from '../../design';
 import {percent} from '../../format';
@@ -17,6 +18,7 @@ export function ModelButton({job, trial, label, disabled = false}: {job: string;
     }
     setState('');
   };
+  if (isReadOnly()) return null;
   return (
     <Button small icon="download" disabled={disabled || state !== ''} title={`Download the model files of trial ${trial} as a tar archive`} onClick={() => void save()}>
       {state || label}

@@ -4,7 +4,7 @@ import {ApiError, get, isAbort, post} from '../../api/client';
 import {useGet} from '../../api/query';
 import type {Project, TuningJob, TuningPlan, Worker} from '../../api/types';
 import {go, param, paths, setParams} from '../../app/router';
-import {maySubmit} from '../../app/session';
+import {isReadOnly, maySubmit} from '../../app/session';
 import {ask, Button, Card, ErrorState, PageHead, Segmented, Skeleton, toast, useTitle} from '../../design';
 import {counted} from '../../format';
 import {jobFile, pretty} from '../job/job_file';
@@ -270,7 +270,7 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
             <Button kind="primary" icon="plus" disabled={busy || wrong || !checked.plan || !maySubmit()} onClick={() => void submit()}>
               {busy ? 'Submitting …' : 'Submit the job'}
             </Button>
-            {!maySubmit() && <span class="quiet">Your role may not start jobs.</span>}
+            {!maySubmit() && <span class="quiet">{isReadOnly() ? 'This server is read-only and starts no jobs.' : 'Your role may not start jobs.'}</span>}
           </div>
         </Card>
       </div>

@@ -1,7 +1,7 @@
 import {useState} from 'preact/hooks';
 import {del, post} from '../../api/client';
 import {useGet} from '../../api/query';
-import {caller} from '../../app/session';
+import {caller, mayAdminister} from '../../app/session';
 import {ask, Badge, Button, Card, CopyButton, EmptyState, ErrorState, PageHead, PlainTable, Problem, Skeleton, toast, useForm, useTitle} from '../../design';
 import {exactMoment, moment} from '../../format';
 import './tokens.css';
@@ -37,7 +37,7 @@ export default function TokensPage() {
         </div>
       ) : (
         <div class="grid">
-          <NewToken made={reload} />
+          {mayAdminister() && <NewToken made={reload} />}
           <Card title="All tokens" class="span-8">
             <div class="tokens-room">{data ? <Tokens tokens={data.tokens} changed={reload} /> : <Skeleton height={220} />}</div>
           </Card>
@@ -173,7 +173,7 @@ function Tokens({tokens, changed}: {tokens: Token[]; changed(): void}) {
               {token.expireTime ? moment(token.expireTime) : 'never'}
             </td>
             <td class="num">
-              {state === 'live' && (
+              {state === 'live' && mayAdminister() && (
                 <Button small kind="danger" aria-label={`Revoke ${token.name || token.id}`} onClick={() => void revoke(token)}>
                   Revoke
                 </Button>

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace winnow {
+
+struct Archived {
+  int64_t rows = 0;
+  std::set<std::string> hidden;  // environment variables of the jobs' trainers, whose values were left out
+};
+
+// Writes the jobs of these ids, with all that a read of them needs, to the new file `file`, a database of
+// SQLite that nobody else may read: rows of one moment, read again and compared. A server may have
+// `database`, a file or an address of PostgreSQL, meanwhile. The values of the environment variables of
+// trainers are left out, and so are checkpoints, models and sources; workers are recorded as gone.
+// FAILED_PRECONDITION: there is a `file` already, or a job has not ended; NOT_FOUND names the database or the
+// job. After an error there is no new `file`.
+absl::StatusOr<Archived> ArchiveJobs(const std::string& database, const std::vector<std::string>& jobs,
+                                     const std::string& file);
+
+}  // namespace winnow
