@@ -29,6 +29,8 @@ void Commands::DefineBackup() {
 
 void Commands::DefineTokens() {
   Flags& f = flags_;
+  Add("whoami", "Show who you are for the server, and whether it is read-only", Formats::kTextJson,
+      [](Session& session) { return WhoAmI(session); });
   CLI::App* token = Add("token", "Create, list and revoke access tokens", Formats::kTextJson,
                         [&f](Session& session) { return f.token_run(session); });
   token->require_subcommand(1);

@@ -260,5 +260,7 @@ struct CreateTokenOptions {
 Exit CreateToken(Session& session, const CreateTokenOptions& options);
 Exit ListTokens(Session& session);
 Exit RevokeToken(Session& session, const std::string& id);
+// Prints who the caller is for the server, and what the server is.
+Exit WhoAmI(Session& session);
 
 }  // namespace winnow::cli

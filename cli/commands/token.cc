@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cctype>
 #include <string_view>
 
@@ -105,6 +106,25 @@ Exit RevokeToken(Session& session, const std::string& id) {
       session.output == Output::kJson
           ? ToJson(*token)
           : fmt::format("Token {} is revoked: it is refused from now on.\n", Clean(token->id())));
+  return kSuccess;
+}
+
+Exit WhoAmI(Session& session) {
+  const absl::StatusOr<v1::Caller> caller = session.client().Caller();
+  if (!caller.ok()) return caller.status();
+  if (PrintsJson(session, *caller)) return kSuccess;
+  std::string text = caller->name().empty() ? "No name" : Clean(caller->name());
+  text += fmt::format(", {}", RoleText(caller->role()));
+  if (!caller->token_id().empty()) text += fmt::format(" (token {})", Clean(caller->token_id()));
+  for (const std::string& project : caller->projects()) {
+    const auto& led = caller->led_projects();
+    const bool leads = std::find(led.begin(), led.end(), project) != led.end();
+    text += fmt::format(", {} of project {}", leads ? "a leader" : "a member", Clean(project));
+  }
+  text += fmt::format("\nThe server is winnow-server {} and requires {}.\n", Clean(caller->server_version()),
+                      caller->tokens_required() ? "tokens" : "no tokens");
+  if (caller->read_only()) text += "It is read-only: it shows an archive and changes nothing.\n";
+  session.out.Print(text);
   return kSuccess;
 }
 

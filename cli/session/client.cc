@@ -383,6 +383,10 @@ absl::StatusOr<v1::ListAuditEntriesResponse> Client::Audit(v1::ListAuditEntriesR
                   std::move(request));
 }
 
+absl::StatusOr<v1::Caller> Client::Caller() {
+  return Call<v1::Caller>(&v1::AdminService::Stub::GetCaller, v1::GetCallerRequest());
+}
+
 absl::StatusOr<v1::ListProjectsResponse> Client::Projects() {
   return Call<v1::ListProjectsResponse>(&v1::ProjectService::Stub::ListProjects, v1::ListProjectsRequest());
 }

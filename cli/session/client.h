@@ -85,6 +85,7 @@ class Client {
   absl::StatusOr<v1::CompleteTrialResponse> Complete(const v1::CompleteTrialRequest& request);
   absl::StatusOr<v1::CreateTokenResponse> CreateToken(const v1::CreateTokenRequest& request);
   absl::StatusOr<v1::ListTokensResponse> Tokens();
+  absl::StatusOr<v1::Caller> Caller();
   absl::StatusOr<v1::Token> RevokeToken(const std::string& id);
   // The newest entries, at most `limit`; fills in the request's paging.
   absl::StatusOr<v1::ListAuditEntriesResponse> Audit(v1::ListAuditEntriesRequest request, int64_t limit);

@@ -36,9 +36,9 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(std::unique_ptr<
   return Make(std::move(store), hub, std::move(options), true);
 }
 
-absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::StartToShow(std::unique_ptr<Store> store,
-                                                                      Hub& hub) {
-  return Make(std::move(store), hub, {}, false);
+absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::StartToShow(std::unique_ptr<Store> store, Hub& hub,
+                                                                      EngineOptions options) {
+  return Make(std::move(store), hub, std::move(options), false);
 }
 
 absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Make(std::unique_ptr<Store> store, Hub& hub,

@@ -36,7 +36,8 @@ class Coordinator {
                                                             EngineOptions options);
   // As Start, to show what is recorded: nothing falls due and nothing is decided, also where jobs run.
   // REQUIRES that no use case changes anything.
-  static absl::StatusOr<std::unique_ptr<Coordinator>> StartToShow(std::unique_ptr<Store> store, Hub& hub);
+  static absl::StatusOr<std::unique_ptr<Coordinator>> StartToShow(std::unique_ptr<Store> store, Hub& hub,
+                                                                  EngineOptions options = {});
   // Waits for the search model that is thinking, if one is, runs what is queued, then stops. REQUIRES nothing
   // is posted any more.
   ~Coordinator();

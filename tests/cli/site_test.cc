@@ -12,6 +12,7 @@
 #include "cli/commands/audit.h"
 #include "tests/catch.h"
 #include "tests/cli/process.h"
+#include "winnow/v1/admin.grpc.pb.h"
 #include "winnow/v1/audit.grpc.pb.h"
 #include "winnow/v1/projects.grpc.pb.h"
 #include "winnow/v1/webhooks.grpc.pb.h"
@@ -24,7 +25,8 @@ using nlohmann::json;
 // Answers with what a test puts into it, entry by entry.
 class FakeSite : private v1::AuditService::Service,
                  private v1::WebhookService::Service,
-                 private v1::ProjectService::Service {
+                 private v1::ProjectService::Service,
+                 private v1::AdminService::Service {
  public:
   FakeSite() {
     grpc::ServerBuilder builder;
@@ -32,6 +34,7 @@ class FakeSite : private v1::AuditService::Service,
     builder.RegisterService(static_cast<v1::AuditService::Service*>(this));
     builder.RegisterService(static_cast<v1::WebhookService::Service*>(this));
     builder.RegisterService(static_cast<v1::ProjectService::Service*>(this));
+    builder.RegisterService(static_cast<v1::AdminService::Service*>(this));
     server_ = builder.BuildAndStart();
   }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
@@ -58,8 +61,13 @@ class FakeSite : private v1::AuditService::Service,
   v1::ListProjectsResponse projects;
   std::string changed;  // the newest change of a project
   v1::SetProjectRequest set;
+  v1::Caller caller;
 
  private:
+  grpc::Status GetCaller(grpc::ServerContext*, const v1::GetCallerRequest*, v1::Caller* answer) override {
+    *answer = caller;
+    return grpc::Status::OK;
+  }
   grpc::Status ListProjects(grpc::ServerContext*, const v1::ListProjectsRequest*,
                             v1::ListProjectsResponse* response) override {
     *response = projects;
@@ -206,6 +214,29 @@ TEST_CASE("webhooks: they, and what was delivered, are lines of tables", "[cli]"
   const Result tested = RunWinnow({"webhooks", "test", "chat", "-o", "json"}, site.address());
   CHECK(json::parse(tested.out)["number"] == 17);
   CHECK(site.tested == "chat");
+}
+
+TEST_CASE("whoami: it says who the caller is, and whether the server is read-only", "[cli]") {
+  FakeSite site;
+  site.caller.set_role(v1::SUBMITTER);
+  site.caller.set_name("Ana");
+  site.caller.set_token_id("3f2a91c4");
+  site.caller.set_tokens_required(true);
+  site.caller.set_server_version("1.2.3");
+  site.caller.add_projects("speech");
+  site.caller.add_projects("vision");
+  site.caller.add_led_projects("vision");
+  CHECK(RunWinnow({"whoami"}, site.address()).out ==
+        "Ana, submitter (token 3f2a91c4), a member of project speech, a leader of project vision\n"
+        "The server is winnow-server 1.2.3 and requires tokens.\n");
+  CHECK(json::parse(RunWinnow({"whoami", "-o", "json"}, site.address()).out)["read_only"] == false);
+  site.caller.Clear();
+  site.caller.set_role(v1::ADMIN);
+  site.caller.set_read_only(true);
+  CHECK_THAT(RunWinnow({"whoami"}, site.address()).out,
+             Catch::StartsWith("No name, admin\n") && Catch::Contains("requires no tokens") &&
+                 Catch::Contains("It is read-only: it shows an archive and changes nothing."));
+  CHECK(json::parse(RunWinnow({"whoami", "-o", "json"}, site.address()).out)["read_only"] == true);
 }
 
 TEST_CASE("projects: what they have and may have is shown, and changed by flags", "[cli]") {

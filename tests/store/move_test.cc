@@ -1,5 +1,7 @@
 #include "store/move.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <set>
 
@@ -87,6 +89,103 @@ TEST_CASE("Move: every row arrives, there and back, and numbers that were used a
   const int64_t next = Get(first->jobs.Insert("next", row)).key;
   CHECK(Get(there->jobs.Insert("next", row)).key == next);
   CHECK(Get(back->jobs.Insert("next", row)).key == next);
+}
+
+// Rows of a job that has ended, with one of each table that a job has rows in, and of `worker`.
+void AddEnded(Store& store, const std::string& name, const std::string& worker) {
+  JobRow row;
+  row.spec = "{}";
+  row.state = "completed";
+  row.create_us = 100'000'000;
+  row.end_us = 200'000'000;
+  row.project = "vision";
+  const int64_t job = Get(store.jobs.Insert(name, row)).key;
+  REQUIRE(store.facts.AppendEvent(job, OneOfEachKind().back()).ok());
+  REQUIRE(*store.facts.AppendReport(job, {1, 1, 1, "auc", 0.1, 1, 1'001}));
+  REQUIRE(store.trials.Put(job, TrialRow{}).ok());
+  REQUIRE(store.workers.Put({worker, worker, "h", 1, "s", "v", 0, WorkerState::kLive, 1, 1}).ok());
+  AssignmentRow assignment;
+  assignment.id = name;
+  assignment.job = job;
+  assignment.worker = worker;
+  const int64_t key = Get(store.assignments.Insert(assignment));
+  REQUIRE(store.logs.Append(key, 0, 0, "said", false, 7).ok());
+  REQUIRE(store.artifacts.Put({0, job, 1, ArtifactKind::kModel, 1, 9, "m", 7}, {{name, 3}}).ok());
+  REQUIRE(store.annotations.Put(job, 0, {{"good"}, "a note", "Ada", 5}).ok());
+  REQUIRE(store.summaries.AddStep(job, {1, 2, 3, 0.5, 6}).ok());
+  REQUIRE(store.summaries.PutDescription(job, "described").ok());
+  const int64_t number = Get(store.database().QueryInt("SELECT COUNT(*) FROM usage_workers")) + 1;
+  const auto run = [&](const std::string& sql) {
+    const absl::Status status = store.database().Execute(sql);
+    INFO(sql << ": " << status.ToString());
+    REQUIRE(status.ok());
+  };
+  run(fmt::format(
+      "INSERT INTO usage_workers (worker, name, host, slots, seen_s) VALUES ({}, '{}', 'h', 1, 9)", number,
+      worker));
+  // Steps before, while and after it ran.
+  for (const int start : {80, 90, 100, 200, 210})
+    run(fmt::format("INSERT INTO worker_usage VALUES (10, {}, {}, 1, 2, 3)", start, number));
+  run(fmt::format("INSERT INTO assignment_usage VALUES ({}, 1, 2, 3)", key));
+}
+
+int64_t CountOf(Store& store, const char* table) {
+  return Get(store.database().QueryInt(fmt::format("SELECT COUNT(*) FROM {}", table)));
+}
+
+TEST_CASE("MoveJobs: all rows of the jobs arrive, changed as asked, and none of anything else",
+          "[store][stores]") {
+  TempFolder files;
+  Places places;
+  auto from = Get(Store::Open(places.Name("from")));
+  auto to = Get(Store::Open(files.file("to.db")));
+  FillStore(*from);
+  AddEnded(*from, "first", "one");
+  AddEnded(*from, "second", "two");
+  AddEnded(*from, "third", "three");
+  const auto change = [](std::string_view table, std::string_view column, ColumnValue& value) {
+    if (table == "jobs" && column == "spec") value = std::string("changed");
+    return absl::OkStatus();
+  };
+  const auto rows = MoveJobs(from->database(), to->database(), {"first@vision", "first@vision"}, change);
+  INFO(rows.status().ToString());
+  REQUIRE(rows.ok());
+  int64_t there = 0;
+  for (const MovedTable& table : MovedTables()) {
+    INFO(table.name);
+    if (std::string(table.name) == "identity") continue;
+    const int64_t expected = table.of_jobs == nullptr ? 0 : std::string(table.name) == "worker_usage" ? 3 : 1;
+    CHECK(CountOf(*to, table.name) == expected);
+    there += expected;
+  }
+  CHECK(*rows == there);
+  CHECK(*to->Identity() != *from->Identity());
+  const auto job = Get(to->jobs.Find("first@vision"));
+  REQUIRE(job.has_value());
+  CHECK(job->spec == "changed");
+  CHECK(Get(from->jobs.Find("first@vision"))->spec == "{}");
+  CHECK(
+      Get(to->logs.Read(Get(to->database().QueryInt("SELECT assignment FROM assignments")), 0, 0, 9)).data ==
+      "said");
+  CHECK(Get(to->database().QueryInt("SELECT MIN(start_s) FROM worker_usage")) == 100);
+}
+
+TEST_CASE("MoveJobs: jobs that are not there or have not ended are named", "[store][stores]") {
+  TempFolder files;
+  Places places;
+  auto from = Get(Store::Open(places.Name("from")));
+  auto to = Get(Store::Open(files.file("to.db")));
+  FillStore(*from);
+  AddEnded(*from, "first", "one");
+  const auto move = [&](const std::string& other) {
+    return MoveJobs(from->database(), to->database(), {"first@vision", other}, nullptr).status();
+  };
+  CHECK(move("gone").code() == absl::StatusCode::kNotFound);
+  CHECK_THAT(std::string(move("gone").message()), Catch::Contains("there is no job \"gone\""));
+  CHECK(move("tune").code() == absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(std::string(move("tune").message()),
+             Catch::Contains("job \"tune\" is running; expected a job that has ended"));
+  CHECK(CountOf(*to, "jobs") == 0);
 }
 
 TEST_CASE("Move: a database that is used is left alone", "[store][stores]") {

@@ -14,14 +14,15 @@ const run = promisify(execFile);
 const kLeaveMs = 5000;
 
 export class Site {
-  // `flags` go to winnow-server. `database`: one that is there already, and stays.
-  constructor({workers = 2, slots = 2, flags = [], database} = {}) {
+  // `flags` go to winnow-server. `database`: one that is there already, and stays. `shown`: a file that it only shows.
+  constructor({workers = 2, slots = 2, flags = [], database, shown} = {}) {
     this.folder = mkdtempSync(path.join(os.tmpdir(), 'winnow-page-'));
     const at = (name) => path.join(this.folder, name);
     this.arguments = [
-      ...['--db', database ?? at('winnow.db'), '--state-dir', at('state')],
+      ...(shown ? ['--read-only', '--db', shown] : ['--db', database ?? at('winnow.db'), '--state-dir', at('state')]),
       ...['--listen', '127.0.0.1:0', '--port-file', at('port'), '--http', '127.0.0.1:0', '--http-port-file', at('http-port')],
-      ...['--local-workers', String(workers), '--slots', String(slots), '--rate-limit', '0', ...flags],
+      ...(shown ? [] : ['--local-workers', String(workers), '--slots', String(slots)]),
+      ...['--rate-limit', '0', ...flags],
     ];
   }
 
@@ -67,6 +68,13 @@ export class Site {
 
   async json(...words) {
     return JSON.parse(await this.winnow(...words, '-o', 'json'));
+  }
+
+  // Writes the jobs, which have ended, to a file in its folder; its path.
+  async archive(...jobs) {
+    const file = path.join(this.folder, 'archive.db');
+    await run(path.join(binaries, 'winnow-server'), ['--db', path.join(this.folder, 'winnow.db'), '--archive', jobs.join(','), '--copy-to', file]);
+    return file;
   }
 
   // The id of the new job. `flags`: of winnow submit.

@@ -124,6 +124,38 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("RoleWalk: a server that only shows a file answers what looks, and refuses all else", "[server]") {
+  TokenPlay play;
+  play.options.auth.shown_file = "old.db";
+  play.StartServer();
+  std::set<std::string> expected = kReads;
+  expected.insert({"GetCaller", "ListTokens", "ListWebhooks", "ListDeliveries", "ListAuditEntries"});
+  std::set<std::string> answered;
+  const auto channel = *Connect(play.OverSocket());
+  const auto audit = [&] {
+    int64_t entries = 0;
+    CHECK(play.Inside([&](Engine& engine) {
+                entries = *engine.context().store.database().QueryInt("SELECT COUNT(*) FROM audit");
+              })
+              .ok());
+    return entries;
+  };
+  const int64_t before = audit();
+  for (const pb::MethodDescriptor* method : AllMethods()) {
+    const grpc::Status status = CallEmpty(channel, *method);
+    INFO(method->full_name() << ": " << status.error_message());
+    const bool refused = status.error_message() == "this server only shows old.db; it changes nothing";
+    CHECK((!refused || status.error_code() == grpc::StatusCode::FAILED_PRECONDITION));
+    if (!refused) answered.insert(method->name());
+  }
+  CHECK(answered == expected);
+  CHECK(audit() == before);
+  grpc::ClientContext context;
+  v1::Caller caller;
+  REQUIRE(v1::AdminService::NewStub(channel)->GetCaller(&context, {}, &caller).ok());
+  CHECK(caller.read_only());
+}
+
 TEST_CASE("RoleWalk: whoever opens the socket may call everything", "[server]") {
   TokenPlay play;
   const auto channel = *Connect(play.OverSocket());
