@@ -142,10 +142,11 @@ class ArchiveTest(unittest.TestCase):
         self.assertEqual(os.listdir(shown.temporary), [])
         self.assertEqual(state_of(os.path.dirname(self.file)), held)
 
+    @unittest.skipIf("WINNOW_TEST_POSTGRES" in os.environ, "a server on PostgreSQL makes no backups")
     def test_jobs_that_run_in_a_backup_are_shown_as_they_are(self):
         self.client.submit(job("open", trainer={"external": True}),
                            self.cluster.folder)
-        self.client.run("ask", "open", ok=(0,))
+        self.client.run("ask", "open")
         backup = os.path.join(self.folder, "backup.db")
         self.client.run("backup", backup)
         client = processes.Client(self.server, self.enterShown(backup).address)
@@ -164,7 +165,8 @@ class ArchiveTest(unittest.TestCase):
                 (["--pools", "pools.json"], "--pools: has no meaning with --read-only"),
                 (["--restore", "old.db"], "--restore: has no meaning with --read-only"),
                 (["--require-tokens"], "has no tokens"),
-                (["--db", self.server.database], "a server uses the file or was killed"),
+                (["--db", self.server.database],
+                 "is no file" if "postgresql:" in self.server.database else "a server uses the file or was killed"),
                 (["--db", self.file + ".none"], "no such file")):
             done = subprocess.run([f"{processes.BIN}/winnow-server", "--read-only",
                                    *([] if "--db" in flags else ["--db", self.file]), "--listen", "127.0.0.1:0",
