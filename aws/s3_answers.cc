@@ -56,6 +56,7 @@ absl::StatusOr<ListedObjects> ParseListing(std::string_view xml) {
   if (root == std::string_view::npos || xml.find("</ListBucketResult>") == std::string_view::npos)
     return absl::InvalidArgumentError(
         "the server's answer is no listing of a bucket; expected S3's ListObjectsV2");
+  const bool encoded = ElementText(xml, "EncodingType") == "url";  // some services do not encode
   ListedObjects listed;
   std::string_view rest = xml.substr(root);
   for (size_t at = rest.find("<Contents>"); at != std::string_view::npos; at = rest.find("<Contents>")) {
@@ -66,7 +67,8 @@ absl::StatusOr<ListedObjects> ParseListing(std::string_view xml) {
     const std::string_view object = rest.substr(0, end);
     const std::string_view size = ElementText(object, "Size");
     ListedObjects::Object& added = listed.objects.emplace_back();
-    added.key = FormDecoded(WithoutEntities(ElementText(object, "Key")));
+    added.key = WithoutEntities(ElementText(object, "Key"));
+    if (encoded) added.key = FormDecoded(added.key);
     const auto [last, error] = std::from_chars(size.data(), size.data() + size.size(), added.size);
     if (size.empty() || error != std::errc() || last != size.data() + size.size()) added.size = -1;
     rest.remove_prefix(end);

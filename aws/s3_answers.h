@@ -18,7 +18,7 @@ struct ListedObjects {
   std::vector<Object> objects;
   std::string next;  // continuation token; "": the last page
 };
-// INVALID_ARGUMENT: it is no such answer. Keys are percent-encoded in it (encoding-type=url).
+// INVALID_ARGUMENT: it is no such answer. Keys are percent-encoded in it if it says so (encoding-type=url).
 absl::StatusOr<ListedObjects> ParseListing(std::string_view xml);
 
 // The code of an error of S3, "" if it is none: an identifier, so that a server cannot put anything into

@@ -193,12 +193,8 @@ std::string Check(const ServerFlags& flags) {
     const absl::Status status = CheckListenAddress("--sagemaker", flags.sagemaker, flags.tls.used());
     if (!status.ok()) return MessageOf(status);
   }
-  if (const absl::Status artifacts = CheckPlaceSettings("--artifacts", flags.artifacts); !artifacts.ok())
-    return MessageOf(artifacts);
-  PlaceSettings copy = flags.artifacts;
-  copy.place = flags.copy_artifacts;
-  if (const absl::Status target = CheckPlaceSettings("--copy-artifacts", copy); !target.ok())
-    return MessageOf(target);
+  if (const absl::Status places = CheckPlaceSettings(flags.artifacts, flags.copy_artifacts); !places.ok())
+    return MessageOf(places);
   if (const auto files = FilesOfJobs(flags); !files.ok()) return "--read-dir: " + MessageOf(files.status());
   if (!flags.secrets_dir.empty() && !fs::is_directory(flags.secrets_dir))
     return fmt::format("--secrets-dir: \"{}\" is not a directory", flags.secrets_dir);
@@ -283,7 +279,6 @@ absl::StatusOr<std::unique_ptr<ArtifactStore>> OpenArtifacts(const ServerFlags& 
   // A service that is away for a while does not keep a server from leading.
   const absl::Status taken = place->TakeFor(identity);
   if (!taken.ok() && !absl::IsUnavailable(taken)) return taken;
-  if (!taken.ok()) spdlog::warn("artifacts: {}", MessageOf(taken));
   ArtifactStoreOptions options;
   options.place = std::move(place);
   for (const BlobRow& row : *blobs) {
@@ -439,6 +434,12 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   flags.state_dir = StateDir(flags);
   absl::StatusOr<std::unique_ptr<BlobPlace>> place = OpenPlaceOfArtifacts(flags);
   if (!place.ok()) return place.status();
+  if (*place != nullptr) {
+    // Trials train without their bucket, and transfers wait for one that is away.
+    const absl::Status usable = (*place)->Probe();
+    if (!usable.ok() && !absl::IsUnavailable(usable)) return usable;
+    if (!usable.ok()) spdlog::warn("artifacts: {}; the server starts without it", MessageOf(usable));
+  }
   std::optional<Standby> standby;  // its reads may still end
   std::unique_ptr<Leadership> leadership;
   if (IsPostgres(flags.db)) {
@@ -627,6 +628,8 @@ int Main(int argc, char** argv) {
   }
   if (const std::string problem = Check(flags); !problem.empty()) return Misused(problem);
   if (const std::string problem = ReadSignIn(flags); !problem.empty()) return Misused(problem);
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("winnow-server"));
+  spdlog::set_level(spdlog::level::from_str(flags.log_level));
   if (const std::optional<int> code = RunTask(flags); code.has_value()) return *code;
 
   sigset_t set;
@@ -635,8 +638,6 @@ int Main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
   setenv("GRPC_VERBOSITY", "NONE", 0);  // this program prints its own messages
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("winnow-server"));
-  spdlog::set_level(spdlog::level::from_str(flags.log_level));
 
   Signals signals(set);
   absl::Status status =

@@ -1,6 +1,7 @@
 #include "server/tasks.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -26,9 +27,21 @@ int Failed(const absl::Status& status) {
 
 void Tell(const std::string& finding) { fmt::print("{}\n", finding); }
 
+// The place, which can be used now.
+absl::StatusOr<std::unique_ptr<BlobPlace>> OpenNow(const ServerFlags& flags, const std::string& name) {
+  signal(SIGPIPE, SIG_IGN);  // of a connection that ends
+  PlaceSettings settings = flags.artifacts;
+  settings.place = name;
+  absl::StatusOr<std::unique_ptr<BlobPlace>> place =
+      OpenPlace(settings, fs::absolute(StateDir(flags)) / "artifacts");
+  if (!place.ok()) return place;
+  if (absl::Status usable = (*place)->Probe(); !usable.ok()) return usable;
+  return place;
+}
+
 int CheckAndTell(const ServerFlags& flags) {
   absl::StatusOr<std::unique_ptr<BlobPlace>> place = nullptr;  // the state directory may be missing
-  if (!flags.artifacts.place.empty()) place = OpenPlaceOfArtifacts(flags);
+  if (!flags.artifacts.place.empty()) place = OpenNow(flags, flags.artifacts.place);
   const absl::StatusOr<CheckSummary> summary =
       place.ok() ? CheckDatabase(flags.db, StateDir(flags), Tell, place->get()) : place.status();
   if (!summary.ok()) return Failed(summary.status());
@@ -68,14 +81,11 @@ int ArchiveAndTell(const ServerFlags& flags) {
 }
 
 int CopyArtifactsAndTell(const ServerFlags& flags) {
-  PlaceSettings target = flags.artifacts;
-  target.place = flags.copy_artifacts;
-  const auto open = [&flags](const PlaceSettings& settings) {
-    return OpenPlace(settings, fs::absolute(StateDir(flags)) / "artifacts");
-  };
-  const absl::StatusOr<std::unique_ptr<BlobPlace>> from = open(flags.artifacts), to = open(target);
-  absl::StatusOr<CopiedArtifacts> copied = from.ok() ? to.status() : from.status();
-  if (from.ok() && to.ok()) copied = CopyArtifacts(flags.db, **from, **to, Tell);
+  const absl::StatusOr<std::unique_ptr<BlobPlace>> from = OpenNow(flags, flags.artifacts.place);
+  if (!from.ok()) return Failed(from.status());
+  const absl::StatusOr<std::unique_ptr<BlobPlace>> to = OpenNow(flags, flags.copy_artifacts);
+  if (!to.ok()) return Failed(to.status());
+  const absl::StatusOr<CopiedArtifacts> copied = CopyArtifacts(flags.db, **from, **to, Tell);
   if (!copied.ok()) return Failed(copied.status());
   fmt::print("{} Start with --artifacts {}\n", Text(*copied, **to), flags.copy_artifacts);
   return copied->findings == 0 ? 0 : 1;

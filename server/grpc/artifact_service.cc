@@ -55,7 +55,8 @@ using CallContext = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;
 
 constexpr int kMaxDigests = 10'000;  // in one FindMissingBlobs
-constexpr int kMaxBlobs = 64;        // in memory at a time, of 4 MiB each
+constexpr int kMaxCalls = 64;        // with blobs, at a time
+constexpr int kBlobsInMemory = 12;   // of them, of 4 MiB each; so many slow peers do not stop the others
 constexpr std::chrono::minutes kBlobPatience(5);
 
 grpc::Status Invalid(const std::string& what) { return {grpc::StatusCode::INVALID_ARGUMENT, what}; }
@@ -79,7 +80,7 @@ class ArtifactService::Upload final : public grpc::ServerReadReactor<v1::BlobPar
  public:
   Upload(ArtifactService& service, CallContext* context, Requester by)
       : service_(service), by_(std::move(by)), limit_(context, kBlobPatience) {
-    StartRead(&part_);
+    service_.turns_.Await([this] { StartRead(&part_); });
   }
 
   void OnReadDone(bool ok) override {
@@ -94,8 +95,9 @@ class ArtifactService::Upload final : public grpc::ServerReadReactor<v1::BlobPar
     }
   }
   void OnDone() override {
-    --service_.blobs_;
+    ArtifactService& service = service_;
     delete this;
+    service.EndBlob(true);
   }
 
  private:
@@ -111,24 +113,23 @@ class ArtifactService::Upload final : public grpc::ServerReadReactor<v1::BlobPar
       // Who sees some projects' jobs only is not told that there is a blob, and shows that they have its
       // bytes.
       there_ = service_.store_->Has(digest_) && !service_.guard_.authority().VisibleTo(by_);
-      bytes_.reserve(static_cast<size_t>(size_));
     }
     if (static_cast<int64_t>(part_.data().size()) > kMaxPartBytes ||
-        static_cast<int64_t>(bytes_.size() + part_.data().size()) > size_) {
+        bytes_.size() + static_cast<int64_t>(part_.data().size()) > size_) {
       return Invalid(
           fmt::format("data: more than a part's {} bytes, or than the blob's size", kMaxPartBytes));
     }
-    bytes_ += part_.data();
-    return grpc::Status::OK;
+    if (bytes_.Append(part_.data())) return grpc::Status::OK;
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "the server has no memory for a blob"};
   }
 
   void Store() {
-    if (digest_.empty() || static_cast<int64_t>(bytes_.size()) != size_) {
+    if (digest_.empty() || bytes_.size() != size_) {
       Finish(Invalid(fmt::format("the stream ended after {} of {} bytes", bytes_.size(), size_)));
       return;
     }
     service_.threads_.Post([this] {
-      const absl::Status put = service_.store_->Put(digest_, bytes_);
+      const absl::Status put = service_.store_->Put(digest_, bytes_.bytes());
       if (put.ok()) service_.guard_.authority().sent_blobs().Note(by_, digest_);
       Finish(ToGrpc(put));
     });
@@ -140,7 +141,7 @@ class ArtifactService::Upload final : public grpc::ServerReadReactor<v1::BlobPar
   v1::BlobPart part_;
   std::string digest_;
   int64_t size_ = 0;
-  std::string bytes_;
+  BlobBuffer bytes_;
   bool there_ = false;
 };
 
@@ -162,27 +163,27 @@ class ArtifactService::Download final : public grpc::ServerWriteReactor<v1::Blob
   void OnWriteDone(bool ok) override {
     if (!ok) {
       Finish(grpc::Status::CANCELLED);
-    } else if (sent_ == bytes_.size()) {
+    } else if (sent_ == bytes_.bytes().size()) {
       Finish(grpc::Status::OK);
     } else {
       Send();
     }
   }
   void OnDone() override {
-    --service_.blobs_;
+    ArtifactService& service = service_;
+    const bool had_turn = has_turn_;
     delete this;
+    service.EndBlob(had_turn);
   }
 
  private:
   void Read() {
-    service_.threads_.Post([this] {
-      absl::StatusOr<std::string> bytes = service_.store_->Get(digest_);
-      if (!bytes.ok()) {
-        Finish(ToGrpc(bytes.status()));
-        return;
-      }
-      bytes_ = *std::move(bytes);
-      Send();
+    service_.turns_.Await([this] {
+      has_turn_ = true;
+      service_.threads_.Post([this] {
+        const absl::Status status = service_.store_->Get(digest_, bytes_);
+        status.ok() ? Send() : Finish(ToGrpc(status));
+      });
     });
   }
 
@@ -190,9 +191,9 @@ class ArtifactService::Download final : public grpc::ServerWriteReactor<v1::Blob
     part_.Clear();
     if (sent_ == 0) {
       part_.set_digest(digest_);
-      part_.set_size(static_cast<int64_t>(bytes_.size()));
+      part_.set_size(bytes_.size());
     }
-    part_.set_data(bytes_.substr(sent_, kMaxPartBytes));
+    part_.set_data(std::string(bytes_.bytes().substr(sent_, kMaxPartBytes)));
     sent_ += part_.data().size();
     StartWrite(&part_);
   }
@@ -200,8 +201,9 @@ class ArtifactService::Download final : public grpc::ServerWriteReactor<v1::Blob
   ArtifactService& service_;
   CallLimit limit_;
   const std::string digest_;
-  std::string bytes_;
+  BlobBuffer bytes_;
   size_t sent_ = 0;
+  bool has_turn_ = false;
   v1::BlobPart part_;
 };
 
@@ -211,13 +213,19 @@ ArtifactService::ArtifactService(Coordinator& coordinator, Reader& reader, Autho
       reader_(reader),
       guard_(authority, v1::ArtifactService::service_full_name()),
       store_(store),
+      turns_(kBlobsInMemory),
       threads_(store == nullptr ? 0 : store->parallel()) {}
 
 grpc::Status ArtifactService::BeginBlob() {
   if (store_ == nullptr) return ToGrpc(NoStore());
-  if (++blobs_ <= kMaxBlobs) return grpc::Status::OK;
-  --blobs_;
-  return {grpc::StatusCode::UNAVAILABLE, fmt::format("{} uploads are already running; try again", kMaxBlobs)};
+  if (++calls_ <= kMaxCalls) return grpc::Status::OK;
+  --calls_;
+  return {grpc::StatusCode::UNAVAILABLE, fmt::format("{} uploads are already running; try again", kMaxCalls)};
+}
+
+void ArtifactService::EndBlob(bool had_turn) {
+  --calls_;
+  if (had_turn) turns_.End();
 }
 
 Unary* ArtifactService::FindMissingBlobs(CallContext* context, const v1::FindMissingBlobsRequest* request,

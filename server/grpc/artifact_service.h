@@ -4,6 +4,7 @@
 
 #include "base/task_threads.h"
 #include "server/engine/coordinator.h"
+#include "server/grpc/blob_turns.h"
 #include "server/grpc/guard.h"
 #include "server/host/artifact_store.h"
 #include "server/reads/reads.h"
@@ -12,8 +13,8 @@
 namespace winnow {
 
 // The gRPC side of the artifact store. Blobs pass through memory whole, at most 4 MiB each and a limited
-// number at a time. Without a store every method answers FAILED_PRECONDITION. REQUIRES: the arguments outlive
-// the gRPC server.
+// number at a time; further calls wait. Without a store every method answers FAILED_PRECONDITION. REQUIRES:
+// the arguments outlive the gRPC server.
 class ArtifactService final : public v1::ArtifactService::CallbackService {
  public:
   ArtifactService(Coordinator& coordinator, Reader& reader, Authority& authority, ArtifactStore* store);
@@ -36,14 +37,16 @@ class ArtifactService final : public v1::ArtifactService::CallbackService {
   class Upload;
   class Download;
 
-  // OK: the call may continue, and its blob counts as in progress until blobs_ is decremented.
+  // OK: the call may continue, and counts until EndBlob.
   grpc::Status BeginBlob();
+  void EndBlob(bool had_turn);
 
   Coordinator& coordinator_;
   Reader& reader_;
   Guard guard_;
   ArtifactStore* const store_;
-  std::atomic<int> blobs_ = 0;  // in progress
+  std::atomic<int> calls_ = 0;  // with blobs, in progress
+  BlobTurns turns_;
   TaskThreads threads_;
 };
 

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "artifact/digest.h"
 #include "artifact/manifest.h"
-#include "base/status_text.h"
 #include "server/engine/context.h"
 
 namespace winnow {
@@ -81,13 +81,7 @@ void ArtifactStore::ListLater() {
     MutexLock lock(mutex_);
     while (!stopping_ && !on_loss_) changed_.Wait(mutex_);
   }
-  for (std::string told;;) {
-    const absl::Status status = List();
-    if (status.ok()) break;
-    if (const std::string text = MessageOf(status); text != told) {
-      told = text;
-      spdlog::warn("artifacts: {}", text);
-    }
+  while (!List().ok()) {  // the place logs why
     MutexLock lock(mutex_);
     const auto again = std::chrono::steady_clock::now() + kAgain;
     while (!stopping_ && changed_.WaitUntil(mutex_, again)) {
@@ -100,7 +94,8 @@ void ArtifactStore::ListLater() {
     unseen.swap(unseen_);
   }
   // Reading it says for certain that it is gone.
-  for (const std::string& digest : unseen) static_cast<void>(Get(digest));
+  BlobBuffer bytes;
+  for (const std::string& digest : unseen) static_cast<void>(Get(digest, bytes));
 }
 
 std::vector<std::string> ArtifactStore::Missing(const std::vector<std::string>& digests) {
@@ -182,7 +177,7 @@ absl::Status ArtifactStore::Put(const std::string& digest, std::string_view byte
   return written;
 }
 
-absl::StatusOr<std::string> ArtifactStore::Get(const std::string& digest) {
+absl::Status ArtifactStore::Get(const std::string& digest, BlobBuffer& into) {
   const absl::Status gone = absl::NotFoundError(fmt::format("there is no blob {}", digest));
   int64_t size = 0;
   {
@@ -191,10 +186,9 @@ absl::StatusOr<std::string> ArtifactStore::Get(const std::string& digest) {
     if (found == blobs_.end()) return gone;
     size = found->second.size;
   }
-  absl::StatusOr<std::string> bytes = options_.place->Read(digest, size + 1);
-  if (bytes.ok() && DigestOf(*bytes) == digest) return bytes;
-  if (!bytes.ok() && !absl::IsNotFound(bytes.status()) && !absl::IsDataLoss(bytes.status()))
-    return bytes.status();
+  const absl::Status read = options_.place->Read(digest, std::clamp<int64_t>(size, 0, kBlobBytes) + 1, into);
+  if (read.ok() && DigestOf(into.bytes()) == digest) return read;
+  if (!read.ok() && !absl::IsNotFound(read) && !absl::IsDataLoss(read)) return read;
   std::function<void(const std::string&)> on_loss;
   {
     MutexLock lock(mutex_);
@@ -267,7 +261,6 @@ void ArtifactStore::Run() {
     if (removed.ok()) doomed_.erase(digest);
     changed_.NotifyAll();
     if (removed.ok()) continue;
-    spdlog::warn("artifacts: a blob cannot be removed now: {}", MessageOf(removed));
     const auto again = std::chrono::steady_clock::now() + kAgain;
     while (!stopping_ && changed_.WaitUntil(mutex_, again)) {
     }

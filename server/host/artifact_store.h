@@ -42,9 +42,9 @@ class ArtifactStore : public BlobIndex {
   // OK: the blob is durable. INVALID_ARGUMENT: the bytes do not match the digest; RESOURCE_EXHAUSTED: the
   // quota or the disk is full.
   absl::Status Put(const std::string& digest, std::string_view bytes);
-  // NOT_FOUND; DATA_LOSS: it was damaged; then it is removed, and `on_loss` was called. UNAVAILABLE: the
-  // place cannot be reached now.
-  absl::StatusOr<std::string> Get(const std::string& digest);
+  // Replaces what is in `into` by the blob. NOT_FOUND; DATA_LOSS: it was damaged; then it is removed, and
+  // `on_loss` was called. UNAVAILABLE: the place cannot be reached now.
+  absl::Status Get(const std::string& digest, BlobBuffer& into);
 
   bool Claim(const v1::BlobName& blob) override;
   void Forget(const std::string& digest) override;

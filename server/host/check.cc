@@ -29,14 +29,15 @@ namespace fs = std::filesystem;
 // Returns what is wrong with blob `digest` of `size` bytes; "": nothing.
 std::string WrongWith(BlobPlace& place, const std::string& digest, int64_t size) {
   // One byte more than expected, to detect a blob that is too long.
-  const absl::StatusOr<std::string> bytes = place.Read(digest, std::clamp<int64_t>(size, 0, kBlobBytes) + 1);
-  if (!bytes.ok()) return MessageOf(bytes.status());
+  BlobBuffer blob;
+  const absl::Status read = place.Read(digest, std::clamp<int64_t>(size, 0, kBlobBytes) + 1, blob);
+  if (!read.ok()) return MessageOf(read);
   const std::string name = place.NameOf(digest);
-  const auto got = static_cast<int64_t>(bytes->size());
+  const int64_t got = blob.size();
   if (got != size)
     return fmt::format("{} has {}{} bytes, expected {}", name, got > size ? "more than " : "",
                        std::min(got, size), size);
-  return DigestOf(*bytes) == digest ? "" : name + " has other content than its name says";
+  return DigestOf(blob.bytes()) == digest ? "" : name + " has other content than its name says";
 }
 
 absl::Status CheckManifests(Database& database, CheckSummary& summary, const TellFinding& tell) {

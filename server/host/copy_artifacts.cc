@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "artifact/digest.h"
+#include "artifact/manifest.h"
 #include "base/mutex.h"
 #include "base/status_text.h"
 #include "base/task_threads.h"
@@ -37,9 +38,13 @@ class BlobCopy {
   }
 
  private:
-  bool IsSound(const BlobRow& blob) {
-    const absl::StatusOr<std::string> bytes = to_.Read(blob.digest, blob.size + 1);
-    return bytes.ok() && DigestOf(*bytes) == blob.digest;
+  // Whether it is there, whole. Not OK: that cannot be said now.
+  absl::StatusOr<bool> IsSound(BlobPlace& place, const BlobRow& blob, BlobBuffer& bytes) {
+    const absl::Status read =
+        place.Read(blob.digest, std::clamp<int64_t>(blob.size, 0, kBlobBytes) + 1, bytes);
+    if (absl::IsNotFound(read) || absl::IsDataLoss(read)) return false;
+    if (!read.ok()) return read;
+    return bytes.size() == blob.size && DigestOf(bytes.bytes()) == blob.digest;
   }
 
   void CopyOne(const BlobRow& blob) {
@@ -48,17 +53,22 @@ class BlobCopy {
       if (!failure_.ok()) return;
     }
     const auto there = there_.find(blob.digest);
-    bool fresh = false;
-    if (there == there_.end() || there->second != blob.size || !IsSound(blob)) {
-      const absl::StatusOr<std::string> bytes = from_.Read(blob.digest, blob.size + 1);
-      const bool lost = absl::IsNotFound(bytes.status()) || absl::IsDataLoss(bytes.status());
-      if (lost || (bytes.ok() && DigestOf(*bytes) != blob.digest)) return Leave(blob);
-      absl::Status status = bytes.ok() ? to_.HasRoom(blob.size) : bytes.status();
-      if (status.ok()) status = to_.Write(blob.digest, *bytes);
-      if (status.ok() && !IsSound(blob))
-        status = absl::DataLossError(to_.NameOf(blob.digest) + " differs from what was written to it");
+    BlobBuffer bytes;
+    absl::StatusOr<bool> sound = false;
+    if (there != there_.end() && there->second == blob.size) sound = IsSound(to_, blob, bytes);
+    if (!sound.ok()) return Fail(sound.status());
+    const bool fresh = !*sound;
+    if (fresh) {
+      sound = IsSound(from_, blob, bytes);
+      if (!sound.ok()) return Fail(sound.status());
+      if (!*sound) return Leave(blob);
+      absl::Status status = to_.HasRoom(blob.size);
+      if (status.ok()) status = to_.Write(blob.digest, bytes.bytes());
       if (!status.ok()) return Fail(status);
-      fresh = true;
+      sound = IsSound(to_, blob, bytes);
+      if (!sound.ok()) return Fail(sound.status());
+      if (!*sound)
+        return Fail(absl::DataLossError(to_.NameOf(blob.digest) + " differs from what was written to it"));
     }
     MutexLock lock(mutex_);
     ++copied_.blobs;

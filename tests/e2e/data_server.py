@@ -253,7 +253,8 @@ class DataServer:
             f"<StorageClass>STANDARD</StorageClass></Contents>" for name in page)
         more = f"<NextContinuationToken>token+/={begin + LISTED}</NextContinuationToken>" if rest else ""
         body = (f'<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
-                f"<Name>{bucket}</Name><IsTruncated>{'true' if rest else 'false'}</IsTruncated>{contents}{more}"
+                f"<Name>{bucket}</Name>{'<EncodingType>url</EncodingType>' if asked.get('encoding-type') == 'url' else ''}"
+                f"<IsTruncated>{'true' if rest else 'false'}</IsTruncated>{contents}{more}"
                 f"</ListBucketResult>").encode()
         return self.reply(request, f"{bucket}?", 200, {"Content-Type": "application/xml"}, body)
 

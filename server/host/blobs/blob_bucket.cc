@@ -1,6 +1,7 @@
 #include "server/host/blobs/blob_bucket.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <cstdint>
 #include <random>
@@ -17,17 +18,7 @@ constexpr int64_t kIdentityBytes = 256;
 
 absl::Status BlobBucket::Probe() {
   std::random_device random;
-  const std::string text = fmt::format("probe {:08x}{:08x}", random(), random());
-  const std::string key = prefix_ + text.substr(6) + ".probe";
-  absl::Status status = bucket_->Put(key, text, DigestOf(text));
-  if (status.ok()) {
-    const absl::StatusOr<std::string> read = bucket_->Get(key, kIdentityBytes);
-    status = read.status();
-    if (read.ok() && *read != text)
-      status = absl::UnavailableError(name() + ": an object has another content than was written");
-  }
-  if (status.ok()) status = bucket_->Delete(key);
-  return status.ok() ? status : absl::FailedPreconditionError(MessageOf(status));
+  return bucket_->Probe(fmt::format("{}{:08x}{:08x}.probe", prefix_, random(), random()));
 }
 
 std::string BlobBucket::KeyOf(const std::string& digest) const {
@@ -43,48 +34,70 @@ absl::Status BlobBucket::TakeFor(const std::string& identity) {
     MutexLock lock(mutex_);
     identity_ = identity;
   }
-  const std::string key = prefix_ + "database", text = identity + "\n";
-  absl::StatusOr<std::string> owner = bucket_->Get(key, kIdentityBytes);
-  absl::Status status = owner.status();
-  if (absl::IsNotFound(status)) {
-    owner = text;
-    status = bucket_->Put(key, text, DigestOf(text));
-  }
-  if (!status.ok()) return status;
-  if (*owner != text) {
-    return absl::FailedPreconditionError(
-        fmt::format("{} has the artifacts of another database under \"{}\" (its object {} says so); expected "
-                    "another prefix in --artifacts",
-                    name(), prefix_, key));
-  }
-  MutexLock lock(mutex_);
-  identity_.clear();
-  return absl::OkStatus();
+  const absl::Status taken = Taken();
+  return absl::IsAlreadyExists(taken) ? absl::FailedPreconditionError(MessageOf(taken)) : AtWork(taken);
 }
 
-absl::Status BlobBucket::List(const std::function<void(const std::string& digest, int64_t size)>& found) {
+absl::Status BlobBucket::Taken() {
   std::string identity;
   {
     MutexLock lock(mutex_);
     identity = identity_;
   }
-  if (!identity.empty()) {
-    if (absl::Status status = TakeFor(identity); !status.ok()) return status;
+  if (identity.empty()) return absl::OkStatus();
+  const std::string key = prefix_ + "database", text = identity + "\n";
+  BlobBuffer owner;
+  absl::Status status = bucket_->Get(key, kIdentityBytes, owner);
+  if (absl::IsNotFound(status)) {
+    status = bucket_->Put(key, text, DigestOf(text));
+  } else if (status.ok() && owner.bytes() != text) {
+    return absl::AlreadyExistsError(
+        fmt::format("{} has the artifacts of another database under \"{}\" (its object {} says so); expected "
+                    "another prefix in --artifacts",
+                    name(), prefix_, key));
   }
-  return bucket_->List(prefix_ + "blobs/", [&](const std::string& key, int64_t size) {
-    const std::string digest = key.substr(key.rfind('/') + 1);
-    if (IsDigest(digest) && key == KeyOf(digest)) found(digest, size);
-  });
+  if (!status.ok()) return status;
+  MutexLock lock(mutex_);
+  identity_.clear();
+  return absl::OkStatus();
+}
+
+absl::Status BlobBucket::AtWork(const absl::Status& status) {
+  if (absl::IsNotFound(status)) return status;
+  const std::string text = MessageOf(status);
+  {
+    MutexLock lock(mutex_);
+    if (!status.ok() && text != told_) spdlog::warn("artifacts: {}", text);
+    told_ = text;
+  }
+  const bool is_refusal = absl::IsFailedPrecondition(status) || absl::IsAlreadyExists(status);
+  return is_refusal ? absl::UnavailableError(text) : status;
+}
+
+absl::Status BlobBucket::List(const std::function<void(const std::string& digest, int64_t size)>& found) {
+  absl::Status status = Taken();
+  if (status.ok()) {
+    status = bucket_->List(prefix_ + "blobs/", [&](const std::string& key, int64_t size) {
+      const std::string digest = key.substr(key.rfind('/') + 1);
+      if (IsDigest(digest) && key == KeyOf(digest)) found(digest, size);
+    });
+  }
+  return AtWork(status);
 }
 
 absl::Status BlobBucket::Write(const std::string& digest, std::string_view bytes) {
-  return bucket_->Put(KeyOf(digest), bytes, digest);
+  const absl::Status taken = Taken();
+  return AtWork(taken.ok() ? bucket_->Put(KeyOf(digest), bytes, digest) : taken);
 }
 
-absl::StatusOr<std::string> BlobBucket::Read(const std::string& digest, int64_t most) {
-  return bucket_->Get(KeyOf(digest), most);
+absl::Status BlobBucket::Read(const std::string& digest, int64_t most, BlobBuffer& into) {
+  const absl::Status taken = Taken();
+  return AtWork(taken.ok() ? bucket_->Get(KeyOf(digest), most, into) : taken);
 }
 
-absl::Status BlobBucket::Remove(const std::string& digest) { return bucket_->Delete(KeyOf(digest)); }
+absl::Status BlobBucket::Remove(const std::string& digest) {
+  const absl::Status taken = Taken();
+  return AtWork(taken.ok() ? bucket_->Delete(KeyOf(digest)) : taken);
+}
 
 }  // namespace winnow

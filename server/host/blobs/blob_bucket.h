@@ -17,29 +17,33 @@ class BlobBucket : public BlobPlace {
   BlobBucket(std::unique_ptr<Bucket> bucket, std::string prefix)
       : bucket_(std::move(bucket)), prefix_(std::move(prefix)) {}
 
-  // Writes a small object, reads it and deletes it. FAILED_PRECONDITION names the bucket, the endpoint and
-  // the reason.
-  absl::Status Probe();
-
   Traits traits() const override { return {8, true}; }
   std::string name() const override { return bucket_->name(); }
   std::string NameOf(const std::string& digest) const override;
-  // If the service is away, List takes it first.
+  // Writes a small object, reads it and deletes it.
+  absl::Status Probe() override;
+  // If the service is away, whatever comes next takes it first.
   absl::Status TakeFor(const std::string& identity) override;
   absl::Status List(const std::function<void(const std::string& digest, int64_t size)>& found) override;
   absl::Status HasRoom(int64_t) override { return absl::OkStatus(); }
   absl::Status Write(const std::string& digest, std::string_view bytes) override;
-  absl::StatusOr<std::string> Read(const std::string& digest, int64_t most) override;
+  absl::Status Read(const std::string& digest, int64_t most, BlobBuffer& into) override;
   absl::Status Remove(const std::string& digest) override;
   void EndWaits() override { bucket_->EndWaits(); }
 
  private:
   std::string KeyOf(const std::string& digest) const;
+  // OK: it is not another database's, or nobody has asked. ALREADY_EXISTS: it is.
+  absl::Status Taken();
+  // As a failure of a service that was right at the start: UNAVAILABLE for refusals too, which people may
+  // mend. A new reason is logged.
+  absl::Status AtWork(const absl::Status& status);
 
   const std::unique_ptr<Bucket> bucket_;
   const std::string prefix_;
   Mutex mutex_;
   std::string identity_ ABSL_GUARDED_BY(mutex_);  // for which it is still to be taken; "": none
+  std::string told_ ABSL_GUARDED_BY(mutex_);      // the last reason; "": the last call was good
 };
 
 }  // namespace winnow

@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kDraftEnding[] = ".part";
+constexpr int64_t kReadAtOnce = 256 << 10;
 constexpr int64_t kReservedPart = 10;  // reserve at most this fraction of the disk
 
 }  // namespace
@@ -79,12 +80,18 @@ absl::Status BlobFolder::Write(const std::string& digest, std::string_view bytes
   return status;
 }
 
-absl::StatusOr<std::string> BlobFolder::Read(const std::string& digest, int64_t most) {
+absl::Status BlobFolder::Read(const std::string& digest, int64_t most, BlobBuffer& into) {
+  into.Clear();
   const absl::StatusOr<OpenFile> file = OpenFile::Open(PathOf(digest), O_RDONLY);
   if (!file.ok()) return file.status();
-  absl::StatusOr<std::string> bytes = file->ReadAt(0, most);
-  if (!bytes.ok()) return absl::DataLossError(bytes.status().message());
-  return bytes;
+  while (into.size() < most) {
+    const absl::StatusOr<std::string> bytes =
+        file->ReadAt(into.size(), std::min(kReadAtOnce, most - into.size()));
+    if (!bytes.ok()) return absl::DataLossError(bytes.status().message());
+    if (bytes->empty()) break;
+    if (!into.Append(*bytes)) return absl::ResourceExhaustedError("there is no memory for a blob");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status BlobFolder::Remove(const std::string& digest) {

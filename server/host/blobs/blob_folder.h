@@ -25,7 +25,7 @@ class BlobFolder : public BlobPlace {
   absl::Status List(const std::function<void(const std::string& digest, int64_t size)>& found) override;
   absl::Status HasRoom(int64_t bytes) override;
   absl::Status Write(const std::string& digest, std::string_view bytes) override;
-  absl::StatusOr<std::string> Read(const std::string& digest, int64_t most) override;
+  absl::Status Read(const std::string& digest, int64_t most, BlobBuffer& into) override;
   absl::Status Remove(const std::string& digest) override;
 
  private:

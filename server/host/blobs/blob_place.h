@@ -6,12 +6,13 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "server/host/blobs/blob_buffer.h"
 
 namespace winnow {
 
 // Where the bytes of blobs are: each is there complete and correct, or absent. Methods block for as long as
-// the disk or the network takes, within a bound. UNAVAILABLE: it cannot be reached now. Thread-safe.
+// the disk or the network takes, within a bound. UNAVAILABLE: it cannot be reached now, and has logged why.
+// Thread-safe.
 class BlobPlace {
  public:
   // Requests that are useful at a time; and whether List takes so long that nobody should wait for it.
@@ -27,6 +28,8 @@ class BlobPlace {
   virtual std::string name() const = 0;
   virtual std::string NameOf(const std::string& digest) const = 0;
 
+  // Whether it can be used now. UNAVAILABLE: it is away; FAILED_PRECONDITION: its settings are wrong.
+  virtual absl::Status Probe() { return absl::OkStatus(); }
   // Makes it the place of the database with this identity. FAILED_PRECONDITION: it is that of another one, or
   // cannot be used.
   virtual absl::Status TakeFor(const std::string& identity) = 0;
@@ -36,8 +39,9 @@ class BlobPlace {
   virtual absl::Status HasRoom(int64_t bytes) = 0;
   // OK: it is durable. REQUIRES: the bytes have the digest.
   virtual absl::Status Write(const std::string& digest, std::string_view bytes) = 0;
-  // Returns the bytes, unchecked, but at most `most`. NOT_FOUND; DATA_LOSS: they cannot be read.
-  virtual absl::StatusOr<std::string> Read(const std::string& digest, int64_t most) = 0;
+  // Replaces what is in `into` by the bytes, unchecked, but at most `most`. NOT_FOUND; DATA_LOSS: they cannot
+  // be read.
+  virtual absl::Status Read(const std::string& digest, int64_t most, BlobBuffer& into) = 0;
   // OK also if it is not there.
   virtual absl::Status Remove(const std::string& digest) = 0;
   // Methods return soon, now and later.

@@ -12,6 +12,7 @@
 #include <random>
 #include <utility>
 
+#include "artifact/digest.h"
 #include "artifact/files.h"
 #include "aws/aws_files.h"
 #include "aws/s3_answers.h"
@@ -30,8 +31,11 @@ constexpr long kTransferMs = 60'000;
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLastPause{3'000};
 constexpr milliseconds kAskAwayEvery{2'000};
+constexpr int64_t kMostErrorBytes = 64 << 10;
+constexpr int kOk = 200;
 constexpr size_t kIdleHandles = 16;
 constexpr int64_t kMostCredentialsBytes = 1 << 20;
+constexpr milliseconds kProbePatience{2'000};
 constexpr int64_t kMostListingBytes = 8 << 20;  // of a page of 1,000 objects
 
 std::string Variable(std::initializer_list<const char*> names) {
@@ -88,9 +92,11 @@ absl::StatusOr<AwsCredentials> CredentialsOfFile(const std::string& path) {
 }
 
 struct Exchange {
+  CURL* curl;
   Mutex& mutex;
   const bool& ends;
   int64_t most = 0;
+  BlobBuffer* into = nullptr;
   std::string region, body;
   bool too_long = false;
 };
@@ -109,8 +115,18 @@ size_t TakeHeaderOfBucket(char* data, size_t size, size_t count, void* user) {
 
 size_t TakeBytesOfBucket(char* data, size_t size, size_t count, void* user) {
   auto& exchange = *static_cast<Exchange*>(user);
-  const size_t room = static_cast<size_t>(exchange.most) - exchange.body.size();
-  exchange.body.append(data, std::min(room, size * count));
+  long status = 0;
+  curl_easy_getinfo(exchange.curl, CURLINFO_RESPONSE_CODE, &status);
+  const bool is_object = exchange.into != nullptr && status == kOk;
+  const int64_t kept = is_object ? exchange.into->size() : static_cast<int64_t>(exchange.body.size());
+  const int64_t most = is_object ? exchange.most : std::max(exchange.most, kMostErrorBytes);
+  const auto room = static_cast<size_t>(most - kept);
+  const std::string_view bytes(data, std::min(room, size * count));
+  if (is_object) {
+    if (!exchange.into->Append(bytes)) return 0;
+  } else {
+    exchange.body += bytes;
+  }
   exchange.too_long = size * count > room;
   return exchange.too_long ? 0 : size * count;
 }
@@ -127,6 +143,35 @@ bool IsPlain(const std::string& text) {
          });
 }
 
+// Whether it is the settings' fault, which does not pass by itself: a name that nobody has, or another
+// protocol or authority than expected.
+bool IsOfSettings(CURLcode code) {
+  switch (code) {
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_URL_MALFORMAT:
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string AdviceFor(CURLcode code) {
+  const bool certificate = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
+  return certificate
+             ? "; expected a certificate of its name by the authority in --s3-ca, or by one of the system"
+             : "; expected the URL of an S3-compatible service in --s3-endpoint";
+}
+
+// A service that does not know the method, or the version of HTTP, will not know them later.
+bool IsPassing(int status, const std::string& body) {
+  return (IsPassingStatus(status) && status != 501 && status != 505) || S3ErrorCode(body) == "RequestTimeout";
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Bucket>> Bucket::Open(BucketSettings settings) {
@@ -134,6 +179,11 @@ absl::StatusOr<std::unique_ptr<Bucket>> Bucket::Open(BucketSettings settings) {
   if (initialised != CURLE_OK) return absl::FailedPreconditionError("libcurl could not be started");
   if (settings.region.empty()) settings.region = Variable({"AWS_REGION", "AWS_DEFAULT_REGION"});
   if (settings.region.empty()) settings.region = "us-east-1";
+  if (!IsPlain(settings.region)) {
+    return absl::FailedPreconditionError(
+        fmt::format("--s3-region: \"{}\" is no region; expected letters, digits and '-', as in eu-west-1",
+                    settings.region));
+  }
   while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
   std::unique_ptr<Bucket> bucket(new Bucket(std::move(settings)));
   if (const auto read = bucket->ReadCredentials(); !read.ok()) return read.status();
@@ -165,6 +215,16 @@ absl::Status Bucket::Away(const std::string& reason) const {
   return absl::UnavailableError(fmt::format("{}: {}", name(), reason));
 }
 
+absl::Status Bucket::Wrong(const std::string& reason) const {
+  return absl::FailedPreconditionError(fmt::format("{}: {}", name(), reason));
+}
+
+Bucket::Request Bucket::To(const char* method, std::string url) const {
+  Request request{method, std::move(url)};
+  request.patience = settings_.patience;
+  return request;
+}
+
 absl::Status Bucket::Refusal(const Answer& answer) const {
   const std::string code = S3ErrorCode(answer.body);
   std::string advice;
@@ -178,15 +238,21 @@ absl::Status Bucket::Refusal(const Answer& answer) const {
                          !answer.region.empty() && IsPlain(answer.region) ? ", " + answer.region : "",
                          settings_.region);
   } else if (code == "NoSuchBucket" || answer.status == 404) {
-    advice = "; expected a bucket that exists";
+    advice = code.empty() ? "; expected the URL of an S3-compatible service in --s3-endpoint"
+                          : "; expected a bucket that exists in --artifacts";
   } else if (code == "RequestTimeTooSkewed") {
     advice = "; expected this machine's clock to be right";
   } else if (answer.status == 401 || answer.status == 403 || code == "ExpiredToken") {
-    advice =
-        fmt::format("; expected credentials that may read, write, delete and list; these are {}", origin);
+    advice = fmt::format(
+        "; expected credentials in --s3-credentials, or in the environment, that may read, write, "
+        "delete and list; these are {}",
+        origin);
+  } else if (code.empty() && !IsPassing(answer.status, answer.body)) {
+    advice = "; expected the URL of an S3-compatible service in --s3-endpoint";
   }
-  return Away(fmt::format("the service answered {}{}{}", answer.status, code.empty() ? "" : " (" + code + ")",
-                          advice));
+  const std::string text = fmt::format("the service answered {}{}{}", answer.status,
+                                       code.empty() ? "" : " (" + code + ")", advice);
+  return IsPassing(answer.status, answer.body) ? Away(text) : Wrong(text);
 }
 
 Bucket::Handle Bucket::TakeHandle() {
@@ -207,7 +273,8 @@ absl::StatusOr<Bucket::Answer> Bucket::SendOnce(const Request& request) {
     MutexLock lock(mutex_);
     credentials = credentials_;
   }
-  Exchange exchange{mutex_, ends_, request.most, "", "", false};
+  if (request.into != nullptr) request.into->Clear();
+  Exchange exchange{curl, mutex_, ends_, request.most, request.into, "", "", false};
   CurlHeaders headers;
   curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -240,8 +307,10 @@ absl::StatusOr<Bucket::Answer> Bucket::SendOnce(const Request& request) {
   char error[CURL_ERROR_SIZE] = "";
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
   const CURLcode code = curl_easy_perform(curl);
-  if (code != CURLE_OK && !exchange.too_long)
-    return Away(error[0] != '\0' ? error : curl_easy_strerror(code));
+  if (code != CURLE_OK && !exchange.too_long) {
+    const std::string reason = error[0] != '\0' ? error : curl_easy_strerror(code);
+    return IsOfSettings(code) ? Wrong(reason + AdviceFor(code)) : Away(reason);
+  }
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
   if (!exchange.too_long) {
@@ -263,7 +332,7 @@ absl::StatusOr<Bucket::Answer> Bucket::Send(const Request& request) {
       once = true;
     }
   }
-  const auto until = steady_clock::now() + settings_.patience;
+  const auto until = steady_clock::now() + request.patience;
   bool read_again = false;
   for (milliseconds pause = kFirstPause;; pause = std::min(2 * pause, kLastPause)) {
     absl::StatusOr<Answer> answer = SendOnce(request);
@@ -274,8 +343,7 @@ absl::StatusOr<Bucket::Answer> Bucket::Send(const Request& request) {
       if (refused && !std::exchange(read_again, true)) {
         if (const auto differ = ReadCredentials(); differ.ok() && *differ) continue;
       }
-      const bool passing = IsPassingStatus(answer->status) || S3ErrorCode(answer->body) == "RequestTimeout";
-      if (passing) failure = Refusal(*answer);
+      if (IsPassing(answer->status, answer->body)) failure = Refusal(*answer);
     }
     if (failure.ok()) {
       MutexLock lock(mutex_);
@@ -310,7 +378,7 @@ void Bucket::EndWaits() {
 }
 
 absl::Status Bucket::Put(const std::string& key, std::string_view bytes, const std::string& sha256) {
-  Request request{"PUT", UrlOf(key)};
+  Request request = To("PUT", UrlOf(key));
   request.body = bytes;
   request.sha256 = sha256;
   const absl::StatusOr<Answer> answer = Send(request);
@@ -318,23 +386,43 @@ absl::Status Bucket::Put(const std::string& key, std::string_view bytes, const s
   return answer->status == 200 ? absl::OkStatus() : Refusal(*answer);
 }
 
-absl::StatusOr<std::string> Bucket::Get(const std::string& key, int64_t most) {
-  Request request{"GET", UrlOf(key)};
-  request.most = std::max<int64_t>(most, 4096);  // an error is longer
-  absl::StatusOr<Answer> answer = Send(request);
+absl::Status Bucket::Get(const std::string& key, int64_t most, BlobBuffer& into) {
+  Request request = To("GET", UrlOf(key));
+  request.most = std::min(most, BlobBuffer::kMost);
+  request.into = &into;
+  const absl::StatusOr<Answer> answer = Send(request);
   if (!answer.ok()) return answer.status();
   if (answer->status == 404 && S3ErrorCode(answer->body) != "NoSuchBucket")
     return absl::NotFoundError(fmt::format("{}: there is no object {}", name(), key));
-  if (answer->status != 200) return Refusal(*answer);
-  if (static_cast<int64_t>(answer->body.size()) > most) answer->body.resize(static_cast<size_t>(most));
-  return std::move(answer->body);
+  return answer->status == kOk ? absl::OkStatus() : Refusal(*answer);
 }
 
 absl::Status Bucket::Delete(const std::string& key) {
-  const absl::StatusOr<Answer> answer = Send({"DELETE", UrlOf(key)});
+  const absl::StatusOr<Answer> answer = Send(To("DELETE", UrlOf(key)));
   if (!answer.ok()) return answer.status();
   const bool gone = answer->status == 404 && S3ErrorCode(answer->body) != "NoSuchBucket";
   return answer->status == 204 || answer->status == 200 || gone ? absl::OkStatus() : Refusal(*answer);
+}
+
+absl::Status Bucket::Probe(const std::string& key) {
+  std::random_device random;
+  const std::string text = fmt::format("{:08x}{:08x}", random(), random());
+  Request request = To("PUT", UrlOf(key));
+  request.body = text;
+  request.sha256 = DigestOf(text);
+  request.patience = kProbePatience;
+  const absl::StatusOr<Answer> put = Send(request);
+  if (!put.ok()) return put.status();
+  if (put->status != kOk) return Refusal(*put);
+  BlobBuffer read;
+  if (absl::Status got = Get(key, kMostErrorBytes, read); !got.ok() && !absl::IsNotFound(got)) return got;
+  if (read.bytes() != text) {
+    return Wrong(
+        fmt::format("object {} is not as it was written; expected the URL of an S3-compatible service in "
+                    "--s3-endpoint",
+                    key));
+  }
+  return Delete(key);
 }
 
 absl::Status Bucket::List(const std::string& prefix,
@@ -344,7 +432,7 @@ absl::Status Bucket::List(const std::string& prefix,
     // Sorted by name, as the signature requires.
     std::string query = "encoding-type=url&list-type=2&prefix=" + AwsEncoded(prefix, false);
     if (!token.empty()) query = "continuation-token=" + AwsEncoded(token, false) + "&" + query;
-    Request request{"GET", UrlOf("") + "?" + query};
+    Request request = To("GET", UrlOf("") + "?" + query);
     request.most = kMostListingBytes;
     const absl::StatusOr<Answer> answer = Send(request);
     if (!answer.ok()) return answer.status();

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "aws/requests.h"
 #include "base/mutex.h"
+#include "server/host/blobs/blob_buffer.h"
 
 namespace winnow {
 
@@ -25,27 +26,32 @@ struct BucketSettings {
   std::string credentials_file;  // "": the environment's
   std::string tls_ca;            // PEM; "": the system's authorities
   // A request that has failed in a passing way is tried again for so long, with growing pauses.
-  std::chrono::milliseconds patience{20'000};
+  std::chrono::milliseconds patience{5'000};
 };
 
 // The objects of a bucket of an S3-compatible service. A method sends its request, and again after passing
 // failures, and returns within the settings' patience and the time that one transfer takes; while the service
 // is known to be away, it tries once, and at most every two seconds. NOT_FOUND: there is no such object.
-// UNAVAILABLE names the bucket, the endpoint and the reason, never a secret. Thread-safe.
+// UNAVAILABLE: the service is away; FAILED_PRECONDITION: it refuses, or is none, as with wrong settings. Both
+// name the bucket, the endpoint and the reason, never a secret. Thread-safe.
 class Bucket {
  public:
-  // FAILED_PRECONDITION: there are no credentials, or their file is wrong or not private.
+  // FAILED_PRECONDITION: there are no credentials, their file is wrong or not private, or the region is no
+  // name.
   static absl::StatusOr<std::unique_ptr<Bucket>> Open(BucketSettings settings);
 
   // `sha256`: of the bytes, in hexadecimal digits; the service checks it. OK: the object is there, whole.
   absl::Status Put(const std::string& key, std::string_view bytes, const std::string& sha256);
-  // At most `most` bytes of it.
-  absl::StatusOr<std::string> Get(const std::string& key, int64_t most);
+  // Replaces what is in `into` by the object, by at most `most` bytes of it.
+  absl::Status Get(const std::string& key, int64_t most, BlobBuffer& into);
   // OK also if there is no such object.
   absl::Status Delete(const std::string& key);
   // Calls `found` for each object whose key begins with `prefix`.
   absl::Status List(const std::string& prefix,
                     const std::function<void(const std::string& key, int64_t size)>& found);
+
+  // Writes an object, reads it and deletes it. Tries for some seconds only.
+  absl::Status Probe(const std::string& key);
 
   // Requests that wait end with UNAVAILABLE, now and later.
   void EndWaits();
@@ -59,12 +65,14 @@ class Bucket {
     std::string url;
     std::string_view body = {};
     std::string sha256 = kEmptySha256;
-    int64_t most = 1 << 20;  // bytes of the answer that are kept
+    int64_t most = 1 << 20;      // bytes of the answer that are kept
+    BlobBuffer* into = nullptr;  // for an object; null: the answer's body is kept
+    std::chrono::milliseconds patience{};
   };
   struct Answer {
     int status = 0;
     std::string region;  // of the bucket, if the service says so
-    std::string body;
+    std::string body;    // but for an object
   };
   struct EndHandle {
     void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
@@ -73,6 +81,7 @@ class Bucket {
 
   explicit Bucket(BucketSettings settings) : settings_(std::move(settings)) {}
   std::string UrlOf(const std::string& key) const;
+  Request To(const char* method, std::string url) const;
   // Reads them anew. True: they differ from those before.
   absl::StatusOr<bool> ReadCredentials();
   // Sends it until it is answered with other than a passing failure.
@@ -80,6 +89,7 @@ class Bucket {
   absl::StatusOr<Answer> SendOnce(const Request& request);
   absl::Status Refusal(const Answer& answer) const;
   absl::Status Away(const std::string& reason) const;
+  absl::Status Wrong(const std::string& reason) const;
   Handle TakeHandle();
   // Waits; false: this object ends.
   bool Sleep(std::chrono::milliseconds pause);

@@ -16,25 +16,41 @@
 
 namespace winnow {
 
-absl::Status CheckPlaceSettings(const std::string& flag, const PlaceSettings& settings) {
-  const auto wrong = [](const std::string& what) { return absl::InvalidArgumentError(what); };
-  if (HasScheme(settings.place)) {
-    const absl::StatusOr<DataUrl> url = ParseDataUrl(settings.place);
-    if (!url.ok())
-      return wrong(fmt::format("{}: {} {}", flag, ShownUrl(settings.place), MessageOf(url.status())));
-    if (!url->is_s3()) {
-      return wrong(fmt::format("{}: {} is no bucket; expected s3://BUCKET/PREFIX or a folder", flag,
-                               ShownUrl(settings.place)));
-    }
+namespace {
+
+absl::Status Wrong(const std::string& what) { return absl::InvalidArgumentError(what); }
+
+absl::Status CheckPlace(const char* flag, const std::string& place) {
+  if (!HasScheme(place)) return absl::OkStatus();
+  const absl::StatusOr<DataUrl> url = ParseDataUrl(place);
+  if (!url.ok()) return Wrong(fmt::format("{}: {} {}", flag, ShownUrl(place), MessageOf(url.status())));
+  if (url->is_s3()) return absl::OkStatus();
+  return Wrong(
+      fmt::format("{}: {} is no bucket; expected s3://BUCKET/PREFIX or a folder", flag, ShownUrl(place)));
+}
+
+}  // namespace
+
+absl::Status CheckPlaceSettings(const PlaceSettings& settings, const std::string& copy) {
+  for (const auto& [flag, place] :
+       {std::pair("--artifacts", settings.place), std::pair("--copy-artifacts", copy)}) {
+    if (absl::Status status = CheckPlace(flag, place); !status.ok()) return status;
+  }
+  const bool has_bucket = HasScheme(settings.place) || HasScheme(copy);
+  for (const auto& [flag, value] :
+       {std::pair("--s3-endpoint", settings.endpoint), std::pair("--s3-region", settings.region),
+        std::pair("--s3-credentials", settings.credentials_file), std::pair("--s3-ca", settings.tls_ca)}) {
+    if (!value.empty() && !has_bucket)
+      return Wrong(fmt::format("{}: there is no bucket; expected --artifacts s3://BUCKET/PREFIX too", flag));
   }
   if (!settings.endpoint.empty()) {
     if (const absl::Status status = CheckEndpoint(settings.endpoint); !status.ok())
-      return wrong(fmt::format("--s3-endpoint: {} {}", ShownUrl(settings.endpoint), MessageOf(status)));
+      return Wrong(fmt::format("--s3-endpoint: {} {}", ShownUrl(settings.endpoint), MessageOf(status)));
   }
   for (const auto& [name, file] :
        {std::pair("--s3-credentials", settings.credentials_file), std::pair("--s3-ca", settings.tls_ca)}) {
     if (!file.empty() && access(file.c_str(), R_OK) != 0)
-      return wrong(fmt::format("{}: \"{}\": {}", name, file, std::strerror(errno)));
+      return Wrong(fmt::format("{}: \"{}\": {}", name, file, std::strerror(errno)));
   }
   return absl::OkStatus();
 }
@@ -57,9 +73,7 @@ absl::StatusOr<std::unique_ptr<BlobPlace>> OpenPlace(const PlaceSettings& settin
   if (!bucket.ok()) return bucket.status();
   std::string prefix = url->path;
   if (!prefix.empty() && !prefix.ends_with('/')) prefix += '/';
-  auto place = std::make_unique<BlobBucket>(*std::move(bucket), std::move(prefix));
-  if (absl::Status status = place->Probe(); !status.ok()) return status;
-  return place;
+  return std::make_unique<BlobBucket>(*std::move(bucket), std::move(prefix));
 }
 
 }  // namespace winnow

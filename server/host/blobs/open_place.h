@@ -15,11 +15,12 @@ struct PlaceSettings {
   std::string endpoint, region, credentials_file, tls_ca;  // of buckets; see BucketSettings
 };
 
-// Checks what can be seen without a connection. INVALID_ARGUMENT names the flag; `flag`: that of the place.
-absl::Status CheckPlaceSettings(const std::string& flag, const PlaceSettings& settings);
+// Checks what can be seen without a connection. `copy`: another place, of --copy-artifacts; "": none.
+// INVALID_ARGUMENT names the flag.
+absl::Status CheckPlaceSettings(const PlaceSettings& settings, const std::string& copy);
 
-// The place, of a bucket after a probe: FAILED_PRECONDITION says why it cannot be used. `folder`: that of the
-// state directory. REQUIRES: CheckPlaceSettings gave OK.
+// The place, not yet reached. FAILED_PRECONDITION: the credentials of a bucket cannot be used. `folder`: that
+// of the state directory. REQUIRES: CheckPlaceSettings gave OK.
 absl::StatusOr<std::unique_ptr<BlobPlace>> OpenPlace(const PlaceSettings& settings,
                                                      const std::filesystem::path& folder);
 

@@ -3,7 +3,9 @@ that each request is signed right and that its body is the one that was signed. 
 requests.
 """
 
+import contextlib
 import hashlib
+import html
 import http.client
 import http.server
 import os
@@ -35,9 +37,11 @@ class Bucket:
         self.checks = data_server.DataServer(buckets={"models": {}, "absent": {}}, keys=[key])
         self.refused, self.seen = [], []  # codes; (method, path)
         self.failing = 0                  # so many requests are answered with 503
-        self.hold = None                  # an Event for which the next PUT of a blob waits; then `held` is set
+        self.hold = None                  # an Event for which requests of blobs by `held_method` wait; then `held` is set
+        self.held_method, self.not_held = "PUT", 0  # so many of them do not wait
         self.held = threading.Event()
-        self.port = 0
+        self.lock = threading.Lock()
+        self.port, self.tls = 0, None
         self.open()
 
     def open(self):
@@ -59,10 +63,21 @@ class Bucket:
             daemon_threads = True
             request_queue_size = 128
 
+            def handle_error(self, *_):
+                pass  # a client that was killed
+
         self.http = Server(("127.0.0.1", self.port), Handler)
         self.port = self.http.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
+        if self.tls:
+            self.http.socket = self.tls.wrap_socket(self.http.socket, server_side=True)
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def over_tls(self, context):
+        """From now on."""
+        self.shut()
+        self.tls = context
+        self.open()
 
     def shut(self):
         """Nobody listens any more, and every request is cut off."""
@@ -82,9 +97,22 @@ class Bucket:
 
     def keys(self, prefix=""):
         """The keys of all objects, as the server behind the gate lists them."""
-        query = urllib.parse.urlencode({"list-type": 2, "prefix": prefix, "encoding-type": "url"})
+        query = urllib.parse.urlencode({"list-type": 2, "prefix": prefix})
         _, body = self.forward("GET", f"/models?{query}", b"", {})
-        return [urllib.parse.unquote_plus(part.split("</Key>")[0]) for part in body.decode().split("<Key>")[1:]]
+        return [html.unescape(part.split("</Key>")[0]) for part in body.decode().split("<Key>")[1:]]
+
+    def passes(self):
+        """Whether a request is one of those that are not held."""
+        with self.lock:
+            self.not_held -= 1
+            return self.not_held >= 0
+
+    def put(self, key, body):
+        """Writes an object, past the gate."""
+        self.forward("PUT", "/models/" + urllib.parse.quote(key), body, {})
+
+    def remove(self, key):
+        self.forward("DELETE", "/models/" + urllib.parse.quote(key), b"", {})
 
     def forward(self, method, path, body, headers):
         connection = http.client.HTTPConnection("127.0.0.1", self.backend)
@@ -106,7 +134,7 @@ class Bucket:
             if hashlib.sha256(body).hexdigest() != request.headers["x-amz-content-sha256"]:
                 raise data_server.Refused(400, "XAmzContentSHA256Mismatch")
             hold = self.hold
-            if hold and request.command == "PUT" and "/blobs/" in request.path:
+            if hold and request.command == self.held_method and "/blobs/" in request.path and not self.passes():
                 self.held.set()
                 hold.wait()
                 request.close_connection = True
@@ -124,4 +152,5 @@ class Bucket:
             request.send_header("Content-Length", str(len(content)))
         request.end_headers()
         if status != 204:
-            request.wfile.write(content)
+            with contextlib.suppress(ConnectionError):  # the other side was killed
+                request.wfile.write(content)

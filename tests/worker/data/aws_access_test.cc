@@ -94,15 +94,19 @@ TEST_CASE("objects have the address that a signature requires") {
   CHECK(AwsUrl(access, "bucket", "x") == "http://bucket.storage/x");
 }
 
-TEST_CASE("a listing is read page by page, with its encoded keys") {
+TEST_CASE("a listing is read page by page, with its keys, which are encoded if it says so") {
   const auto page = ParseListing(
-      "<?xml version=\"1.0\"?><ListBucketResult xmlns=\"x\"><IsTruncated>true</IsTruncated>"
+      "<?xml version=\"1.0\"?><ListBucketResult "
+      "xmlns=\"x\"><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>"
       "<Contents><Key>a%2Fb+c%2B</Key><Size>1</Size></Contents><Contents><Key>d&amp;e</Key></Contents>"
       "<NextContinuationToken>t/+=</NextContinuationToken></ListBucketResult>");
   REQUIRE(page->objects.size() == 2);
   CHECK((page->objects[0].key == "a/b c+" && page->objects[0].size == 1));
   CHECK((page->objects[1].key == "d&e" && page->objects[1].size == -1));
   CHECK(page->next == "t/+=");
+  const auto plain = ParseListing(
+      "<ListBucketResult><Contents><Key>a%2Fb+c</Key><Size>1</Size></Contents></ListBucketResult>");
+  CHECK(plain->objects.at(0).key == "a%2Fb+c");
   CHECK_FALSE(ParseListing("<html>hello</html>").ok());
   CHECK_FALSE(ParseListing("<ListBucketResult><Contents><Key>cut").ok());
 }
