@@ -2,6 +2,9 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <array>
+#include <chrono>
+
 #include "artifact/digest.h"
 #include "artifact/manifest.h"
 #include "server/grpc/grpc_server.h"
@@ -130,6 +133,56 @@ TEST_CASE("Artifact service: which blobs are missing", "[server]") {
   grpc::ClientContext second;
   CHECK(scene.stub->FindMissingBlobs(&second, request, &response).error_code() ==
         grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_CASE("Artifact service: uploads beyond those in memory wait, and have their turn", "[server]") {
+  constexpr int kUploads = 40;
+  struct Upload {
+    grpc::ClientContext context;
+    v1::PutBlobResponse response;
+    std::unique_ptr<grpc::ClientWriter<v1::BlobPart>> writer;
+  };
+  Scene scene;
+  std::vector<Upload> uploads(kUploads);
+  const auto text = [](int i) { return "blob " + std::to_string(100 + i); };
+  for (int i = 0; i < kUploads; ++i) {
+    Upload& upload = uploads.at(i);
+    upload.context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    upload.writer = scene.stub->PutBlob(&upload.context, &upload.response);
+    v1::BlobPart part;
+    part.set_digest(DigestOf(text(i)));
+    part.set_size(8);
+    part.set_data("blob ");
+    REQUIRE(upload.writer->Write(part));
+  }
+  // A third goes, a third is cut short, a third is whole.
+  for (int i = 0; i < kUploads; i += 3) uploads.at(i).context.TryCancel();
+  for (int i = 2; i < kUploads; i += 3) {
+    v1::BlobPart part;
+    part.set_data(text(i).substr(5));
+    CHECK(uploads.at(i).writer->Write(part));
+  }
+  for (int i = 0; i < kUploads; ++i) {
+    uploads.at(i).writer->WritesDone();
+    const grpc::StatusCode code = uploads.at(i).writer->Finish().error_code();
+    const std::array expected{grpc::StatusCode::CANCELLED, grpc::StatusCode::INVALID_ARGUMENT,
+                              grpc::StatusCode::OK};
+    CHECK(code == expected.at(i % 3));
+    CHECK(scene.store->Has(DigestOf(text(i))) == (i % 3 == 2));
+  }
+}
+
+TEST_CASE("Blob turns: come in the order in which they were asked for", "[server]") {
+  BlobTurns turns(2);
+  std::string order;
+  for (const char c : std::string("abcd")) turns.Await([&order, c] { order += c; });
+  CHECK(order == "ab");
+  turns.End();
+  CHECK(order == "abc");
+  for (int i = 0; i < 3; ++i) turns.End();
+  CHECK(order == "abcd");
+  turns.Await([&order] { order += 'e'; });
+  CHECK(order == "abcde");
 }
 
 TEST_CASE(
