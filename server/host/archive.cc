@@ -81,7 +81,8 @@ absl::Status Publish(const std::string& part, const std::string& file) {
   if (errno == EEXIST) return ThereAlready(file);
   // Some file systems, such as NFS, cannot keep another file of that name.
   if (errno != EINVAL) return Failed(file, errno);
-  if (fs::exists(fs::symlink_status(file))) return ThereAlready(file);
+  std::error_code none;
+  if (fs::exists(fs::symlink_status(file, none))) return ThereAlready(file);
   return rename(part.c_str(), file.c_str()) == 0 ? absl::OkStatus() : Failed(file, errno);
 }
 
