@@ -323,7 +323,7 @@ Unary* ArtifactService::GetArtifact(CallContext* context, const v1::GetArtifactR
     absl::StatusOr<v1::Artifact> artifact = request->kind() == v1::Artifact::SOURCE
                                                 ? reads.GetSource(request->job_id(), by)
                                                 : reads.GetArtifact(*request);
-    if (store_ == nullptr && !absl::IsPermissionDenied(artifact.status()))
+    if (guard_.authority().read_only() && !absl::IsPermissionDenied(artifact.status()))
       return reactor->Finish(ToGrpc(NoStore()));
     if (artifact.ok()) *response = *std::move(artifact);
     const bool may_come =
