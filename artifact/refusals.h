@@ -7,5 +7,7 @@ namespace winnow {
 inline constexpr char kMissingBlob[] = "winnow.v1.MissingBlob";
 // GetArtifact: not available yet, but requested from a worker.
 inline constexpr char kModelComes[] = "winnow.v1.ModelComes";
+// PutBlob and GetBlob, UNAVAILABLE: the server answers, but its artifacts are away.
+inline constexpr char kArtifactsAway[] = "winnow.v1.ArtifactsAway";
 
 }  // namespace winnow

@@ -49,6 +49,12 @@ absl::StatusOr<v1::Artifact> ArtifactCalls::Get(const v1::GetArtifactRequest& re
   }
 }
 
+absl::Status ArtifactCalls::OfBlob(const grpc::Status& status) {
+  if (status.error_details() != kArtifactsAway) return client_.Explain(status);
+  return absl::UnavailableError("the server cannot reach its artifacts now: " +
+                                Clean(status.error_message()));
+}
+
 absl::StatusOr<std::string> ArtifactCalls::Blob(const v1::BlobName& blob) {
   for (int tried = 1;; ++tried) {
     absl::StatusOr<std::string> bytes = BlobOnce(blob);
@@ -68,7 +74,7 @@ absl::StatusOr<std::string> ArtifactCalls::BlobOnce(const v1::BlobName& blob) {
     bytes += part.data();
     if (static_cast<int64_t>(bytes.size()) > blob.size()) context.TryCancel();
   }
-  const absl::Status status = client_.Explain(reader->Finish());
+  const absl::Status status = OfBlob(reader->Finish());
   if (!status.ok()) return status;
   return bytes;
 }
@@ -81,7 +87,7 @@ absl::Status ArtifactCalls::PutBlob(const v1::BlobName& blob, const std::string&
     const auto writer = stub_->PutBlob(&context, &response);
     ForEachPart(blob.digest(), bytes, [&](const v1::BlobPart& part) { return writer->Write(part); });
     writer->WritesDone();
-    absl::Status status = client_.Explain(writer->Finish());
+    absl::Status status = OfBlob(writer->Finish());
     if (status.ok() || !IsLoss(status) || tried == kBlobTries) return status;
     std::this_thread::sleep_for(kBetweenTries);
   }

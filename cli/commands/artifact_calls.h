@@ -33,6 +33,7 @@ class ArtifactCalls {
  private:
   absl::StatusOr<std::string> BlobOnce(const v1::BlobName& blob);
   absl::Status PutBlob(const v1::BlobName& blob, const std::string& bytes);
+  absl::Status OfBlob(const grpc::Status& status);
 
   Client& client_;
   const std::unique_ptr<v1::ArtifactService::Stub> stub_;

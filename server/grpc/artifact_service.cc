@@ -73,6 +73,12 @@ grpc::Status WithDetails(const absl::Status& status, const char* kind) {
   return status.GetPayload(kind) ? grpc::Status(plain.error_code(), plain.error_message(), kind) : plain;
 }
 
+grpc::Status OfBlob(const absl::Status& status) {
+  const grpc::Status plain = ToGrpc(status);
+  if (plain.error_code() != grpc::StatusCode::UNAVAILABLE) return plain;
+  return {plain.error_code(), plain.error_message(), kArtifactsAway};
+}
+
 }  // namespace
 
 // Receives a blob, then has it written.
@@ -131,7 +137,7 @@ class ArtifactService::Upload final : public grpc::ServerReadReactor<v1::BlobPar
     service_.threads_.Post([this] {
       const absl::Status put = service_.store_->Put(digest_, bytes_.bytes());
       if (put.ok()) service_.guard_.authority().sent_blobs().Note(by_, digest_);
-      Finish(ToGrpc(put));
+      Finish(OfBlob(put));
     });
   }
 
@@ -182,7 +188,7 @@ class ArtifactService::Download final : public grpc::ServerWriteReactor<v1::Blob
       has_turn_ = true;
       service_.threads_.Post([this] {
         const absl::Status status = service_.store_->Get(digest_, bytes_);
-        status.ok() ? Send() : Finish(ToGrpc(status));
+        status.ok() ? Send() : Finish(OfBlob(status));
       });
     });
   }

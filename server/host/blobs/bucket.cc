@@ -307,6 +307,7 @@ absl::StatusOr<Bucket::Answer> Bucket::SendOnce(const Request& request) {
   char error[CURL_ERROR_SIZE] = "";
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
   const CURLcode code = curl_easy_perform(curl);
+  if (code == CURLE_ABORTED_BY_CALLBACK) return Away("the server is stopping");
   if (code != CURLE_OK && !exchange.too_long) {
     const std::string reason = error[0] != '\0' ? error : curl_easy_strerror(code);
     return IsOfSettings(code) ? Wrong(reason + AdviceFor(code)) : Away(reason);

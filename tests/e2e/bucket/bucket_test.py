@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import ssl
+import subprocess
 import threading
 
 import scene  # which makes the modules beside this folder known
@@ -16,7 +17,7 @@ import data_server
 import processes
 from processes import wait_until
 
-WEIGHTS = 64 << 20
+WEIGHTS = 48 << 20
 MEMORY = 90 << 20  # of a server, however large the files are
 
 
@@ -86,8 +87,11 @@ class BucketTest(scene.Scene):
         watch = processes.Watch(client, other)
         self.addCleanup(watch.close)
         self.assertEqual(watch.to_end(), 0)
-        refused = client.run("best", name, "--download", f"{self.folder}/none", ok=(1,))
-        self.assertEqual(refused, "")
+        refused = subprocess.run(client.command("best", name, "--download", f"{self.folder}/none"), capture_output=True, text=True,
+                                 timeout=60, check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn(f"the server cannot reach its artifacts now: bucket models at {self.bucket.url}: ", refused.stderr)
+        self.assertFalse(os.path.exists(f"{self.folder}/none"))
         wait_until(lambda: f"bucket models at {self.bucket.url}: " in server.log(), "the server says what is away")
         self.bucket.open()
         wait_until(lambda: len(rows(server.database, "SELECT 1 FROM artifacts WHERE kind = 'model'")) == 2,
