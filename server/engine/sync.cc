@@ -565,9 +565,8 @@ v1::SyncResponse SyncCalls::Compose(WorkerEntry& worker, const Call& call) const
     if (rank->message.world_size() <= 1 && call.stated.count(id) != 0) {
       response.add_assignments()->set_id(id);
     } else {
-      v1::Assignment& added = *response.add_assignments();
-      added = rank->message;
-      if (call.running.count(id) != 0) added.clear_credentials();  // it has them
+      // With its credentials also if the call says that it runs: it may have been sent before that was so.
+      *response.add_assignments() = rank->message;
     }
     rank->told = true;
     rank->told_us = context_.steady_us();

@@ -173,7 +173,7 @@ TEST_CASE("Completion: scripts name every command and parse", "[cli]") {
     CHECK(result.out.find('@') == std::string::npos);
     CHECK(result.out.find(
               "describe|trials|best|analytics|source|metrics|watch|logs|pause|resume|limit|continue|enqueue|"
-              "priority|range|keep|stop|delete|replay|compare|ask|tell|complete)") != std::string::npos);
+              "priority|range|stop|keep|delete|replay|compare|ask|tell|complete)") != std::string::npos);
     CHECK(result.out.find("submit|plan|simulate|backup|config|import)") != std::string::npos);
   }
 }

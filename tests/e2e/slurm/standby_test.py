@@ -11,7 +11,7 @@ import slurm_server
 import slurm_site
 from processes import wait_until
 
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/slurm-server.sh")
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../examples/slurm-server.sh")
 
 
 class SlurmStandby(unittest.TestCase):
