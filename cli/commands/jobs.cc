@@ -199,7 +199,8 @@ Exit DeleteJob(Session& session, const std::string& job) {
                       session.Hint("list"));
   }
   const absl::Status status = session.client().Delete(job);
-  if (absl::IsFailedPrecondition(status)) {
+  // Because of the job, that is, and not because the server only shows a file.
+  if (absl::IsFailedPrecondition(status) && MessageOf(status).starts_with("job ")) {
     return absl::FailedPreconditionError(
         fmt::format("{}\nStop it first with: {}", MessageOf(status), session.Hint("stop " + job)));
   }

@@ -135,6 +135,7 @@ class ArchiveTest(unittest.TestCase):
             done = subprocess.run(client.command(*command), capture_output=True, text=True, check=False)
             self.assertNotEqual(done.returncode, 0, command)
             self.assertIn(f"this server only shows {self.file}; it changes nothing", done.stderr, command)
+            self.assertNotIn("first with", done.stderr, command)  # which would not help
         done = subprocess.run(client.command("best", "kept", "--download", os.path.join(self.folder, "model")),
                               capture_output=True, text=True, check=False)
         self.assertIn("stores no artifacts", done.stderr)
