@@ -65,6 +65,26 @@ TEST_CASE("Gang: starts when every rank is prepared, at the port that rank 0's w
   }
 }
 
+TEST_CASE("Gang: every rank gets its credentials with the word to start, whichever call is answered with it",
+          "[server]") {
+  Play play;
+  play.rank_tls = RankTls::kAlways;
+  play.Restart();
+  FakeWorker one(play, "one", 1), two(play, "two", 1);
+  play.Create(GangJob(2, 1));
+  for (FakeWorker* worker : {&one, &two, &one}) REQUIRE(worker->Tell().ok());
+  REQUIRE(one.running.size() == 1);
+  // A call that was sent while the rank was being prepared, which is said as one that runs.
+  v1::SyncRequest early = one.Request();
+  early.mutable_running(0)->set_state(v1::RunningAssignment::RUNNING);
+  for (FakeWorker* worker : {&one, &two}) REQUIRE(worker->Tell().ok());
+  const absl::StatusOr<v1::SyncResponse> answer = play.Sync(early);
+  REQUIRE(answer.ok());
+  REQUIRE(answer->assignments_size() == 1);
+  CHECK_FALSE(answer->assignments(0).await_start());
+  CHECK(answer->assignments(0).credentials().certificate() == std::to_string(answer->assignments(0).rank()));
+}
+
 TEST_CASE("Gang: a worker that is lost before the start ends it for the rank that is prepared", "[server]") {
   Play play;
   FakeWorker one(play, "one", 1), two(play, "two", 1);

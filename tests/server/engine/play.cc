@@ -57,6 +57,12 @@ void Play::Start() {
   options.jobs_keep_number = jobs_keep_number;
   options.jobs_keep_bytes = jobs_keep_bytes;
   options.tell = tell;
+  options.rank_tls = rank_tls;
+  options.issue_credentials = [](const std::string&, int64_t, int64_t, int32_t ranks) {
+    std::vector<v1::RankCredentials> all(static_cast<size_t>(ranks));
+    for (size_t rank = 0; rank < all.size(); ++rank) all[rank].set_certificate(std::to_string(rank));
+    return all;
+  };
   auto coordinator = Coordinator::Start(*std::move(store), hub, std::move(options));
   INFO(coordinator.status().ToString());
   REQUIRE(coordinator.ok());
@@ -244,6 +250,7 @@ v1::SyncRequest FakeWorker::Request() const {
   request.set_leaving(leaving);
   request.mutable_labels()->insert(labels.begin(), labels.end());
   request.set_cost_per_hour(cost_per_hour);
+  request.set_encrypts_ranks(true);
   if (remaining_us) *request.mutable_remaining_life() = TimeUtil::MicrosecondsToDuration(*remaining_us);
   for (const std::string& id : gpus) {
     v1::Gpu& gpu = *request.add_gpus();

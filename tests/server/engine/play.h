@@ -71,6 +71,7 @@ class Play {
   int64_t audit_keep_us = 0;   // see EngineOptions, as the next four
   int64_t jobs_keep_us = 0, jobs_keep_number = 0, jobs_keep_bytes = 0;
   std::function<void(Context&, const v1::Event&)> tell;
+  RankTls rank_tls = RankTls::kNever;
 
   ManualClock time;
   TempFolder folder;
