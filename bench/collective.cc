@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <span>
 #include <sstream>
@@ -24,7 +23,7 @@
 #include <vector>
 
 #include "base/rank_name.h"
-#include "server/host/rank_authority.h"
+#include "tests/trainers/collective/credentials.h"
 #include "trainers/collective/tcp_ranks.h"
 
 namespace winnow {
@@ -64,37 +63,6 @@ void Bind(int rank, int size) {
   sched_setaffinity(0, sizeof one, &one);
 }
 
-constexpr char kJob[] = "bench", kTrial[] = "1", kAttempt[] = "1";
-
-// The credentials of all ranks, as a server makes them and a worker stores them.
-class Credentials {
- public:
-  explicit Credentials(int ranks) {
-    std::string name = (std::filesystem::temp_directory_path() / "bench-collective-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) return;
-    root_ = name;
-    const auto all = IssueRankCredentials(kJob, 1, 1, ranks);
-    Check(all.status());
-    for (int rank = 0; rank < ranks; ++rank) {
-      const std::filesystem::path folder = root_ / std::to_string(rank);
-      std::filesystem::create_directory(folder);
-      const v1::RankCredentials& own = (*all)[static_cast<std::size_t>(rank)];
-      std::ofstream(folder / kRankAuthorityFile) << own.authority();
-      std::ofstream(folder / kRankCertificateFile) << own.certificate();
-      std::ofstream(folder / kRankKeyFile) << own.private_key();
-    }
-  }
-  Credentials(const Credentials&) = delete;
-  Credentials& operator=(const Credentials&) = delete;
-  ~Credentials() {
-    if (!root_.empty()) std::filesystem::remove_all(root_);
-  }
-  const std::filesystem::path& root() const { return root_; }
-
- private:
-  std::filesystem::path root_;
-};
-
 // One rank's run; rank 0 prints the figures. `credentials`: a folder for each rank; "": in plain text.
 int RunRank(int rank, int size, int port, int divisor, const std::string& credentials) {
   Bind(rank, size);
@@ -104,7 +72,7 @@ int RunRank(int rank, int size, int port, int divisor, const std::string& creden
   options.master_port = port;
   if (!credentials.empty()) {
     auto identity = RankIdentity::Read(std::filesystem::path(credentials) / std::to_string(rank), rank,
-                                       [](int of) { return RankName(kJob, kTrial, kAttempt, of); });
+                                       [](int of) { return RankName("test", "1", "1", of); });
     Check(identity.status());
     options.identity = *std::move(identity);
   }

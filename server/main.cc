@@ -46,6 +46,7 @@
 #include "server/server_flags.h"
 #include "server/show.h"
 #include "server/standby.h"
+#include "server/stopping.h"
 #include "server/tasks.h"
 #include "server/webhooks/sender.h"
 #include "server/webhooks/webhooks_file.h"
@@ -60,10 +61,6 @@ namespace fs = std::filesystem;
 
 // Trials of local workers get their own grace period, and the worker a moment more.
 constexpr std::chrono::seconds kWorkersLeave{60};
-constexpr std::chrono::seconds kCallsEnd{5};
-constexpr std::chrono::seconds kAnswersEnd{2};
-// After local workers have left: time for pending calls, reads and models.
-constexpr std::chrono::seconds kAllEnds{15};
 constexpr char kHttpDefault[] = "127.0.0.1:8080";
 constexpr char kOff[] = "off";
 
@@ -261,13 +258,6 @@ class Signals {
   std::function<void()> second_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
-
-// Exits at once: everything acknowledged is recorded, and the next server reads it.
-void LeaveAtOnce() {
-  spdlog::warn("stopped without waiting for unfinished reads and computations");
-  spdlog::shutdown();
-  std::_Exit(0);
-}
 
 // The store in that place. Null if there is no place.
 absl::StatusOr<std::unique_ptr<ArtifactStore>> OpenArtifacts(const ServerFlags& flags,

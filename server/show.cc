@@ -14,13 +14,10 @@
 #include "server/host/last_resort.h"
 #include "server/host/shown_copy.h"
 #include "server/reads/reads.h"
+#include "server/stopping.h"
 
 namespace winnow {
 namespace {
-
-constexpr std::chrono::seconds kLastCalls{5};
-constexpr std::chrono::seconds kLastAnswers{2};
-constexpr std::chrono::seconds kAllOver{15};
 
 absl::Status CheckTokens(Store& store, const std::string& file) {
   const absl::StatusOr<std::vector<TokenRow>> tokens = store.tokens.List();
@@ -65,17 +62,15 @@ absl::Status Show(ShowOptions options) {
                address.substr(0, address.rfind(':')), (*server)->port());
 
   options.wait_for_end();
-  last_resort.emplace(kAllOver, [folder = (*copy)->folder()] {
-    spdlog::warn("stopped without waiting for unfinished reads and computations");
+  last_resort.emplace(kAllEnds, [folder = (*copy)->folder()] {
     std::error_code none;
     std::filesystem::remove_all(folder, none);
-    spdlog::shutdown();
-    std::_Exit(0);
+    LeaveAtOnce();
   });
   (*server)->AnnounceStop();
   if (*http != nullptr) (*http)->AnnounceStop();
-  (*server)->Stop(kLastCalls);
-  if (*http != nullptr) (*http)->Stop(kLastAnswers);
+  (*server)->Stop(kCallsEnd);
+  if (*http != nullptr) (*http)->Stop(kAnswersEnd);
   spdlog::info("stopped");
   return absl::OkStatus();
 }

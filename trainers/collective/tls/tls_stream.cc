@@ -47,7 +47,7 @@ TlsStream::Handshake TlsStream::ShakeHands() {
   const int error = result == 1 ? SSL_ERROR_NONE : SSL_get_error(connection_.get(), result);
   const bool goes_on = result == 1 || error == SSL_ERROR_WANT_READ;
   if (!goes_on) Fail();
-  // A failure is told to the other end too.
+  // The other end gets the alert that says why, if the handshake has failed.
   const std::ptrdiff_t flushed = FlushHeld();
   if (!goes_on) return Handshake::kFailed;
   if (flushed < 0) {
