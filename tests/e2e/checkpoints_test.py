@@ -7,7 +7,6 @@ import glob
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import unittest
 
@@ -63,14 +62,6 @@ def shell(folder, weights=1):
                         "metrics": [{"name": "loss", "regex": "loss=([0-9]+)"}]},
             "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}}],
             "objective": {"metric": "loss", "goal": "MINIMIZE"}}
-
-
-def rows(cluster, sql):
-    connection = sqlite3.connect(f"file:{cluster.server.database}?mode=ro", uri=True)
-    try:
-        return connection.execute(sql).fetchall()
-    finally:
-        connection.close()
 
 
 class CheckpointsTest(unittest.TestCase):
@@ -134,7 +125,7 @@ class CheckpointsTest(unittest.TestCase):
 
     def kept(self, cluster, trainer):
         """What is known of the checkpoint in the store: for a built-in trainer its level, else its digest."""
-        found = rows(cluster, "SELECT manifest FROM artifacts WHERE kind = 'checkpoint'")
+        found = processes.rows(cluster.server.database, "SELECT manifest FROM artifacts WHERE kind = 'checkpoint'")
         if not found:
             return None
         level = re.search(rb"checkpoint-0*(\d+)", found[0][0])
@@ -151,9 +142,9 @@ class CheckpointsTest(unittest.TestCase):
 
     def assert_kept_only_what_is_needed(self, cluster):
         """The model, and at most the best trial's checkpoint; no file beyond what the rows name."""
-        kinds = [kind for kind, in rows(cluster, "SELECT kind FROM artifacts ORDER BY kind")]
+        kinds = [kind for kind, in processes.rows(cluster.server.database, "SELECT kind FROM artifacts ORDER BY kind")]
         self.assertIn(kinds, (["model"], ["checkpoint", "model"]))
-        named = {digest for digest, in rows(cluster, "SELECT digest FROM blobs")}
+        named = {digest for digest, in processes.rows(cluster.server.database, "SELECT digest FROM blobs")}
         files = lambda: {os.path.basename(path) for path in  # noqa: E731
                          glob.glob(f"{cluster.server.database}.d/artifacts/blobs/*/*")}
         processes.wait_until(lambda: files() == named, "files that no row names are removed")
@@ -166,8 +157,9 @@ class CheckpointsTest(unittest.TestCase):
         job = cluster.client.submit(builtin(cluster.folder, "gbdt") | nodes, cluster.folder)
         watch = cluster.watch(job)
         processes.wait_until(lambda: self.kept(cluster, "gbdt"), "a checkpoint is in the store")
-        ranks = lambda attempt: [name for name, in rows(  # noqa: E731
-            cluster, f"SELECT w.name FROM assignments a JOIN workers w USING (worker) WHERE attempt = {attempt} "
+        ranks = lambda attempt: [name for name, in processes.rows(  # noqa: E731
+            cluster.server.database,
+            f"SELECT w.name FROM assignments a JOIN workers w USING (worker) WHERE attempt = {attempt} "
             "ORDER BY rank")]
         before = ranks(1)
         lost = next(w for w in cluster.workers if w.name == before[0])
@@ -188,7 +180,7 @@ class CheckpointsTest(unittest.TestCase):
         cluster.client.run("delete", job)
         processes.wait_until(lambda: not glob.glob(f"{cluster.server.database}.d/artifacts/blobs/*/*"),
                              "what was kept of a deleted job is removed")
-        self.assertEqual(rows(cluster, "SELECT * FROM blobs"), [])
+        self.assertEqual(processes.rows(cluster.server.database, "SELECT * FROM blobs"), [])
 
     def test_mlp(self):
         self.lose_worker_of("mlp", lambda folder: builtin(folder, "mlp"))
@@ -221,7 +213,7 @@ class CheckpointsTest(unittest.TestCase):
         lost = self.runner(cluster)
         for least in (1, 8):
             processes.wait_until(lambda: len(glob.glob(f"{blobs}/*/*")) >= least, "blobs arrive")
-            self.assertEqual(rows(cluster, "SELECT * FROM artifacts"), [])
+            self.assertEqual(processes.rows(cluster.server.database, "SELECT * FROM artifacts"), [])
             cluster.server.restart()
         processes.wait_until(lambda: self.kept(cluster, "shell"), "a checkpoint is in the store")
         before = lost.printed()[1, 1]

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -54,11 +53,7 @@ def fill(folder):
 
 
 def newest_report(database):
-    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-    try:
-        return connection.execute("SELECT MAX(sequence) FROM reports").fetchone()[0]
-    finally:
-        connection.close()
+    return processes.rows(database, "SELECT MAX(sequence) FROM reports")[0][0]
 
 
 class FullDiskTest(unittest.TestCase):

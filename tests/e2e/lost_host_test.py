@@ -5,7 +5,6 @@ What it leaves is what an undisturbed run leaves, byte by byte. The hosts share 
 
 import glob
 import os
-import sqlite3
 import sys
 import unittest
 
@@ -42,17 +41,11 @@ class LostHostTest(unittest.TestCase):
                     found.setdefault(worker.name, {})[os.path.basename(path)] = file.read()
         return found
 
-    def rows(self, site, sql, *values):
-        connection = sqlite3.connect(f"file:{site.server.database}?mode=ro", uri=True)
-        try:
-            return connection.execute(sql, values).fetchall()
-        finally:
-            connection.close()
-
     def ranks(self, site, attempt):
         """The workers' names by rank, of the newest job."""
-        return [name for name, in self.rows(
-            site, "SELECT w.name FROM assignments a JOIN workers w USING (worker) WHERE a.attempt = ? AND a.job = "
+        return [name for name, in processes.rows(
+            site.server.database,
+            "SELECT w.name FROM assignments a JOIN workers w USING (worker) WHERE a.attempt = ? AND a.job = "
             "(SELECT MAX(job) FROM jobs) ORDER BY a.rank", attempt)]
 
     def finish(self, site, name, watch):
@@ -77,9 +70,10 @@ class LostHostTest(unittest.TestCase):
             watch = site.watch(name)
             kept = processes.wait_until(
                 # What was reported a while before it was put there is in it. The time between levels needs two of them.
-                lambda: self.rows(site, "SELECT MAX(r.resource) AS level FROM artifacts a JOIN reports r ON r.job = a.job "
-                                  "AND r.time_us < a.create_us - 3000000 WHERE a.kind = 'checkpoint' AND a.job = "
-                                  "(SELECT MAX(job) FROM jobs) HAVING level > 1"), "a checkpoint of two levels is kept")[0][0]
+                lambda: processes.rows(site.server.database,
+                                       "SELECT MAX(r.resource) AS level FROM artifacts a JOIN reports r ON r.job = a.job "
+                                       "AND r.time_us < a.create_us - 3000000 WHERE a.kind = 'checkpoint' AND a.job = "
+                                       "(SELECT MAX(job) FROM jobs) HAVING level > 1"), "a checkpoint of two levels is kept")[0][0]
             before = self.ranks(site, 1)
             lost = site.worker(before[lost_rank])
             cut_off = lost.trainers()
@@ -91,8 +85,8 @@ class LostHostTest(unittest.TestCase):
             self.assertEqual(len(set(after)), 3)
             self.assertNotIn(lost.name, after)
             # What the checkpoint knew came at once, and not as slowly as it had been trained.
-            span = lambda attempt: self.rows(  # noqa: E731
-                site, "SELECT MAX(time_us) - MIN(time_us) FROM reports WHERE attempt = ? AND resource <= ? AND job = "
+            span = lambda attempt: processes.rows(  # noqa: E731
+                site.server.database, "SELECT MAX(time_us) - MIN(time_us) FROM reports WHERE attempt = ? AND resource <= ? AND job = "
                 "(SELECT MAX(job) FROM jobs)", attempt, kept)[0][0]
             print(f"{trainer}: ranks on {before}, then {after}; {kept} levels took {span(1) / 1e6:.2f} s to train and "
                   f"{span(2) / 1e6:.2f} s to come back")

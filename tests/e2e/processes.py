@@ -49,6 +49,15 @@ def wait_for_leader(servers):
     return wait_until(find, "a server leads")
 
 
+def rows(database, sql, *values):
+    """What a database that is a file says, beside its server."""
+    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+    try:
+        return connection.execute(sql, values).fetchall()
+    finally:
+        connection.close()
+
+
 def free_ports(count):
     """Ports of this machine, away from those that the system gives out."""
     found = []

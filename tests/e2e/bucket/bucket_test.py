@@ -11,11 +11,11 @@ import subprocess
 import threading
 
 import scene  # which makes the modules beside this folder known
-from scene import KEY, PREFIX, job, most_memory, rows
+from scene import KEY, PREFIX, job, most_memory
 import certificates
 import data_server
 import processes
-from processes import wait_until
+from processes import rows, wait_until
 
 WEIGHTS = 48 << 20
 MEMORY = 90 << 20  # of a server, however large the files are

@@ -10,9 +10,9 @@ import subprocess
 import threading
 
 import scene  # which makes the modules beside this folder known
-from scene import PREFIX, job, rows
+from scene import PREFIX, job
 import processes
-from processes import wait_until
+from processes import rows, wait_until
 
 SIZE = 20 << 20
 NOT_HELD = 2  # blobs that a copy has copied when it is killed

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -40,14 +39,6 @@ def job(folder, name="shell", size=1000):
                         "resource_regex": "level=([0-9]+)", "metrics": [{"name": "loss", "regex": "loss=([0-9.]+)"}]},
             "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}}],
             "objective": {"metric": "loss", "goal": "MINIMIZE"}}
-
-
-def rows(database, sql):
-    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-    try:
-        return connection.execute(sql).fetchall()
-    finally:
-        connection.close()
 
 
 def most_memory(pid):
