@@ -273,6 +273,11 @@ void Agent::Start(const std::string& id) {
        [this, id](v1::JobNotice::Kind kind, std::string text) { Notice(id, kind, std::move(text)); },
        [this, id] {
          if (const auto found = running_.find(id); found != running_.end()) found->second.saves = true;
+         if (WINNOW_MUTANT("a part has ended when its program only saves")) {
+           v1::Outcome outcome;
+           outcome.set_kind(v1::Outcome::FINISHED);
+           state_.Ended(id, std::move(outcome));
+         }
          Wake();
        }});
   if (!trainer.ok()) {

@@ -109,10 +109,23 @@ void Ledger::Saved(const std::string& storage, const v1::Assignment& assignment,
   saved = std::max(saved, level);
 }
 
-bool Ledger::HasCheckpoint(const std::string& storage, const v1::Assignment& assignment) const {
-  if (assignment.resource_from() == 0 || assignment.has_restore()) return true;
-  const auto saved = checkpoints_.find({storage, assignment.job_id(), assignment.trial()});
-  return saved != checkpoints_.end() && saved->second >= assignment.resource_from();
+void Ledger::Writes(const std::string& storage, const v1::Assignment& assignment, int64_t level) {
+  unsaved_[{storage, assignment.job_id(), assignment.trial()}] = {assignment.id(), level};
+}
+
+std::optional<int64_t> Ledger::Checkpoint(const std::string& storage, const v1::Assignment& assignment) {
+  const int64_t from = assignment.resource_from();
+  if (from == 0 || assignment.has_restore()) return from;
+  const std::tuple trial(storage, assignment.job_id(), assignment.trial());
+  const auto saved = checkpoints_.find(trial);
+  const int64_t level = saved == checkpoints_.end() ? 0 : saved->second;
+  if (level >= from) return from;
+  // A process that did not come to its end may have left the checkpoint of its last level unwritten.
+  const auto unsaved = unsaved_.find(trial);
+  if (unsaved == unsaved_.end() || unsaved->second.second < from) return std::nullopt;
+  const std::optional<AssignmentRow> row = Find(unsaved->second.first);
+  if (row && row->outcome == AttemptOutcome::kFinished) return std::nullopt;
+  return level;
 }
 
 void Ledger::TakeCheckpoint(const std::string& storage, const v1::Assignment& assignment) {

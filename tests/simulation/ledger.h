@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "server/engine/engine.h"
@@ -47,7 +48,10 @@ class Ledger {
   int RunningRanks(const v1::Assignment& assignment) const;
   // A checkpoint of that level is visible to workers with that storage.
   void Saved(const std::string& storage, const v1::Assignment& assignment, int64_t level);
-  bool HasCheckpoint(const std::string& storage, const v1::Assignment& assignment) const;
+  // A process has trained to that level, and has yet to write its checkpoint.
+  void Writes(const std::string& storage, const v1::Assignment& assignment, int64_t level);
+  // The level from which its process goes on with that storage; absent: its checkpoint is missing.
+  std::optional<int64_t> Checkpoint(const std::string& storage, const v1::Assignment& assignment);
   // A rank 0 is prepared whose trial goes on from another one's checkpoint: it gets its own copy, unless it
   // has one. Checks that the other was not trained on before.
   void TakeCheckpoint(const std::string& storage, const v1::Assignment& assignment);
@@ -105,11 +109,13 @@ class Ledger {
   std::map<std::string, Process> processes_;  // by assignment
   std::map<std::string, int> ahead_;          // by host
   std::set<std::string> ever_started_;
-  std::set<std::string> looked_at_;           // by CheckEnds
+  std::set<std::string> looked_at_;  // by CheckEnds
   std::map<AttemptKey, std::set<int>> prepared_;
   std::map<std::string, std::map<int64_t, double>> emitted_;  // by assignment
   std::map<AttemptKey, int64_t> reached_;
-  std::map<std::tuple<std::string, std::string, TrialNumber>, int64_t> checkpoints_;
+  using StoredTrial = std::tuple<std::string, std::string, TrialNumber>;  // storage, job, trial
+  std::map<StoredTrial, int64_t> checkpoints_;
+  std::map<StoredTrial, std::pair<std::string, int64_t>> unsaved_;  // assignment and level of the newest
 
   std::map<ReportKey, double> accepted_;  // committed
   std::map<ReportKey, double> pending_;   // of the current batch

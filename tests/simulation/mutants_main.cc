@@ -51,6 +51,7 @@ constexpr std::string_view kMutants[] = {
     "a part that is held ahead starts without a slot",
     "a part starts on a worker that leaves before its end",
     "a paused job starts trials",
+    "a part has ended when its program only saves",
 };
 std::string_view active_mutant;  // "": none
 

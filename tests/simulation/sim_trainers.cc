@@ -38,7 +38,7 @@ constexpr int kPorts = 1'000;
 class SimTrainer : public RankRun {
  public:
   SimTrainer(Setting* setting, Timers* timers, const HostProfile* host, const int64_t* clock_skew_us,
-             v1::Assignment assignment, Events events, v1::PartStart start,
+             v1::Assignment assignment, int64_t level, Events events, v1::PartStart start,
              std::function<void(const v1::Assignment&)> keep)
       : setting_(setting),
         timers_(timers),
@@ -47,7 +47,7 @@ class SimTrainer : public RankRun {
         assignment_(std::move(assignment)),
         events_(std::move(events)),
         keep_(std::move(keep)),
-        level_(assignment_.resource_from()),
+        level_(level),
         end_level_(assignment_.resource_to() > 0 ? assignment_.resource_to() : kOwnEnd),
         start_us_(WallUs()),
         start_(start) {
@@ -122,7 +122,7 @@ class SimTrainer : public RankRun {
       return;
     }
     if (level_ >= end_level_) {
-      if (!std::exchange(decided_, true) && MaySave() && setting_->dice.Chance(kSaves)) {
+      if (unsaved_ && !saved_from_us_.has_value()) {
         saved_from_us_ = WallUs();
         setting_->Note("process saves", assignment_.id(), level_);
         setting_->ledger.Saves(assignment_.id());
@@ -156,7 +156,13 @@ class SimTrainer : public RankRun {
   void TrainUnit() {
     if (assignment_.rank() != 0) return;
     ++level_;
-    setting_->ledger.Saved(host_->storage, assignment_, level_);
+    // A program that saves beside the next part has the checkpoint of its last level only at its end.
+    unsaved_ = level_ >= end_level_ && MaySave() && setting_->dice.Chance(kSaves);
+    if (unsaved_) {
+      setting_->ledger.Writes(host_->storage, assignment_, level_);
+    } else {
+      setting_->ledger.Saved(host_->storage, assignment_, level_);
+    }
     v1::Report report;
     report.set_assignment_id(assignment_.id());
     report.set_resource(level_);
@@ -191,6 +197,8 @@ class SimTrainer : public RankRun {
     *outcome.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(std::max<int64_t>(1, end_us));
     outcome.set_part_start(start_);
     setting_->Note("process ends", assignment_.id(), outcome.kind(), level_);
+    if (unsaved_ && outcome.kind() == v1::Outcome::FINISHED)
+      setting_->ledger.Saved(host_->storage, assignment_, level_);
     setting_->ledger.Ended(assignment_.id());
     const auto ended = events_.ended;
     ended(std::move(outcome));  // *this is destroyed
@@ -211,7 +219,7 @@ class SimTrainer : public RankRun {
   int64_t hangs_at_ = -1;
   bool out_of_memory_ = false;
   bool reported_ = false;
-  bool decided_ = false;  // whether it says that it saves
+  bool unsaved_ = false;  // its last level is in no checkpoint yet
   std::optional<int64_t> saved_from_us_;
   bool stopping_ = false;
   Why why_ = Why::kUnwanted;
@@ -266,13 +274,15 @@ absl::StatusOr<std::unique_ptr<RankRun>> SimTrainers::Start(const v1::Assignment
     setting_->ledger.Fail(
         fmt::format("{} may not run {}, of job {}", host_->name, assignment.id(), assignment.job_id()));
   }
-  if (!goes_on && !setting_->ledger.HasCheckpoint(host_->storage, assignment)) {
+  std::optional<int64_t> level = assignment.resource_from();
+  if (!goes_on) level = setting_->ledger.Checkpoint(host_->storage, assignment);
+  if (!level) {
     setting_->ledger.Fail(fmt::format("{} is to go on from {}, of which there is no checkpoint on {}",
                                       assignment.id(), assignment.resource_from(), host_->name));
   }
-  return std::unique_ptr<RankRun>(new SimTrainer(setting_, timers_, host_, clock_skew_us_, assignment,
-                                                 std::move(events), start,
-                                                 [this](const v1::Assignment& part) { Keep(part); }));
+  return std::unique_ptr<RankRun>(new SimTrainer(
+      setting_, timers_, host_, clock_skew_us_, assignment, level.value_or(assignment.resource_from()),
+      std::move(events), start, [this](const v1::Assignment& part) { Keep(part); }));
 }
 
 bool SimTrainers::Forks(const v1::Assignment& assignment) {
