@@ -49,9 +49,9 @@ Program FindProgram(const Workers& workers, const OpenJob& job, const Admission&
 constexpr int64_t kAnswerUs = 10'000;
 
 // How many ranks of the job, whose parts are short, a worker may hold beyond its slots: as many as those of
-// its slots that have short parts can train until the server has answered, and one more, because many parts
-// take less than the mean, and a program is forked meanwhile. 0: what a rank takes of a worker
-// is more than a slot. A part that waits for a slot takes no node time, which a limit of it would count.
+// its slots that have short parts can train until the server has answered, if they are quick ones, and one
+// more, because a program is forked meanwhile. 0: what a rank takes of a worker is more than a slot. A part
+// that waits for a slot takes no node time, which a limit of it would count.
 int32_t RanksAhead(const OpenJob& job, const WorkerEntry& worker, int64_t short_ranks) {
   const SearchSpec& spec = job.state.spec();
   const RankShape& shape = job.shape;
@@ -59,7 +59,7 @@ int32_t RanksAhead(const OpenJob& job, const WorkerEntry& worker, int64_t short_
                         spec.MostNodes() == 1 && !spec.suspends && spec.limits.max_node_time_us == 0;
   const int64_t running = short_ranks - (worker.used_slots - worker.row.slots);  // those ahead are short
   if (!is_plain || running <= 0) return 0;
-  const int64_t most = 1 + running * kAnswerUs / job.part_us;
+  const int64_t most = 1 + running * kAnswerUs / job.quick_us;
   return static_cast<int32_t>(std::min<int64_t>(most, worker.ahead));
 }
 

@@ -97,6 +97,7 @@ void OpenJob::Count(const TrialState& trial, int sign) {
 void OpenJob::NotePart(int64_t us) {
   us = std::max<int64_t>(1, us);
   part_us = part_us == 0 ? us : part_us + (us - part_us) / kPartsInMean;
+  if (us <= part_us) quick_us = quick_us == 0 ? us : quick_us + (us - quick_us) / kPartsInMean;
 }
 
 int64_t OpenJob::NodeTimeUs(int64_t now_us) const {

@@ -46,6 +46,7 @@ struct OpenJob {
   std::vector<BestStep> steps;  // of its best value: to be written at the end of the batch
   bool ran = false;             // a rank of it has run since the server started
   int64_t part_us = 0;          // mean time of its newest parts, since the server started; 0: not known
+  int64_t quick_us = 0;         // the same of those that took no longer than that
   int64_t unprepared = 0;       // failures to prepare a rank of it, while none had run
   int64_t live_started_us = 0;  // sum over live ranks of when they were placed, since the job was created
 
