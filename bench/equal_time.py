@@ -95,7 +95,7 @@ def spec_of(table, strategy, paths, seconds, seed):
         "objective": {"metric": f"validation:{table['metric']}", "goal": "MAXIMIZE" if table["maximize"] else "MINIMIZE",
                       "value": "BEST"},
         "channels": {name: {"path": str(path), "label": "label"} for name, path in paths.items()},
-        "limits": {"max_wall_time": f"{seconds}s", "max_trials": 100_000, "max_trial_resource": TOP},
+        "limits": {"max_wall_time": f"{seconds}s", "max_trial_resource": TOP},
         "seed": seed,
     }
     if strategy is not None:

@@ -65,9 +65,9 @@ PlanEstimate EstimatePlan(const SearchSpec& spec, int slots, double unit_seconds
   if (!known_end) return {wall, 0};
 
   const int64_t trials = MakePlan(spec).trials;
-  const SearchSpec simulated =
-      Simulated(spec, trials == 0 ? kMostSimulated : std::min(trials, kMostSimulated),
-                Startup::Units(startup_seconds, unit_seconds, spec.pruner.rungs.max_resource));
+  const SearchSpec simulated = Simulated(
+      spec, trials == 0 ? kMostSimulated : std::min(trials, kMostSimulated),
+      Startup::Units(startup_seconds, unit_seconds, spec.pruner.rungs.max_resource, limits.time_alone()));
   Simulation simulation;
   simulation.workers = std::max(spec.MostNodes(), std::min(slots, kMostSlots));
   simulation.start_seconds = startup_seconds / unit_seconds;

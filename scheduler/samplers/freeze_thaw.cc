@@ -31,7 +31,7 @@ class Choice {
       : state_(state),
         configurations_(ConfigurationSamplerOf(state.spec())),
         rungs_(state.brackets()[0].rungs),
-        startup_(state.startup().Units(rungs_.back().resource)),
+        startup_(state.startup().Units(rungs_.back().resource, state.spec().limits.time_alone())),
         highest_(rungs_.back().resource),
         lowest_(NextLevel(0, 0)),
         number_(state.next_trial()),

@@ -234,6 +234,12 @@ struct Limits {
   int64_t max_lost_attempts = 10;  // lost to the machines; the last of them ends the trial
   int64_t max_first_failures = 0;  // trials that fail before any reports; see scheduler/completion.h
 
+  // Whether time, or what it costs, limits the job, and neither trials nor units do.
+  bool time_alone() const {
+    return max_trials == 0 && max_total_resource == 0 &&
+           (max_wall_time_us > 0 || max_node_time_us > 0 || max_cost > 0);
+  }
+
   bool operator==(const Limits&) const = default;
 };
 

@@ -334,6 +334,7 @@ void JobState::On(const AttemptEnded& fact, int64_t) {
   totals_.node_us += took * trial.nodes;
   if (const auto places = priced_places_.extract(fact.trial)) Pay(places.mapped(), took);
   NoteStartup(trial, fact.started_us, took);
+  if (fact.started_us > 0) startup_.AddRun(fact.started_us, fact.started_us + took);
   if (fact.outcome == AttemptOutcome::kFailed) ++trial.failures;
   if (fact.outcome == AttemptOutcome::kLost) ++trial.losses;
   // An earlier attempt may have reported levels that this one found in its checkpoint.

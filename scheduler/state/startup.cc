@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "scheduler/models/quantile.h"
 
@@ -10,10 +11,21 @@ namespace {
 
 constexpr double kMicrosPerSecond = 1e6;
 // What reports are apart at least, a unit, if they did not come all at once.
-constexpr int64_t kLeastUnitUs = 1000;
+constexpr int64_t kLeastUnitUs = 50;
 
 double SecondsAUnit(const Startup::Part& part) {
   return static_cast<double>(part.later_us) / static_cast<double>(part.later_units) / kMicrosPerSecond;
+}
+
+// Puts what is new in the place of the oldest.
+template <typename T>
+void Keep(const T& newest, size_t most, std::vector<T>& kept, size_t& next) {
+  if (kept.size() < most) {
+    kept.push_back(newest);
+  } else {
+    kept[next] = newest;
+  }
+  next = (next + 1) % most;
 }
 
 }  // namespace
@@ -23,12 +35,21 @@ void Startup::Add(const Part& part) {
   if (part.wait_units < 1 || part.wait_us < 0 || part.later_us < 0 || at_once) return;
   wait_us_ += part.wait_us;
   wait_units_ += part.wait_units;
-  if (parts_.size() < kKept) {
-    parts_.push_back(part);
-  } else {
-    parts_[next_] = part;
+  Keep(part, kKept, parts_, next_);
+}
+
+void Startup::AddRun(int64_t started_us, int64_t ended_us) {
+  std::optional<int64_t> before;
+  for (const int64_t end_us : ends_us_) {
+    if (end_us <= started_us) before = std::max(before.value_or(end_us), end_us);
   }
-  next_ = (next_ + 1) % kKept;
+  if (before) Keep(started_us - *before, kKept, pauses_us_, next_pause_);
+  Keep(ended_us, kKept, ends_us_, next_end_);
+}
+
+double Startup::pause_seconds() const {
+  if (pauses_us_.empty()) return 0;
+  return Quantile({pauses_us_.begin(), pauses_us_.end()}, 0.5) / kMicrosPerSecond;
 }
 
 std::optional<double> Startup::unit_seconds() const {
@@ -52,14 +73,15 @@ std::optional<double> Startup::seconds() const {
   return Quantile(std::move(seconds), 0.5);
 }
 
-double Startup::Units(int64_t most) const {
+double Startup::Units(int64_t most, bool in_full) const {
   const auto start = seconds();
-  return start ? Units(*start, *unit_seconds(), most) : 0;
+  if (!start) return 0;
+  return Units(*start + (in_full ? pause_seconds() : 0), *unit_seconds(), most, in_full);
 }
 
-double Startup::Units(double seconds, double unit_seconds, int64_t most) {
+double Startup::Units(double seconds, double unit_seconds, int64_t most, bool in_full) {
   constexpr double kLeastUnits = 0.5;
-  const double units = (seconds - kFreeSeconds) / unit_seconds;
+  const double units = (in_full ? seconds : seconds - kFreeSeconds) / unit_seconds;
   if (!(units >= kLeastUnits)) return 0;
   return std::min(static_cast<double>(most), std::exp2(std::round(std::log2(units))));
 }

@@ -372,7 +372,7 @@ TEST_CASE("Freeze-thaw: once start-up is known, a part takes as long as it, or e
     }
     state.Apply(fact);
   }
-  CHECK(state.startup().Units(27) == 8);
+  CHECK(state.startup().Units(27, false) == 8);
   CHECK(known > 20);
   CHECK(state == result.state);
   CHECK(Verify(spec, result.facts).ok());
@@ -400,6 +400,25 @@ TEST_CASE("Freeze-thaw: where starting is slow fewer parts train more each", "[s
   };
   CHECK(units_a_part(slow) > 2 * units_a_part(quick));
   CHECK(slow.startup_slot_seconds < 0.5 * slow.busy_slot_seconds);
+}
+
+TEST_CASE("Freeze-thaw: where time alone limits the job, the first second counts too", "[scheduler]") {
+  SearchSpec spec = FreezeThawJob(0);
+  spec.limits.max_total_resource = 0;
+  spec.limits.max_wall_time_us = 1;
+  Simulation simulation = Slots(1);
+  simulation.start_seconds = 2;
+  simulation.wall_time_seconds = 300;
+  const SimulationResult timed = Simulate(spec, simulation);
+  spec.limits.max_trials = 1000;
+  const SimulationResult free = Simulate(spec, simulation);
+  const auto units_a_part = [](const SimulationResult& result) {
+    return static_cast<double>(result.state.totals().resource) / static_cast<double>(PartsOf(result).size());
+  };
+  CHECK(timed.state.startup().Units(27, true) == 2);
+  CHECK(free.state.startup().Units(27, false) == 1);
+  CHECK(units_a_part(timed) > 1.3 * units_a_part(free));
+  CHECK(Verify(spec, free.facts).ok());
 }
 
 TEST_CASE("Freeze-thaw: a start of a second is none, so that such a job can be had again", "[scheduler]") {

@@ -43,7 +43,7 @@ TEST_CASE("Start-up: the medians of what comes before the first unit, and of uni
   Startup startup;
   CHECK_FALSE(startup.seconds());
   CHECK_FALSE(startup.unit_seconds());
-  CHECK(startup.Units(100) == 0);
+  CHECK(startup.Units(100, false) == 0);
   CHECK(startup.total_seconds() == 0);
   for (const double seconds : {7.0, 9.0, 600.0}) startup.Add(Took(seconds, 2, 5));
   CHECK(*startup.seconds() == Approx(9));
@@ -81,7 +81,7 @@ TEST_CASE("Start-up: reports that come all at once, or before their process, say
 }
 
 TEST_CASE("Start-up: in units a second is free, and what hardly differs is alike", "[scheduler]") {
-  const auto units = [](double start, double unit) { return Startup::Units(start, unit, 1000); };
+  const auto units = [](double start, double unit) { return Startup::Units(start, unit, 1000, false); };
   CHECK(units(0.9, 0.001) == 0);
   CHECK(units(1.2, 1) == 0);
   CHECK(units(9, 1) == 8);
@@ -90,6 +90,29 @@ TEST_CASE("Start-up: in units a second is free, and what hardly differs is alike
   CHECK(units(9, 16) == 0.5);
   CHECK(units(1e6, 1) == 1000);
   CHECK(units(9, 0.5) == 16);
+}
+
+TEST_CASE("Start-up: where time alone limits a job, all of it counts, and the pause before it",
+          "[scheduler]") {
+  CHECK(Startup::Units(0.004, 0.001, 1000, true) == 4);
+  CHECK(Startup::Units(0.0004, 0.001, 1000, true) == 0);
+  Startup startup;
+  startup.AddRun(0, 10 * kSecond);
+  CHECK(startup.pause_seconds() == 0);
+  startup.AddRun(13 * kSecond, 20 * kSecond);
+  startup.AddRun(19 * kSecond, 30 * kSecond);  // beside the one before: 9 s after the first
+  startup.AddRun(34 * kSecond, 40 * kSecond);
+  CHECK(startup.pause_seconds() == Approx(4));
+  startup.Add(Took(4, 1, 3));
+  CHECK(startup.Units(1000, true) == 8);
+  CHECK(startup.Units(1000, false) == 4);
+
+  Limits limits;
+  CHECK_FALSE(limits.time_alone());
+  limits.max_node_time_us = 1;
+  CHECK(limits.time_alone());
+  limits.max_trials = 1;
+  CHECK_FALSE(limits.time_alone());
 }
 
 TEST_CASE("Start-up: the newest attempts count", "[scheduler]") {
@@ -125,7 +148,7 @@ TEST_CASE("Start-up: an attempt that never reported is start-up and no measure",
   job.End(9);
   CHECK(*job.state.startup().seconds() == Approx(2));
   CHECK(job.state.startup().total_seconds() == Approx(30 + 2));
-  CHECK(std::isfinite(job.state.startup().Units(9)));
+  CHECK(std::isfinite(job.state.startup().Units(9, true)));
 }
 
 TEST_CASE("Start-up: an attempt that never ran says nothing", "[scheduler]") {
