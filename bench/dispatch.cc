@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <queue>
 #include <string>
 #include <thread>
@@ -113,8 +114,13 @@ v1::TuningJobSpec ForkedJob(int trials, const std::string& folder) {
   return spec;
 }
 
-Measured RunTrials(int trials, int slots, v1::TuningJobSpec (*make_job)(int, const std::string&)) {
-  ServerProcess server(ServerBinary(), {"--local-workers", "1", "--slots", std::to_string(slots)});
+// The server, idle then, and its folder stay until `ran` goes: for a minute after many files were deleted, ext4 makes new ones
+// slowly (it gives none the number of one just deleted), and the next measurement would pay for it.
+Measured RunTrials(int trials, int slots, v1::TuningJobSpec (*make_job)(int, const std::string&),
+                   std::vector<std::unique_ptr<ServerProcess>>& ran) {
+  ran.push_back(std::make_unique<ServerProcess>(
+      ServerBinary(), std::vector<std::string>{"--local-workers", "1", "--slots", std::to_string(slots)}));
+  ServerProcess& server = *ran.back();
   auto tuning = server.Client();
   v1::TuningJob job;
   const auto begin = SteadyClock::now();
@@ -232,11 +238,12 @@ int main(int argc, char** argv) {
   winnow::Print("fork and exec alone", alone, alone.per_second);
   Measured everywhere = winnow::ForkAndExecEverywhere(trials);
   winnow::Print("the same on all processors", everywhere, alone.per_second);
+  std::vector<std::unique_ptr<winnow::ServerProcess>> ran;
   for (const int count : slots) {
     const std::string slots_text = fmt::format("{} slot{}", count, count == 1 ? "" : "s");
-    Measured measured = winnow::RunTrials(trials, count, winnow::EchoJob);
+    Measured measured = winnow::RunTrials(trials, count, winnow::EchoJob, ran);
     winnow::Print("Winnow, " + slots_text, measured, alone.per_second);
-    Measured forked = winnow::RunTrials(trials, count, winnow::ForkedJob);
+    Measured forked = winnow::RunTrials(trials, count, winnow::ForkedJob, ran);
     winnow::Print("forked, " + slots_text, forked, alone.per_second);
   }
 }

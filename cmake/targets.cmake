@@ -79,7 +79,7 @@ function(winnow_forked_binary name)
     get_target_property(library absl::base LOCATION)
     cmake_path(GET library PARENT_PATH folder)
     file(GLOB archives ${folder}/libabsl_*.a)
-    target_link_options(${name} PRIVATE -Wl,--as-needed ${archives} -Wl,-z,now)
+    target_link_options(${name} PRIVATE -Wl,--as-needed ${archives})
   endif()
 endfunction()
 
