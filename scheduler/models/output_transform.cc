@@ -19,9 +19,6 @@ constexpr double kLeastPower = 1, kMostPower = 3, kPowerStep = 0.1;
 constexpr double kSame = 1e-6;           // powers that near to 0 or 2 count as those
 constexpr double kLeastSquares = 1e-12;  // of a variance, before its logarithm
 
-double DrawNearer(double a) { return a < kBadTail ? kBadTail - std::log1p(kBadTail - a) : a; }
-double DrawAway(double a) { return a < kBadTail ? kBadTail - std::expm1(kBadTail - a) : a; }
-
 // The value whose distance from 0 has log1p `log`, on the side of `a`.
 double YeoJohnson(double a, double log, double power) {
   const double exponent = a >= 0 ? power : 2 - power;
@@ -64,10 +61,11 @@ double UnitOf(const std::vector<double>& values, double centre) {
 
 }  // namespace
 
-OutputTransform::OutputTransform(const std::vector<double>& values, TransformPower power) {
+OutputTransform::OutputTransform(const std::vector<double>& values, TransformPower power, double worthless) {
   const auto count = static_cast<double>(values.size());
   centre_ = Quantile(values, 0.5);
   unit_ = UnitOf(values, centre_);
+  bad_ = std::clamp((worthless - centre_) / unit_, kBadTail, -kBadTail);
   const auto [least, most_value] = std::minmax_element(values.begin(), values.end());
   least_ = *least - kBeyond * unit_;
   most_ = *most_value + kBeyond * unit_;
@@ -78,7 +76,7 @@ OutputTransform::OutputTransform(const std::vector<double>& values, TransformPow
     const double a = (value - centre_) / unit_;
     near.push_back(DrawNearer(a));
     logs.push_back(std::log1p(std::abs(near.back())));
-    const double log = std::log1p(std::abs(std::max(kBadTail, a)));
+    const double log = std::log1p(std::abs(std::max(bad_, a)));
     logs_of_sides += a >= 0 ? log : -log;
   }
   const auto bend = [&] {  // to the mean and the mean square around it
@@ -108,6 +106,9 @@ OutputTransform::OutputTransform(const std::vector<double>& values, TransformPow
   mean_ = mean;
   if (squares > 0) spread_ = std::sqrt(squares);
 }
+
+double OutputTransform::DrawNearer(double a) const { return a < bad_ ? bad_ - std::log1p(bad_ - a) : a; }
+double OutputTransform::DrawAway(double a) const { return a < bad_ ? bad_ - std::expm1(bad_ - a) : a; }
 
 double OutputTransform::Bend(double value) const {
   const double a = DrawNearer((value - centre_) / unit_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <vector>
 
 namespace winnow {
@@ -12,12 +13,13 @@ enum class TransformPower { kFitted, kOne };
 // the power of highest posterior density. Its unit is the mean distance of the better half from the median,
 // and its powers (from 1 up) never draw good values nearer to each other: if most values lie on a plateau,
 // its width is no scale for the few that are better. What is far below the median is drawn nearer by a
-// logarithm, so that one failed experiment does not set the scale of all. With the power 1 all other
-// differences keep their proportions.
+// logarithm, so that one failed experiment does not set the scale of all, and so is what is below
+// `worthless`. With the power 1 all other differences keep their proportions.
 class OutputTransform {
  public:
   // REQUIRES at least one value, all finite. Equal ones are all laid on 0.
-  explicit OutputTransform(const std::vector<double>& values, TransformPower power = TransformPower::kFitted);
+  explicit OutputTransform(const std::vector<double>& values, TransformPower power = TransformPower::kFitted,
+                           double worthless = -std::numeric_limits<double>::infinity());
 
   double operator()(double value) const { return (Bend(value) - mean_) / spread_; }
   // The value that is laid there; not further beyond the values that were given than eight units.
@@ -25,8 +27,11 @@ class OutputTransform {
 
  private:
   double Bend(double value) const;
+  double DrawNearer(double a) const;
+  double DrawAway(double a) const;
 
   double centre_ = 0, unit_ = 1;
+  double bad_ = 0;               // in units; what is below is drawn nearer
   double least_ = 0, most_ = 0;  // of what Inverse gives
   double power_ = 1;
   double mean_ = 0, spread_ = 1;

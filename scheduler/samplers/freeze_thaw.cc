@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "scheduler/pruners/asha.h"
-#include "scheduler/samplers/priors.h"
+#include "scheduler/samplers/gp.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/samplers/rule_shares.h"
 #include "scheduler/samplers/sobol.h"
@@ -20,6 +20,8 @@ namespace {
 
 constexpr int64_t kLeastFinished = 3;  // trials, before any goes straight
 constexpr double kLeastChance = 0.05;
+// With several objectives: of max_total_resource, at the end.
+constexpr double kModelAlone = 0.3;
 
 // By which a new trial's gain is divided, as a logarithm: grows with the units spent, in those of a whole
 // trial.
@@ -74,6 +76,13 @@ class Choice {
            startup_ * parts;
   }
 
+  // With several objectives, near the end of the budget: what is begun to look around would not be finished.
+  bool ModelAlone() const {
+    const double most = static_cast<double>(state_.spec().limits.max_total_resource);
+    const double units = static_cast<double>(state_.totals().resource + state_.totals().reserved_resource);
+    return state_.spec().has_several_objectives() && most > 0 && units > (1 - kModelAlone) * most;
+  }
+
   // Breadth, density or the model: the one whose cost is furthest below its share of what the three cost.
   SuggestionRule Due() const {
     constexpr SuggestionRule kRules[] = {SuggestionRule::kBreadth, SuggestionRule::kDensity,
@@ -81,6 +90,7 @@ class Choice {
     double cost = 1;  // of the part to choose
     for (const SuggestionRule rule : kRules) cost += CostOf(rule);
     SuggestionRule due = SuggestionRule::kModel;
+    if (ModelAlone()) return due;
     double most = -std::numeric_limits<double>::infinity();
     for (const SuggestionRule rule : kRules) {
       if (shares_.Of(rule) == 0) continue;
@@ -129,24 +139,8 @@ class Choice {
     const auto promotion = Promotion();
     const bool goes_on = promotion && promotion->to < highest_;
     if (goes_on) return Resume(*promotion, SuggestionRule::kStart);
-    auto centre = Centre();
+    auto centre = CentreOf(state_, number_);
     return New(centre ? *std::move(centre) : *configurations_.Next(state_), SuggestionRule::kStart);
-  }
-
-  // Ranges tend to be declared around what is usual: their centre is the first trial that is not the user's
-  // own (as in Vizier, Song et al., AutoML 2022), or the second, after the values of priors. Absent: it is
-  // not the GP's to choose, or not allowed.
-  std::optional<Suggestion> Centre() const {
-    const SearchSpec& spec = state_.spec();
-    const TrialNumber own = static_cast<TrialNumber>(spec.initial.size()) + (HasPriors(spec) ? 1 : 0);
-    if (spec.sampler.kind != SamplerKind::kGp || !state_.earlier_results().empty() || number_ != own + 1) {
-      return std::nullopt;
-    }
-    constexpr double kMiddle = 0.5;
-    Configuration configuration =
-        state_.space().FromUnit(std::vector<double>(spec.parameters.size(), kMiddle));
-    if (!state_.space().Satisfies(configuration) || state_.tried(configuration)) return std::nullopt;
-    return Suggestion{std::move(configuration), "The centre of the space."};
   }
 
   // There is nothing to stop early: new trials, trained to the end.
@@ -182,7 +176,8 @@ class Choice {
   }
 
   std::optional<Suggested> Straight() {
-    if (!may_create_ || lowest_ == highest_ || !PaysNow(state_, highest_)) return std::nullopt;
+    if (!may_create_ || lowest_ == highest_ || ModelAlone() || !PaysNow(state_, highest_))
+      return std::nullopt;
     const double cost = CostOf(SuggestionRule::kStraight) + startup_ + static_cast<double>(highest_);
     if (cost > shares_.straight * spent_) return std::nullopt;
     const auto finished = TrainingModelOf(state_, TrialModel::Basis::kFinished);

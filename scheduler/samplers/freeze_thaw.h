@@ -23,8 +23,9 @@ namespace winnow {
 //   best, which has the chance that is predicted, the rest. The longer a job runs, the more a new trial has
 //   to be worth (NewPenalty): what is predicted of it has not been tested by a single report.
 //
-// samplers/rule_shares.h says how much of the training each gets, by what it has found so far. With one rung
-// alone there is nothing to stop early: the sampler's new trials are trained to the end.
+// samplers/rule_shares.h says how much of the training each gets, by what it has found so far. With several
+// objectives the model's rule alone chooses near the end of max_total_resource. With one rung alone there is
+// nothing to stop early: the sampler's new trials are trained to the end.
 //
 // What a part costs before its first unit (scheduler/state/startup.h) counts like units: in the shares, in
 // the price of a part and of what may follow it. A part trains at least as many units as its start-up costs,

@@ -7,6 +7,7 @@
 
 #include "scheduler/models/normal.h"
 #include "scheduler/samplers/pareto_model.h"
+#include "scheduler/samplers/priors.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/samplers/sobol.h"
 #include "scheduler/space/rounded.h"
@@ -26,6 +27,17 @@ std::string Rounded(double value, double width) {
 double ChanceToBeat(const Prediction& end, double best) {
   constexpr double kLeastVariance = 1e-12;
   return NormalCdf((end.mean - best) / std::sqrt(end.variance + kLeastVariance));
+}
+
+std::optional<Suggestion> CentreOf(const JobState& state, TrialNumber number) {
+  const SearchSpec& spec = state.spec();
+  const TrialNumber own = static_cast<TrialNumber>(spec.initial.size()) + (HasPriors(spec) ? 1 : 0);
+  if (spec.sampler.kind != SamplerKind::kGp || !state.earlier_results().empty() || number != own + 1)
+    return std::nullopt;
+  constexpr double kMiddle = 0.5;
+  Configuration configuration = state.space().FromUnit(std::vector<double>(spec.parameters.size(), kMiddle));
+  if (!state.space().Satisfies(configuration) || state.tried(configuration)) return std::nullopt;
+  return Suggestion{std::move(configuration), "The centre of the space."};
 }
 
 std::string Expectation(const JobState& state, const TrialModel& model, const Prediction& end) {
@@ -84,8 +96,9 @@ Suggested SuggestByStanding(const JobState& state) {
 
 std::optional<Suggestion> GpSampler::Draw(const JobState& state, TrialNumber number, int64_t redraw) const {
   static const SobolSampler sobol;
-  if (StartsUp(state, number)) return sobol.Draw(state, number, redraw);
-  return std::nullopt;
+  if (!StartsUp(state, number)) return std::nullopt;
+  auto centre = state.spec().has_several_objectives() ? CentreOf(state, number) : std::nullopt;
+  return centre ? std::move(centre) : sobol.Draw(state, number, redraw);
 }
 
 Suggested GpSampler::Suggest(const JobState& state) const {

@@ -16,6 +16,11 @@ class GpSampler : public Sampler {
   Suggested Suggest(const JobState& state) const override;
 };
 
+// Ranges tend to be declared around what is usual: their centre is the first trial that is not the user's own
+// (as in Vizier, Song et al., AutoML 2022), or the second, after the values of priors. Under FREEZE_THAW, and
+// with several objectives. Absent: `number` is another trial, it is not the GP's to choose, or not allowed.
+std::optional<Suggestion> CentreOf(const JobState& state, TrialNumber number);
+
 // "expected auc 0.78 (0.77 to 0.79) at resource 81, 23 % chance to beat the 0.775 of trial 4": what the model
 // predicts, the middle 90 % in brackets. `end` in the model's units.
 std::string Expectation(const JobState& state, const TrialModel& model, const Prediction& end);

@@ -90,6 +90,10 @@ void ParetoModel::AddModels(TrialModel::Basis basis) {
     metric.preference = preference;
     // A hypervolume counts distances between values as they are.
     metric.power = goals_.size() > 1 ? TransformPower::kOne : TransformPower::kFitted;
+    // What lies beyond a threshold adds nothing to a hypervolume, however far. Where values rise from level
+    // to level they begin there, and their steps keep their proportions.
+    if (goals_.size() > 1 && goals_[i].threshold && RungLevels(state_).size() <= 1)
+      metric.worthless = metric.sign * *goals_[i].threshold;
     objectives_.push_back(std::make_unique<TrialModel>(state_, basis, metric));
   }
   for (size_t i = 0; i < spec.metric_constraints.size(); ++i) {

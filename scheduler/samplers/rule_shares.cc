@@ -16,7 +16,12 @@ constexpr size_t kMostCompleted = 40;  // the newest
 constexpr double kUsualConcordance = 0.85, kUsualTrials = 2;
 
 constexpr double kLeastEarned = 0.1;
-constexpr double kBreadthWeight = 0.5, kDensityWeight = 0.2, kModelWeight = 0.3;
+// Weights of breadth, density and the model before there is evidence. With several objectives the front has
+// many places at which the model finds what is missing, and records are too few to show it soon.
+struct Weights {
+  double breadth = 0, density = 0, model = 0;
+};
+constexpr Weights kOneObjective{0.5, 0.2, 0.3}, kSeveralObjectives{0.25, 0.15, 0.6};
 
 // How many of `pairs` agree, weighed with what is usual, which counts like a few trials.
 double Weighed(double agree, double pairs, size_t completed) {
@@ -116,10 +121,11 @@ RuleShares SharesOf(const JobState& state) {
   const auto earned = [&](SuggestionRule rule, double weight) {
     return weight * std::pow(state.earnings().Ratio(rule), 2);
   };
+  const Weights& first = state.spec().has_several_objectives() ? kSeveralObjectives : kOneObjective;
   const bool dense = state.spec().sampler.kind == SamplerKind::kGp;
-  const double breadth = earned(SuggestionRule::kBreadth, kBreadthWeight);
-  const double density = dense ? earned(SuggestionRule::kDensity, kDensityWeight) : 0;
-  const double model = earned(SuggestionRule::kModel, kModelWeight);
+  const double breadth = earned(SuggestionRule::kBreadth, first.breadth);
+  const double density = dense ? earned(SuggestionRule::kDensity, first.density) : 0;
+  const double model = earned(SuggestionRule::kModel, first.model);
   const double misled = std::clamp(2 * (1 - ConcordanceOf(state)), 0.0, 1.0);
   const double straight = kLeastStraight + (kMostStraight - kLeastStraight) * misled;
   const double free = 1 - kLeastEarned * (dense ? 3 : 2);

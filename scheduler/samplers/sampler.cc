@@ -26,6 +26,14 @@ std::optional<Suggestion> ValuesOfPriors(const JobState& state) {
   return Suggestion{std::move(values), "The values of the job's priors, and the middle of other ranges."};
 }
 
+// How many parameters have values that say nothing of one another.
+int64_t Unordered(const SearchSpec& spec) {
+  return std::count_if(spec.parameters.begin(), spec.parameters.end(), [](const Parameter& parameter) {
+    const auto* range = std::get_if<CategoricalRange>(&parameter.range);
+    return range != nullptr && !range->ordered && range->values.size() > 2;
+  });
+}
+
 }  // namespace
 
 const Sampler& SamplerOf(const SearchSpec& spec) {
@@ -85,6 +93,8 @@ int64_t StartupTrials(const SearchSpec& spec) {
   const auto parameters = static_cast<int64_t>(spec.parameters.size());
   const bool partly = spec.pruner.rungs.max_resource > spec.pruner.rungs.min_resource;
   if (TraitsOf(spec.pruner.kind).asks_model && partly) return std::min<int64_t>(3 * parameters + 4, 40);
+  if (spec.has_several_objectives() && spec.sampler.kind == SamplerKind::kGp)
+    return std::clamp<int64_t>(Unordered(spec) + 1, 4, 20);
   return std::clamp<int64_t>(parameters + 1, 4, 20);
 }
 

@@ -47,8 +47,11 @@ const Sampler& ConfigurationSamplerOf(const SearchSpec& spec);
 Suggested NewTrial(const JobState& state, Suggestion suggestion, std::vector<double> model = {});
 
 // How many Sobol points come before the model is asked: spec.sampler.startup_trials, or by default one more
-// than there are parameters, at least 4 and at most 20. FREEZE_THAW trains them only a little (if there is
-// more than one rung), so there the default is three times the parameters plus 4, at most 40.
+// than there are parameters, at least 4 and at most 20. With several objectives the GP finds more than points
+// do from the first on, unless categories say nothing of one another: one more than there are parameters of
+// more than two unordered categories, at least 4 and at most 20, with the centre as the first. FREEZE_THAW
+// trains them only a little (if there is more than one rung), so there the default is three times the
+// parameters plus 4, at most 40.
 int64_t StartupTrials(const SearchSpec& spec);
 
 // Whether trial `number` is still one of these: too few trials have begun or have a result, counting earlier

@@ -316,7 +316,11 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
   for (const Fixed& fixed : results.fixed) {
     if (few && fixed.value) ends.push_back(*fixed.value);
   }
-  transform_.emplace(ends, metric_ ? metric_->power : TransformPower::kFitted);
+  if (metric_) {
+    transform_.emplace(ends, metric_->power, metric_->worthless);
+  } else {
+    transform_.emplace(ends);
+  }
   for (RungValues& trial : values) {
     for (double& value : trial.at) value = Near((*transform_)(value));
     for (double& value : trial.before) value = Near((*transform_)(value));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -55,6 +56,7 @@ class TrialModel {
     std::vector<double>
         preference;  // by trial number - 1: of too many, those of more are kept; empty: by value
     TransformPower power = TransformPower::kFitted;
+    double worthless = -std::numeric_limits<double>::infinity();  // OutputTransform's, times `sign`
   };
   // The model of one metric alone. Failed trials take no part.
   TrialModel(const JobState& state, Basis basis, const Metric& metric);

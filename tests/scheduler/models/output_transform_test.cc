@@ -125,6 +125,26 @@ TEST_CASE("Output transform: with the power 1 differences keep their proportions
   CHECK(straight.Inverse(straight(-0.1)) == Approx(-0.1));
 }
 
+TEST_CASE("Output transform: below what is worthless values are drawn nearer, and found again",
+          "[scheduler]") {
+  std::vector<double> values = {0.8, 0.82, 0.85, 0.88, 0.9, 0.5, 0.55, 0.6, 0.7};
+  const OutputTransform plain(values, TransformPower::kOne);
+  const OutputTransform transform(values, TransformPower::kOne, 0.8);
+  const auto part = [](const OutputTransform& of, double low, double high) {
+    return (of(high) - of(low)) / (of(0.9) - of(0.8));
+  };
+  CHECK(part(transform, 0.85, 0.9) == Approx(0.5));
+  CHECK(part(plain, 0.5, 0.6) == Approx(1));
+  CHECK(part(transform, 0.5, 0.6) < 0.5);
+  CHECK(transform(0.5) < transform(0.6));
+  for (const double value : values) CHECK(transform.Inverse(transform(value)) == Approx(value));
+  // A threshold that nothing reaches, or that everything does.
+  const OutputTransform far(values, TransformPower::kOne, 1e9), near(values, TransformPower::kOne, -1e9);
+  CHECK(far(0.5) < far(0.6));
+  CHECK(far.Inverse(far(0.7)) == Approx(0.7));
+  for (const double value : values) CHECK(near(value) == plain(value));
+}
+
 TEST_CASE("Quantile: lies between two values on the line", "[scheduler]") {
   CHECK(Quantile({4, 1, 3, 2}, 0.5) == 2.5);
   CHECK(Quantile({4, 1, 3, 2}, 0) == 1);

@@ -76,6 +76,59 @@ TEST_CASE("Pareto model: GP, TPE and freeze-thaw find more of the front than cha
   CHECK(freeze_thaw > 1.05 * random);
 }
 
+TEST_CASE(
+    "Pareto model: the GP begins with the centre and three points, or more where categories are unordered",
+    "[scheduler]") {
+  const auto whys = [](const SearchSpec& spec) {
+    std::vector<std::string> found;
+    for (const Fact& fact : Simulate(spec, Parabolas()).facts) {
+      if (const auto* created = std::get_if<TrialCreated>(&fact.body)) found.push_back(created->why);
+    }
+    return found;
+  };
+  SearchSpec spec = TwoParabolas(SamplerKind::kGp, PrunerKind::kNone, 8);
+  spec.parameters.push_back({"ordered", CategoricalRange{{"small", "medium", "large"}, true}});
+  spec.parameters.push_back({"two", CategoricalRange{{"yes", "no"}}});
+  spec.parameters.push_back({"z", ContinuousRange{0, 1, Scaling::kLinear}});
+  const std::vector<std::string> few = whys(spec);
+  CHECK(few[0] == "The centre of the space.");
+  CHECK(few[3] == "Point 4 of a scrambled Sobol sequence.");
+  CHECK_THAT(few[4], Catch::StartsWith("Gaussian processes on 4 results"));
+  for (const char* name : {"a", "b", "c", "d"})
+    spec.parameters.push_back({name, CategoricalRange{{"x", "y", "z"}}});
+  CHECK(whys(spec)[4] == "Point 5 of a scrambled Sobol sequence.");
+  CHECK_THAT(whys(spec)[5], Catch::StartsWith("Gaussian processes on 5 results"));
+  // The user's own number, and jobs with one objective.
+  spec.sampler.startup_trials = 6;
+  CHECK(whys(spec)[5] == "Point 6 of a scrambled Sobol sequence.");
+  SearchSpec one = TwoParabolas(SamplerKind::kGp, PrunerKind::kNone, 8);
+  one.objectives.clear();
+  CHECK(whys(one)[0] == "Point 1 of a scrambled Sobol sequence.");
+}
+
+TEST_CASE("Pareto model: near the end of the budget the model alone chooses", "[scheduler]") {
+  SearchSpec spec = TwoParabolas(SamplerKind::kGp, PrunerKind::kFreezeThaw, 40);
+  spec.pruner.rungs = {1, 9, 3};
+  spec.limits.max_total_resource = 200;
+  int64_t others = 0, late = 0;
+  JobState state(spec);
+  const SimulationResult result = Simulate(spec, Parabolas());
+  for (const Fact& fact : result.facts) {
+    if (const auto* suggested = std::get_if<Suggested>(&fact.body)) {
+      const bool models = suggested->rule == SuggestionRule::kModel;
+      const bool near_end = state.totals().resource + state.totals().reserved_resource > 140;
+      CAPTURE(suggested->why);
+      if (near_end) CHECK(models);
+      late += near_end && suggested->trial > 0 ? 1 : 0;
+      others += models || suggested->rule == SuggestionRule::kStart ? 0 : 1;
+    }
+    state.Apply(fact);
+  }
+  CHECK(others > 0);
+  CHECK(late > 5);
+  CHECK(Verify(spec, result.facts).ok());
+}
+
 TEST_CASE("Pareto model: proposals keep to what satisfies the constraint", "[scheduler]") {
   SearchSpec spec = TwoParabolas(SamplerKind::kGp, PrunerKind::kNone, 24);
   spec.metric_constraints.push_back({.metric = "place", .at_most = 0.4});
@@ -114,7 +167,7 @@ TEST_CASE("Pareto model: a paused trial is worth its end beside what was reached
           "[scheduler]") {
   const SearchSpec spec = TwoParabolas(SamplerKind::kGp, PrunerKind::kFreezeThaw, 12);
   JobState state(spec);
-  int64_t paused = 0;
+  int64_t paused = 0, more = 0;  // is worth more than the copy
   for (const Fact& fact : Simulate(spec, Parabolas()).facts) {
     state.Apply(fact);
     if (!std::holds_alternative<AttemptEnded>(fact.body) || state.trials().size() < 8) continue;
@@ -127,12 +180,16 @@ TEST_CASE("Pareto model: a paused trial is worth its end beside what was reached
       if (!on_front || state.trial(known.trial).phase != TrialPhase::kPaused) continue;
       const ParetoModel::Outlook end = model.OutlooksOfKnown({place})[0];
       const ParetoModel::Outlook copy = model.OutlookOf(known.point);
-      CHECK(end.log_improvement > copy.log_improvement);
-      CHECK(end.chance > copy.chance);
+      // Where others are expected to end ahead of it, both are worth the same.
+      CHECK(end.log_improvement >= copy.log_improvement);
+      CHECK(end.chance >= copy.chance);
+      more += end.log_improvement > copy.log_improvement && end.chance > copy.chance ? 1 : 0;
       ++paused;
     }
   }
-  CHECK(paused > 0);
+  CAPTURE(paused, more);
+  CHECK(more > 0);
+  CHECK(more >= paused - 2);
 }
 
 TEST_CASE("Pareto model: where trials fail is learned", "[scheduler]") {

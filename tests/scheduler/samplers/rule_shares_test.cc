@@ -40,6 +40,18 @@ TEST_CASE("Rule shares: before there is evidence breadth has most, and all add u
   CHECK(shares.Of(SuggestionRule::kStart) == 0);
 }
 
+TEST_CASE("Rule shares: with several objectives the model has most before there is evidence", "[scheduler]") {
+  SearchSpec spec = HyperbandJob(27, 3);
+  spec.sampler.kind = SamplerKind::kGp;
+  spec.pruner.kind = PrunerKind::kFreezeThaw;
+  spec.objectives = {{"left", Goal::kMinimize, {}}, {"right", Goal::kMinimize, {}}};
+  spec.objective_metric = "left";
+  const RuleShares shares = SharesOf(JobState(spec));
+  CHECK(SumOf(shares) == Approx(1));
+  CHECK(shares.model > shares.breadth + shares.density);
+  CHECK(shares.breadth > shares.density);
+}
+
 // The shares of a single job are partly luck: breadth earns half of a record where it promotes what the
 // model made.
 TEST_CASE("Rule shares: on a smooth landscape the model earns more of the training than breadth and density",
