@@ -26,6 +26,7 @@ constexpr double kMargin = 0.1;
 // A front of one value has no range; in deviations of the process.
 constexpr double kLeastMargin = 0.1;
 constexpr double kLeastVariance = 1e-12;
+constexpr double kSurely = 1.645;  // deviations: with a chance of 95 %
 
 const FitSettings kCrashFit{
     .most_points = 100, .evaluations = 20, .warp = false, .length_spread = 1, .noise_median = 0.1};
@@ -41,6 +42,11 @@ std::vector<std::vector<double>> RecordedFits(const std::vector<double>& packed,
     at += 1 + length;
   }
   return fits;
+}
+
+std::vector<double> Negated(std::vector<double> point) {
+  for (double& value : point) value = -value;
+  return point;
 }
 
 // How much each trial is to be part of the models, where there are too many: the front of the whole job
@@ -177,13 +183,17 @@ void ParetoModel::FindFronts() {
   for (size_t i = 0; i < candidates.size(); ++i) {
     if (runs[i] && goals_.size() > 1) reached_.push_back(expected[i]);
   }
-  std::vector<size_t> kept;
-  improvement_ = ImprovementOn(expected, kept);
-  for (const size_t index : kept) front_.push_back(candidates[index]);
+  // What has been reached stays reached as long as the trial is not trained on, which may make it worse.
+  for (size_t i = 0; i < state_.front().size() && goals_.size() > 1; ++i) {
+    candidates.push_back(points().PointOf(state_.trial(state_.front()[i].number).configuration));
+    expected.push_back(reached_[i]);
+  }
+  Front front = FrontOf(expected);
+  improvement_ = std::move(front.improvement);
+  for (const size_t index : front.kept) front_.push_back(candidates[index]);
 }
 
-std::unique_ptr<HypervolumeImprovement> ParetoModel::ImprovementOn(const std::vector<ObjectivePoint>& keys,
-                                                                   std::vector<size_t>& kept) const {
+ParetoModel::Front ParetoModel::FrontOf(const std::vector<ObjectivePoint>& keys) const {
   const std::vector<size_t> front = FirstFront(keys);
   std::vector<ObjectivePoint> of_front;
   for (const size_t index : front) of_front.push_back(keys[index]);
@@ -207,15 +217,15 @@ std::unique_ptr<HypervolumeImprovement> ParetoModel::ImprovementOn(const std::ve
     if (goals_.size() == 1 && !of_front.empty()) reference[j] = -of_front[0][0];
     reference_key[j] = -reference[j];
   }
-  kept.clear();
-  std::vector<std::vector<double>> points;
+  Front result;
   for (const size_t index : SpreadOrder(of_front, reference_key)) {
-    if (kept.size() == kMostFront[goals_.size()]) break;
-    std::vector<double>& point = points.emplace_back();
-    for (const double key : of_front[index]) point.push_back(-key);
-    kept.push_back(front[index]);
+    if (result.kept.size() == kMostFront[goals_.size()]) break;
+    result.kept.push_back(front[index]);
+    result.points.push_back(Negated(of_front[index]));
   }
-  return std::make_unique<HypervolumeImprovement>(points, reference);
+  result.reference = std::move(reference);
+  result.improvement = std::make_unique<HypervolumeImprovement>(result.points, result.reference);
+  return result;
 }
 
 std::vector<ParetoModel::Gate> ParetoModel::Gates() const {
@@ -260,8 +270,35 @@ std::vector<ParetoModel::Outlook> ParetoModel::OutlooksOfKnown(const std::vector
   if (places.empty()) return {};
   std::vector<VectorXd> ends;
   for (const size_t place : places) ends.push_back(known()[place].point);
-  std::vector<size_t> kept;
-  return OutlooksOf(RowsOf(ends), *ImprovementOn(reached_, kept));
+  const Front front = FrontOf(reached_);
+  std::vector<Outlook> outlooks = OutlooksOf(RowsOf(ends), *front.improvement);
+  for (size_t i = 0; i < places.size() && goals_.size() > 1; ++i)
+    TakePlace(front, known()[places[i]].trial, outlooks[i]);
+  return outlooks;
+}
+
+void ParetoModel::TakePlace(const Front& front, TrialNumber trial, Outlook& outlook) const {
+  const std::vector<Standing>& members = state_.front();
+  const auto member = std::find_if(members.begin(), members.end(),
+                                   [&](const Standing& each) { return each.number == trial; });
+  const auto place =
+      std::find(front.kept.begin(), front.kept.end(), static_cast<size_t>(member - members.begin()));
+  if (member == members.end() || place == front.kept.end()) return;
+  const auto at = place - front.kept.begin();
+  const std::vector<double>& now = front.points[static_cast<size_t>(at)];
+  bool worse = false;
+  for (size_t j = 0; j < goals_.size(); ++j) {
+    const Prediction& end = outlook.ends[j];
+    worse = worse || end.mean + kSurely * std::sqrt(end.variance) < now[j];
+  }
+  if (!worse) return;
+  std::vector<std::vector<double>> others = front.points;
+  others.erase(others.begin() + at);
+  std::vector<ObjectivePoint> keys;
+  for (const std::vector<double>& point : others) keys.push_back(Negated(point));
+  const double own = OwnHypervolume(Negated(now), keys, Negated(front.reference));
+  const double end = std::exp(HypervolumeImprovement(others, front.reference).LogExpected(outlook.ends));
+  outlook.log_improvement = std::log(std::max(end - own, 0.0)) + std::log(outlook.chance_of_feasible);
 }
 
 std::vector<ParetoModel::Outlook> ParetoModel::OutlooksOf(const MatrixXd& rows,

@@ -20,9 +20,10 @@ namespace winnow {
 // Gelbart et al. 2014).
 //
 // A new configuration is worth what it adds to the front of what is expected: of the predicted ends of
-// feasible trials, and of trials that run. The end of a paused trial is worth what it adds to the front of
-// what has been reached: of the values that trials count now, and of what is expected of trials that run. So
-// a paused trial that is on the expected front is trained to its end, and a second one beside it is not
+// feasible trials, of trials that run, and of what has been reached. The end of a paused trial is worth what
+// it adds to the front of what has been reached: of the values that trials count now, and of what is expected
+// of trials that run; less what the front loses if the trial is on it now and will be worse in an objective.
+// So a paused trial that is on the expected front is trained to its end, and a second one beside it is not
 // begun. With one objective both are the front of what is expected.
 //
 // The reference point of a front is made of the objectives' thresholds, and where one has none, of the worst
@@ -79,9 +80,19 @@ class ParetoModel : public Desire {
   void AddModels(TrialModel::Basis basis);
   void AddCrashes();
   void FindFronts();
-  // On the front of these points, less is better. `kept`: those of the front that count.
-  std::unique_ptr<HypervolumeImprovement> ImprovementOn(const std::vector<ObjectivePoint>& keys,
-                                                        std::vector<size_t>& kept) const;
+  // A front, its best spread first, and what is an improvement on it. More is better.
+  struct Front {
+    std::vector<size_t> kept;  // of the points given, those that count
+    std::vector<std::vector<double>> points;
+    std::vector<double> reference;
+    std::unique_ptr<HypervolumeImprovement> improvement;
+  };
+  // The front of these points, less is better.
+  Front FrontOf(const std::vector<ObjectivePoint>& keys) const;
+  // If a trial is on the front that has been reached, and is expected to become surely worse in an objective,
+  // its end takes the place of what it counts now: it is worth what it adds less what the front loses. Of
+  // other ends this is not taken off: what is expected of them errs more than they differ from what is there.
+  void TakePlace(const Front& front, TrialNumber trial, Outlook& outlook) const;
   std::vector<Outlook> OutlooksOf(const Eigen::MatrixXd& points,
                                   const HypervolumeImprovement& improvement) const;
   std::vector<Gate> Gates() const;

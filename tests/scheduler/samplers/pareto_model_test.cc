@@ -192,6 +192,45 @@ TEST_CASE("Pareto model: a paused trial is worth its end beside what was reached
   CHECK(more >= paused - 2);
 }
 
+TEST_CASE("Pareto model: a trial of the front that training makes worse is left where it is", "[scheduler]") {
+  const SearchSpec spec = TwoParabolas(SamplerKind::kGp, PrunerKind::kFreezeThaw, 16);
+  Simulation simulation = Slots(1);
+  const auto grows = [](int64_t level) { return 0.02 * static_cast<double>(level); };
+  simulation.objective = [=](const Configuration& c, int64_t level) {
+    return Distance(c, 0.25, 0.5) + grows(level);
+  };
+  simulation.further = [=](const Configuration& c, int64_t level, int64_t) -> std::optional<double> {
+    return Distance(c, 0.75, 0.5) + grows(level);
+  };
+  JobState state(spec);
+  int64_t paused = 0, left = 0, on_front = 0;
+  for (const Fact& fact : Simulate(spec, simulation).facts) {
+    state.Apply(fact);
+    if (const auto* suggested = std::get_if<Suggested>(&fact.body)) {
+      const auto& front = state.front();
+      on_front += suggested->rule == SuggestionRule::kModel && suggested->configuration.empty() &&
+                          std::any_of(front.begin(), front.end(),
+                                      [&](const Standing& each) { return each.number == suggested->trial; })
+                      ? 1
+                      : 0;
+    }
+    if (!std::holds_alternative<AttemptEnded>(fact.body) || state.trials().size() < 12) continue;
+    const ParetoModel model(state);
+    for (size_t place = 0; place < model.known().size(); ++place) {
+      const TrialNumber number = model.known()[place].trial;
+      const bool member = std::any_of(state.front().begin(), state.front().end(),
+                                      [&](const Standing& each) { return each.number == number; });
+      if (!member || state.trial(number).phase != TrialPhase::kPaused) continue;
+      left += std::isinf(model.OutlooksOfKnown({place})[0].log_improvement) ? 1 : 0;
+      ++paused;
+    }
+  }
+  CAPTURE(paused, left, on_front);
+  CHECK(paused > 10);
+  CHECK(left > 0.9 * static_cast<double>(paused));
+  CHECK(on_front <= 2);
+}
+
 TEST_CASE("Pareto model: where trials fail is learned", "[scheduler]") {
   const SearchSpec spec = TwoParabolas(SamplerKind::kRandom, PrunerKind::kNone, 24);
   Simulation simulation = Parabolas();
