@@ -183,9 +183,11 @@ void ParetoModel::FindFronts() {
   for (size_t i = 0; i < candidates.size(); ++i) {
     if (runs[i] && goals_.size() > 1) reached_.push_back(expected[i]);
   }
-  // What has been reached stays reached as long as the trial is not trained on, which may make it worse.
+  // What a paused trial has reached stays reached as long as it is not trained on, which may make it worse.
   for (size_t i = 0; i < state_.front().size() && goals_.size() > 1; ++i) {
-    candidates.push_back(points().PointOf(state_.trial(state_.front()[i].number).configuration));
+    const TrialState& trial = state_.trial(state_.front()[i].number);
+    if (trial.phase != TrialPhase::kPaused) continue;
+    candidates.push_back(points().PointOf(trial.configuration));
     expected.push_back(reached_[i]);
   }
   Front front = FrontOf(expected);

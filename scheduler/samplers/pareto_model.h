@@ -20,11 +20,11 @@ namespace winnow {
 // Gelbart et al. 2014).
 //
 // A new configuration is worth what it adds to the front of what is expected: of the predicted ends of
-// feasible trials, of trials that run, and of what has been reached. The end of a paused trial is worth what
-// it adds to the front of what has been reached: of the values that trials count now, and of what is expected
-// of trials that run; less what the front loses if the trial is on it now and will be worse in an objective.
-// So a paused trial that is on the expected front is trained to its end, and a second one beside it is not
-// begun. With one objective both are the front of what is expected.
+// feasible trials, of trials that run, and of what paused ones have reached. The end of a paused trial is
+// worth what it adds to the front of what has been reached: of the values that trials count now, and of what
+// is expected of trials that run; less what the front loses if the trial is on it now and will be worse in an
+// objective. So a paused trial that is on the expected front is trained to its end, and a second one beside
+// it is not begun. With one objective both are the front of what is expected.
 //
 // The reference point of a front is made of the objectives' thresholds, and where one has none, of the worst
 // value of the front, moved away by a tenth of the front's range. More than kMostFront points are thinned to
