@@ -65,6 +65,29 @@ std::string Expectation(const JobState& state, const TrialModel& model, const Pr
 
 namespace {
 
+constexpr int64_t kFirstPoints = 4;
+
+// The number of the Sobol point that a trial tries; absent: it is the model's turn.
+//
+// Of the first StartupTrials trials four are points, and then the model and a point take turns, so that a job
+// of few whole trials has a model too. The model's turn is a point's where there are fewer results than
+// points before it. All are points where the user has said how many, where there are several rungs or several
+// metrics that rank trials, and where there are earlier results.
+std::optional<TrialNumber> PointOf(const JobState& state, TrialNumber number) {
+  if (!StartsUp(state, number)) return std::nullopt;
+  const SearchSpec& spec = state.spec();
+  if (spec.sampler.startup_trials > 0 || spec.ranks_by_standing() || !state.earlier_results().empty())
+    return number;
+  const int64_t points = StartupTrials(spec), own = static_cast<int64_t>(spec.initial.size());
+  const int64_t place = number - own, turn = (place - kFirstPoints + 1) / 2;
+  if (place <= kFirstPoints || turn > points - kFirstPoints || RungLevels(state).size() > 1) return number;
+  if ((place - kFirstPoints) % 2 == 0) return own + kFirstPoints + turn;
+  const JobTotals& totals = state.totals();
+  if (totals.completed + totals.pruned + totals.cancelled + totals.paused >= kFirstPoints + turn - 1)
+    return std::nullopt;
+  return own + points + turn;  // beyond the others, so that none is tried twice
+}
+
 Suggested Sobol(const JobState& state) {
   static const SobolSampler sobol;
   return NewTrial(state, *sobol.Draw(state, state.next_trial(), 0));
@@ -96,9 +119,10 @@ Suggested SuggestByStanding(const JobState& state) {
 
 std::optional<Suggestion> GpSampler::Draw(const JobState& state, TrialNumber number, int64_t redraw) const {
   static const SobolSampler sobol;
-  if (!StartsUp(state, number)) return std::nullopt;
+  const auto point = PointOf(state, number);
+  if (!point) return std::nullopt;
   auto centre = state.spec().has_several_objectives() ? CentreOf(state, number) : std::nullopt;
-  return centre ? std::move(centre) : sobol.Draw(state, number, redraw);
+  return centre ? std::move(centre) : sobol.Draw(state, *point, redraw);
 }
 
 Suggested GpSampler::Suggest(const JobState& state) const {

@@ -6,9 +6,10 @@
 namespace winnow {
 
 // Bayesian optimisation with a Gaussian process (samplers/trial_model.h) and expected improvement
-// (samplers/gp_proposal.h), after StartupTrials Sobol points and as many results. With several objectives or
-// metric constraints: one process for each, and expected improvement of the hypervolume, times the chance of
-// being feasible (samplers/pareto_model.h).
+// (samplers/gp_proposal.h), after StartupTrials Sobol points and as many results; where trials are whole,
+// every other one of these trials but the first four is the model's. With several objectives or metric
+// constraints: one process for each, and expected improvement of the hypervolume, times the chance of being
+// feasible (samplers/pareto_model.h).
 class GpSampler : public Sampler {
  public:
   std::optional<Suggestion> Draw(const JobState& state, TrialNumber number, int64_t redraw) const override;

@@ -74,6 +74,31 @@ TEST_CASE("Gp: begins with Sobol points, and says what it expects then", "[sched
   CHECK(Verify(spec, result.facts).ok());
 }
 
+TEST_CASE("Gp: of whole trials four points come first, and then the model and a point in turn",
+          "[scheduler]") {
+  SearchSpec spec = BowlJob(SamplerKind::kGp, 18);
+  for (const char* name : {"c", "d", "e", "f", "g", "h", "i"})
+    spec.parameters.push_back({name, ContinuousRange{0, 1}});
+  REQUIRE(StartupTrials(spec) == 10);
+  // A letter a trial: p a point, m the model.
+  const auto choices = [&](int slots) {
+    const SimulationResult result = Run(spec, slots, Bowl);
+    CHECK(Verify(spec, result.facts).ok());
+    CHECK(Tried(result).size() == 18);
+    std::string letters;
+    for (const Fact& fact : result.facts) {
+      if (const auto* created = std::get_if<TrialCreated>(&fact.body))
+        letters += created->why.find("Point ") == 0 ? 'p' : 'm';
+    }
+    return letters;
+  };
+  CHECK(choices(1) == "ppppmpmpmpmmmmmmmm");
+  // With more slots there is not always a result for each point before.
+  CHECK(choices(8).substr(0, 8) == "pppppppp");
+  spec.sampler.startup_trials = 10;  // the user's own number of points comes first
+  CHECK(choices(1) == "ppppppppppmmmmmmmm");
+}
+
 TEST_CASE("Gp: 200 suggestions of a conditional, constrained space all keep it", "[scheduler]") {
   SearchSpec spec = BowlJob(SamplerKind::kGp, 200);
   spec.parameters = {{"a", ContinuousRange{0, 1}},
