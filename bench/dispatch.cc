@@ -114,8 +114,9 @@ v1::TuningJobSpec ForkedJob(int trials, const std::string& folder) {
   return spec;
 }
 
-// The server, idle then, and its folder stay until `ran` goes: for a minute after many files were deleted, ext4 makes new ones
-// slowly (it gives none the number of one just deleted), and the next measurement would pay for it.
+// The server, idle then, and its folder stay until `ran` goes: for a minute after many files were deleted,
+// ext4 makes new ones slowly (it gives none the number of one just deleted), and the next measurement would
+// pay for it.
 Measured RunTrials(int trials, int slots, v1::TuningJobSpec (*make_job)(int, const std::string&),
                    std::vector<std::unique_ptr<ServerProcess>>& ran) {
   ran.push_back(std::make_unique<ServerProcess>(
