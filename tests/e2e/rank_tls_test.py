@@ -43,6 +43,11 @@ def environment(pid, name):
 
 
 class RankTls(unittest.TestCase):
+    def credentials(self, cluster):
+        """The folder of a rank's; "" as long as no program of a rank has begun."""
+        found = [environment(pid, "WINNOW_RANK_CREDENTIALS") for worker in cluster.workers for pid in worker.trainers()]
+        return max(found, default="")
+
     def run_training(self, trainer, when, kills):
         """What the database says of the job in the end. Kills a rank once it has trained for a while."""
         with processes.Cluster(workers=3, slots=1, server_flags=["--rank-tls", when]) as cluster:
@@ -51,8 +56,7 @@ class RankTls(unittest.TestCase):
             job = cluster.client.submit(training(cluster.folder, trainer), cluster.folder)
             watch = cluster.watch(job)
             if kills:
-                rank = wait_until(lambda: [pid for worker in cluster.workers for pid in worker.trainers()], "ranks run")[0]
-                folder = environment(rank, "WINNOW_RANK_CREDENTIALS")
+                folder = wait_until(lambda: self.credentials(cluster), "ranks run")
                 self.assertEqual(stat.S_IMODE(os.stat(f"{folder}/key.pem").st_mode), 0o600)
                 wait_until(lambda: cluster.client.json("metrics", job)["points"], "it trains")
                 os.kill(cluster.workers[2].pid, signal.SIGKILL)  # and with it its rank
