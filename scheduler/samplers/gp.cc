@@ -69,10 +69,10 @@ constexpr int64_t kFirstPoints = 4;
 
 // The number of the Sobol point that a trial tries; absent: it is the model's turn.
 //
-// Of the first StartupTrials trials four are points, and then the model and a point take turns, so that a job
-// of few whole trials has a model too. The model's turn is a point's where there are fewer results than
-// points before it. All are points where the user has said how many, where there are several rungs or several
-// metrics that rank trials, and where there are earlier results.
+// The first four trials are points. The model and a point then take turns, up to StartupTrials trials, so
+// that a job of few whole trials has a model too. A turn of the model is a point's where there are fewer
+// results than points before it. All StartupTrials are points where the user has said how many, where there
+// are several rungs or several metrics that rank trials, and where there are earlier results.
 std::optional<TrialNumber> PointOf(const JobState& state, TrialNumber number) {
   if (!StartsUp(state, number)) return std::nullopt;
   const SearchSpec& spec = state.spec();

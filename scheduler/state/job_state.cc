@@ -334,7 +334,6 @@ void JobState::On(const AttemptEnded& fact, int64_t) {
   totals_.node_us += took * trial.nodes;
   if (const auto places = priced_places_.extract(fact.trial)) Pay(places.mapped(), took);
   NoteStartup(trial, fact.started_us, took);
-  if (fact.started_us > 0) startup_.AddRun(fact.started_us, fact.started_us + took);
   if (fact.outcome == AttemptOutcome::kFailed) ++trial.failures;
   if (fact.outcome == AttemptOutcome::kLost) ++trial.losses;
   // An earlier attempt may have reported levels that this one found in its checkpoint.
@@ -366,6 +365,7 @@ void JobState::Pay(const PricedPlaces& places, int64_t took_us) {
 
 void JobState::NoteStartup(const TrialState& trial, int64_t started_us, int64_t took_us) {
   if (started_us == 0) return;
+  startup_.AddRun(started_us, started_us + took_us);
   const auto& [first, first_us] = trial.attempt_first;
   const auto& [last, last_us] = trial.attempt_last;
   if (first == 0) {
