@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "scheduler/pruners/pruner.h"
 
 namespace winnow {
@@ -23,7 +25,10 @@ namespace winnow {
 class AshaPruner : public Pruner {
  public:
   std::optional<Opening> Open(const JobState& state, const Configuration& configuration) const override;
-  std::optional<TrialResumed> Promote(const JobState& state) const override;
+  std::optional<TrialResumed> Promote(const JobState& state) const override { return Promote(state, {}); }
+  // The same without the trials that are passed over: the next of those that have a place goes on instead.
+  using PassedOver = std::function<bool(const TrialState&)>;
+  std::optional<TrialResumed> Promote(const JobState& state, const PassedOver& passed_over) const;
   Decision PartFinished(const JobState& state, const TrialState& trial) const override;
   std::vector<Decision> Follow(const JobState& state, const FactBody& newest) const override;
   std::string EndOfPaused(const JobState& state, const TrialState& trial) const override;

@@ -12,6 +12,7 @@
 #include "scheduler/samplers/sobol.h"
 #include "scheduler/samplers/tpe.h"
 #include "scheduler/samplers/training_model.h"
+#include "scheduler/samplers/worsening.h"
 #include "scheduler/space/rounded.h"
 #include "scheduler/state/budget.h"
 
@@ -122,7 +123,8 @@ class Choice {
   }
 
   std::optional<TrialResumed> Promotion() {
-    auto promotion = AshaPruner().Promote(state_);
+    const auto left_to_model = [this](const TrialState& trial) { return WorsensOnFront(state_, trial); };
+    auto promotion = AshaPruner().Promote(state_, left_to_model);
     if (!promotion) return std::nullopt;
     const TrialState& trial = state_.trial(promotion->trial);
     if (const int64_t to = NextLevel(trial); to > promotion->to) {
@@ -244,10 +246,11 @@ class Choice {
   }
 
   // The best trial so far, or one of the front, if it is paused: a job does not end before these are trained
-  // to the end.
+  // to the end, except those of a front that training makes worse.
   std::optional<Suggested> Leader() {
     if (const auto best = state_.leading_trial()) return ToTheEnd(state_.trial(*best));
     for (const Standing& member : state_.front()) {
+      if (WorsensOnFront(state_, state_.trial(member.number))) continue;
       if (auto leader = ToTheEnd(state_.trial(member.number))) return leader;
     }
     return std::nullopt;

@@ -23,6 +23,9 @@ namespace winnow {
 //   best, which has the chance that is predicted, the rest. The longer a job runs, the more a new trial has
 //   to be worth (NewPenalty): what is predicted of it has not been tested by a single report.
 //
+// With several objectives only the model trains on a trial of the front that training has made worse
+// (samplers/worsening.h).
+//
 // samplers/rule_shares.h says how much of the training each gets, by what it has found so far. With several
 // objectives the model's rule alone chooses near the end of max_total_resource. With one rung alone there is
 // nothing to stop early: the sampler's new trials are trained to the end.

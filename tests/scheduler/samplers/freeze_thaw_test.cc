@@ -319,6 +319,43 @@ TEST_CASE("Freeze-thaw: what only repeats another trial is not trained further",
   CHECK(Verify(spec, result.facts).ok());
 }
 
+TEST_CASE("Freeze-thaw: only the model trains on what training makes worse on the front", "[scheduler]") {
+  SearchSpec spec = FreezeThawJob(0);
+  spec.objectives = {{"error", Goal::kMinimize, 0.9}, {"size", Goal::kMinimize, 9.0}};
+  spec.objective_metric = "error";
+  spec.goal = Goal::kMinimize;
+  spec.objective_value = ObjectiveValue::kLast;
+  spec.limits.max_total_resource = 12 * 27;
+  Simulation simulation = Slots(1);
+  simulation.objective = [](const Configuration& c, int64_t level) { return 1 - Curve(c, level); };
+  simulation.further = [](const Configuration& c, int64_t level, int64_t) -> std::optional<double> {
+    return std::log(static_cast<double>(level)) + 3 * std::get<double>(c[1]);
+  };
+  const SimulationResult result = Simulate(spec, simulation);
+  JobState state(result.state.spec());
+  const std::vector<Objective>& goals = state.spec().objectives;
+  int by_rank = 0, by_model = 0;
+  for (const Fact& fact : result.facts) {
+    const auto* suggested = std::get_if<Suggested>(&fact.body);
+    if (suggested != nullptr && suggested->trial > 0 && suggested->configuration.empty()) {
+      const bool on_front =
+          std::any_of(state.front().begin(), state.front().end(), [&](const Standing& member) {
+            return member.number == suggested->trial && member.keys[0] < *goals[0].threshold &&
+                   member.keys[1] < *goals[1].threshold;
+          });
+      // Its size has grown, if it has passed a rung.
+      const bool worse = on_front && state.trial(suggested->trial).rung > 0;
+      const bool model = suggested->rule == SuggestionRule::kModel;
+      if (!model) REQUIRE_FALSE(worse);
+      by_rank += model ? 0 : 1;
+      by_model += model && worse ? 1 : 0;
+    }
+    state.Apply(fact);
+  }
+  REQUIRE(by_rank > 0);
+  REQUIRE(by_model > 0);
+}
+
 TEST_CASE("Freeze-thaw: a single rung, and values that are no numbers", "[scheduler]") {
   SearchSpec spec = FreezeThawJob(15);
   spec.pruner.rungs = {9, 9, 3};
