@@ -76,13 +76,20 @@ absl::StatusOr<OpenFolder> OpenFolder::Inner(const std::string& name) const {
   return Wrap(path_ / name, openat(descriptor(), name.c_str(), kFolderFlags | O_NOFOLLOW));
 }
 
-absl::StatusOr<OpenFolder> OpenFolder::MakeFolder(const std::string& name, mode_t mode) const {
+absl::StatusOr<bool> OpenFolder::MakeIfMissing(const std::string& name, mode_t mode) const {
+  if (mkdirat(descriptor(), name.c_str(), mode) == 0) return true;
   struct stat about {};
-  if (fstatat(descriptor(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(about.st_mode))
-    unlinkat(descriptor(), name.c_str(), 0);
-  const absl::StatusOr<int> opened = OpenOrMake(descriptor(), path_ / name, mode);
-  if (!opened.ok()) return opened.status();
-  return Wrap(path_ / name, *opened);
+  if (errno != EEXIST || fstatat(descriptor(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0)
+    return FileError(path_ / name, "cannot create directory", errno);
+  if (S_ISDIR(about.st_mode)) return false;
+  if (unlinkat(descriptor(), name.c_str(), 0) != 0 || mkdirat(descriptor(), name.c_str(), mode) != 0)
+    return FileError(path_ / name, "cannot create directory", errno);
+  return true;
+}
+
+absl::StatusOr<OpenFolder> OpenFolder::MakeFolder(const std::string& name, mode_t mode) const {
+  const absl::StatusOr<bool> made = MakeIfMissing(name, mode);
+  return made.ok() ? Inner(name) : made.status();
 }
 
 absl::StatusOr<OpenFile> OpenFolder::OpenRegular(const fs::path& path) const {

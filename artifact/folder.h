@@ -46,7 +46,9 @@ class OpenFolder {
   bool Believes(uid_t owner) const;
 
   absl::StatusOr<OpenFolder> Inner(const std::string& name) const;
-  // Opens a child folder; replaces anything there that is not a folder, and creates what is missing.
+  // Creates a child folder, in place of anything there that is not one. False: there was one.
+  absl::StatusOr<bool> MakeIfMissing(const std::string& name, mode_t mode = 0777) const;
+  // The same, and opens it.
   absl::StatusOr<OpenFolder> MakeFolder(const std::string& name, mode_t mode = 0777) const;
   // Opens a regular file for reading, by its path within the folder. NOT_FOUND: it is missing, not a regular
   // file, or of an owner that is not trusted.

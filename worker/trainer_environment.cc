@@ -59,7 +59,8 @@ std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
   for (const std::string& entry : inherited) {
     const size_t equals = entry.find('=');
     if (equals == std::string::npos || equals == 0) continue;
-    if (!IsWithheld(entry.substr(0, equals))) variables[entry.substr(0, equals)] = entry.substr(equals + 1);
+    const std::string_view name = std::string_view(entry).substr(0, equals);
+    if (!IsWithheld(name)) variables.insert_or_assign(std::string(name), entry.substr(equals + 1));
   }
   for (const auto& [name, value] : assignment.environment()) variables[name] = value;
   for (const auto& [name, value] : host.secrets) variables[name] = value;

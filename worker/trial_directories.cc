@@ -90,9 +90,11 @@ absl::StatusOr<TrialDirectories> MakeTrialDirectories(const fs::path& shared, st
   if (!root.ok()) return root.status();
   for (const char* part : kTrialFolders) {
     // Removes anything at the path that is not a folder, such as a link made by a trainer.
-    const auto folder = root->MakeFolder(part);
+    const absl::StatusOr<bool> made = root->MakeIfMissing(part);
+    if (!made.ok()) return made.status();
+    if (*made || !empty_checkpoint || part != kTrialFolders[0]) continue;
+    const auto folder = root->Inner(part);
     if (!folder.ok()) return folder.status();
-    if (!empty_checkpoint || part != kTrialFolders[0]) continue;
     if (absl::Status status = folder->RemoveAll(); !status.ok()) {
       return absl::FailedPreconditionError(
           fmt::format("cannot empty directory {}: {}", folder->path().string(), MessageOf(status)));

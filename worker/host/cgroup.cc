@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -135,7 +134,7 @@ absl::Status Cgroup::Set(const char* file, const std::string& value) const {
 }
 
 std::optional<int64_t> Cgroup::Number(const char* file, const std::string& key) const {
-  std::ifstream in(path_ / file);
+  std::istringstream in(ReadFile(path_ / file));
   int64_t value = 0;
   if (key.empty()) return in >> value ? std::optional(value) : std::nullopt;
   for (std::string name; in >> name >> value;) {
@@ -148,10 +147,7 @@ bool Cgroup::Has(const char* controller) const {
   return HasWord(ReadFile(path_ / "cgroup.controllers"), controller, " \n");
 }
 
-std::vector<pid_t> Cgroup::Processes() const {
-  std::ifstream file(path_ / "cgroup.procs");
-  return {std::istream_iterator<pid_t>(file), {}};
-}
+std::vector<pid_t> Cgroup::Processes() const { return ProcessIdsIn(ReadFile(path_ / "cgroup.procs")); }
 
 bool Cgroup::IsPopulated() const { return Number("cgroup.events", "populated").value_or(0) != 0; }
 

@@ -41,6 +41,7 @@ void EventLoop::Post(std::function<void()> function) {
   {
     MutexLock lock(mutex_);
     posted_.push_back(std::move(function));
+    if (posted_.size() > 1) return;  // the loop is already told to take them
   }
   const uint64_t one = 1;
   WINNOW_CHECK(write(wake_, &one, sizeof one) == sizeof one || errno == EAGAIN, kExpected);

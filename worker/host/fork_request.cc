@@ -22,7 +22,6 @@
 
 #include "absl/status/status.h"
 #include "fmt/format.h"
-#include "worker/host/process_tree.h"
 
 namespace winnow {
 namespace {
@@ -154,6 +153,15 @@ std::optional<Answer> ReadAnswer(int control, RequestClock::time_point deadline)
   return answer;
 }
 
+// Why the parent, a child of ours, can take no request; null: it can.
+const char* Obstacle(pid_t parent) {
+  siginfo_t info{};
+  constexpr int kAsked = WEXITED | WSTOPPED | WNOHANG | WNOWAIT;
+  if (waitid(P_PID, static_cast<id_t>(parent), &info, kAsked) != 0) return "it is gone";
+  if (info.si_pid == 0) return nullptr;
+  return info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED ? "it is stopped" : "it is gone";
+}
+
 // Whether the process is our own child, leads a group of its own, and is none that we watch already.
 bool IsNewChild(pid_t id, const pid_t parent) {
   siginfo_t info{};
@@ -208,9 +216,7 @@ absl::StatusOr<std::unique_ptr<ComingChild>> ComingChild::Ask(const ForkRequest&
   auto parts = std::make_unique<Parts>();
   parts->deadline = RequestClock::now() + request.patience;
   ScopedFd child_control(request.child_control);
-  const std::optional<ProcessLine> parent = ReadProcess(request.parent_id);
-  if (!parent || parent->state == 'T' || parent->state == 't' || parent->state == 'Z')
-    return absl::UnavailableError(parent && parent->state != 'Z' ? "it is stopped" : "it is gone");
+  if (const char* const why = Obstacle(request.parent_id)) return absl::UnavailableError(why);
   const int on = 1;
   ScopedFd plan, out_writer, error_writer;
   if (setsockopt(request.control, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0 ||

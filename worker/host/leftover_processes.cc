@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -91,12 +89,9 @@ bool IsOwnChild(pid_t pid) {
 
 // Children by adoption, beside the own ones: the kernel gives orphans to the first thread of their subreaper.
 std::vector<pid_t> AdoptedChildren() {
-  std::vector<pid_t> children;
-  std::ifstream file(fmt::format("/proc/self/task/{}/children", getpid()));
-  if (file.is_open()) {
-    for (pid_t pid; file >> pid;) children.push_back(pid);
-    return children;
-  }
+  const std::string path = fmt::format("/proc/self/task/{}/children", getpid());
+  std::vector<pid_t> children = ProcessIdsIn(KernelText(path));
+  if (!children.empty() || access(path.c_str(), R_OK) == 0) return children;
   // Kernels without that file.
   for (const pid_t pid : ProcessIds()) {
     if (ParentOf(pid) == getpid()) children.push_back(pid);

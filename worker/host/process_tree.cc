@@ -1,6 +1,7 @@
 #include "worker/host/process_tree.h"
 
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -8,7 +9,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <system_error>
 
@@ -31,6 +31,19 @@ std::string KernelText(const std::string& path) {
   return text;
 }
 
+std::vector<pid_t> ProcessIdsIn(std::string_view text) {
+  std::vector<pid_t> ids;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    pid_t id = 0;
+    const auto [rest, error] = std::from_chars(at, end, id);
+    if (error == std::errc()) ids.push_back(id);
+    at = rest == at ? at + 1 : rest;
+  }
+  return ids;
+}
+
 std::optional<ProcessLine> ReadProcess(pid_t pid) {
   const std::string text = KernelText(fmt::format("/proc/{}/stat", pid));
   // "PID (NAME) STATE PARENT GROUP SESSION …"; the name may contain anything.
@@ -49,9 +62,10 @@ std::optional<ProcessLine> ReadProcess(pid_t pid) {
   return line;
 }
 
-bool IsStopped(pid_t pid) {
-  const std::optional<ProcessLine> line = ReadProcess(pid);
-  return line.has_value() && (line->state == 'T' || line->state == 't');
+bool IsStopped(pid_t child) {
+  siginfo_t info{};
+  constexpr int kAsked = WSTOPPED | WNOHANG | WNOWAIT;
+  return waitid(P_PID, static_cast<id_t>(child), &info, kAsked) == 0 && info.si_pid == child;
 }
 
 std::map<pid_t, ProcessLine> AllProcesses() {

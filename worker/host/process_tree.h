@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace winnow {
@@ -13,6 +14,8 @@ namespace winnow {
 // The content of a file of the kernel, such as /proc/PID/stat. Empty if it is gone, also while it is read, or
 // may not be read.
 std::string KernelText(const std::string& path);
+// The ids that such a file lists, such as cgroup.procs.
+std::vector<pid_t> ProcessIdsIn(std::string_view text);
 
 // Fields of /proc/PID/stat.
 struct ProcessLine {
@@ -24,8 +27,8 @@ struct ProcessLine {
 
 // Empty: the process is gone.
 std::optional<ProcessLine> ReadProcess(pid_t pid);
-// Whether a signal or a debugger has stopped the process.
-bool IsStopped(pid_t pid);
+// Whether a signal has stopped the process, a child of this one.
+bool IsStopped(pid_t child);
 std::map<pid_t, ProcessLine> AllProcesses();
 // 0: the process is gone.
 int64_t ResidentBytes(pid_t pid);
