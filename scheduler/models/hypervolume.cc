@@ -13,13 +13,6 @@
 namespace winnow {
 namespace {
 
-bool IsInside(const ObjectivePoint& point, const ObjectivePoint& reference) {
-  for (size_t i = 0; i < point.size(); ++i) {
-    if (!(point[i] < reference[i])) return false;
-  }
-  return true;
-}
-
 double BoxOf(const ObjectivePoint& point, const ObjectivePoint& reference) {
   double volume = 1;
   for (size_t i = 0; i < point.size(); ++i) volume *= reference[i] - point[i];
@@ -183,6 +176,13 @@ void AppendNet(const std::vector<ObjectivePoint>& front, std::vector<size_t> res
 }
 
 }  // namespace
+
+bool IsInside(const ObjectivePoint& point, const ObjectivePoint& reference) {
+  for (size_t i = 0; i < point.size(); ++i) {
+    if (!(point[i] < reference[i])) return false;
+  }
+  return true;
+}
 
 double Hypervolume(const std::vector<ObjectivePoint>& points, const ObjectivePoint& reference) {
   return VolumeOf(FrontOf(InsideOf(points, reference)), reference);

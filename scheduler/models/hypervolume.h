@@ -7,6 +7,9 @@
 
 namespace winnow {
 
+// Whether the point is better than the reference in every objective.
+bool IsInside(const ObjectivePoint& point, const ObjectivePoint& reference);
+
 // The volume of what the points dominate and that dominates `reference`; a point that is not better than the
 // reference in every objective adds nothing. Exact, in any number of objectives: a sweep for two, and the
 // recursion of While, Bradstreet and Barone (WFG, IEEE TEVC 2012) for more. REQUIRES finite points, all as

@@ -74,24 +74,6 @@ std::string CutOff(const JobState& state, const TrialState& trial, int64_t level
          Bar(state, trial, level, *top.best());
 }
 
-// The best trial that waits at a rung, has a place there and is not passed over.
-std::optional<TrialNumber> BestWaiting(const JobState& state, const RungState& rung,
-                                       const AshaPruner::PassedOver& passed_over) {
-  const auto best = rung.best_waiting();
-  if (!best || !passed_over || !passed_over(state.trial(*best))) return best;
-  const TrialState& first = state.trial(*best);
-  std::optional<std::pair<int64_t, TrialNumber>> next;
-  for (const TrialNumber number : rung.entered) {
-    const TrialState& trial = state.trial(number);
-    if (trial.phase != TrialPhase::kPaused || trial.bracket != first.bracket || trial.rung != first.rung)
-      continue;
-    if (!rung.IsTop(number) || passed_over(trial)) continue;
-    const std::pair<int64_t, TrialNumber> place(rung.Rank(number), number);
-    if (!next || place < *next) next = place;
-  }
-  return next ? std::make_optional(next->second) : std::nullopt;
-}
-
 // The stop that the rung which the report reached asks for.
 std::optional<TrialEnded> StopAtRung(const JobState& state, const Reported& report) {
   const TrialState& trial = state.trial(report.trial);
@@ -109,14 +91,15 @@ std::optional<Opening> AshaPruner::Open(const JobState& state, const Configurati
   return Opening{static_cast<int64_t>(bracket), 0, (Stops(state) ? rungs.back() : rungs.front()).resource};
 }
 
-std::optional<TrialResumed> AshaPruner::Promote(const JobState& state, const PassedOver& passed_over) const {
+std::optional<TrialResumed> AshaPruner::Promote(const JobState& state,
+                                                const FrontShare::PassedOver& passed_over) const {
   if (Stops(state)) return std::nullopt;
   const size_t most = state.brackets()[0].rungs.size();
   for (size_t below = 1; below < most; ++below) {  // the highest rung
     for (const BracketState& bracket : state.brackets()) {
       if (below >= bracket.rungs.size()) continue;
       const size_t rung = bracket.rungs.size() - 1 - below;
-      const auto best = BestWaiting(state, bracket.rungs[rung], passed_over);
+      const auto best = bracket.rungs[rung].best_waiting(passed_over);
       if (!best) continue;
       const TrialState& trial = state.trial(*best);
       const int64_t to = bracket.rungs[rung + 1].resource;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-
 #include "scheduler/pruners/pruner.h"
 
 namespace winnow {
@@ -26,9 +24,8 @@ class AshaPruner : public Pruner {
  public:
   std::optional<Opening> Open(const JobState& state, const Configuration& configuration) const override;
   std::optional<TrialResumed> Promote(const JobState& state) const override { return Promote(state, {}); }
-  // The same without the trials that are passed over: the next of those that have a place goes on instead.
-  using PassedOver = std::function<bool(const TrialState&)>;
-  std::optional<TrialResumed> Promote(const JobState& state, const PassedOver& passed_over) const;
+  // The same; of several objectives, without the trials that are passed over (RungState::best_waiting).
+  std::optional<TrialResumed> Promote(const JobState& state, const FrontShare::PassedOver& passed_over) const;
   Decision PartFinished(const JobState& state, const TrialState& trial) const override;
   std::vector<Decision> Follow(const JobState& state, const FactBody& newest) const override;
   std::string EndOfPaused(const JobState& state, const TrialState& trial) const override;

@@ -123,7 +123,9 @@ class Choice {
   }
 
   std::optional<TrialResumed> Promotion() {
-    const auto left_to_model = [this](const TrialState& trial) { return WorsensOnFront(state_, trial); };
+    const auto left_to_model = [this](TrialNumber number) {
+      return WorsensOnFront(state_, state_.trial(number));
+    };
     auto promotion = AshaPruner().Promote(state_, left_to_model);
     if (!promotion) return std::nullopt;
     const TrialState& trial = state_.trial(promotion->trial);

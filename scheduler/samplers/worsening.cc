@@ -20,8 +20,7 @@ bool WorsensOnFront(const JobState& state, const TrialState& trial) {
   bool worse = false;
   for (size_t j = 0; j < member->keys.size(); ++j) worse = worse || member->keys[j] > last.keys[j];
   // Beyond a threshold it has no volume to lose.
-  const ObjectivePoint reference = ReferenceOf(state.spec().objectives, front);
-  return worse && OwnHypervolume(member->keys, {}, reference) > 0;
+  return worse && IsInside(member->keys, ReferenceOf(state.spec().objectives, front));
 }
 
 }  // namespace winnow

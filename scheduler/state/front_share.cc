@@ -151,11 +151,12 @@ bool FrontShare::IsTopOrTied(TrialNumber number) const {
   return own.keys == last.keys && own.violation == last.violation;
 }
 
-std::optional<TrialNumber> FrontShare::best_waiting() const {
+std::optional<TrialNumber> FrontShare::best_waiting(const PassedOver& passed_over) const {
   const auto most = std::min(top_.size(), static_cast<size_t>(places()));
   const auto end = top_.begin() + static_cast<std::ptrdiff_t>(most);
-  const auto found =
-      std::find_if(top_.begin(), end, [this](TrialNumber number) { return !places_.at(number).taken; });
+  const auto found = std::find_if(top_.begin(), end, [&](TrialNumber number) {
+    return !places_.at(number).taken && !(passed_over && passed_over(number));
+  });
   return found == end ? std::nullopt : std::make_optional(*found);
 }
 

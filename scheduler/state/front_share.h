@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -31,8 +32,9 @@ class FrontShare {
   bool IsTop(TrialNumber number) const { return PlaceInTop(number) < places(); }
   // Whether the trial is among the first max(1, floor(n / eta)), or equal to the last of them.
   bool IsTopOrTied(TrialNumber number) const;
-  // The best trial that is among the top and was not taken.
-  std::optional<TrialNumber> best_waiting() const;
+  using PassedOver = std::function<bool(TrialNumber)>;
+  // The best trial that is among the top, was not taken and is not passed over.
+  std::optional<TrialNumber> best_waiting(const PassedOver& passed_over = {}) const;
   // How many are preferred to the trial; those that are not finite are worse than all others.
   int64_t Rank(TrialNumber number) const;
   // The trial's part of a record: what the hypervolume would lose without it, divided by the sum of this over

@@ -132,8 +132,9 @@ struct RungState {
   bool IsTopOrTied(TrialNumber number) const {
     return top ? top->IsTopOrTied(number) : top_front->IsTopOrTied(number);
   }
-  std::optional<TrialNumber> best_waiting() const {
-    return top ? top->best_waiting() : top_front->best_waiting();
+  // With one objective none is passed over.
+  std::optional<TrialNumber> best_waiting(const FrontShare::PassedOver& passed_over = {}) const {
+    return top ? top->best_waiting() : top_front->best_waiting(passed_over);
   }
   int64_t Rank(TrialNumber number) const { return top ? top->Rank(number) : top_front->Rank(number); }
   int64_t size() const { return top ? top->size() : top_front->size(); }
