@@ -77,14 +77,18 @@ absl::StatusOr<OpenFolder> OpenFolder::Inner(const std::string& name) const {
 }
 
 absl::StatusOr<bool> OpenFolder::MakeIfMissing(const std::string& name, mode_t mode) const {
-  if (mkdirat(descriptor(), name.c_str(), mode) == 0) return true;
-  struct stat about {};
-  if (errno != EEXIST || fstatat(descriptor(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0)
-    return FileError(path_ / name, "cannot create directory", errno);
-  if (S_ISDIR(about.st_mode)) return false;
-  if (unlinkat(descriptor(), name.c_str(), 0) != 0 || mkdirat(descriptor(), name.c_str(), mode) != 0)
-    return FileError(path_ / name, "cannot create directory", errno);
-  return true;
+  // Twice, because another host may remove or make it at the same time.
+  int code = 0;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (mkdirat(descriptor(), name.c_str(), mode) == 0) return true;
+    code = errno;
+    if (code != EEXIST) break;
+    struct stat about {};
+    if (fstatat(descriptor(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(about.st_mode))
+      return false;
+    unlinkat(descriptor(), name.c_str(), 0);
+  }
+  return FileError(path_ / name, "cannot create directory", code);
 }
 
 absl::StatusOr<OpenFolder> OpenFolder::MakeFolder(const std::string& name, mode_t mode) const {

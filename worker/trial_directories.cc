@@ -92,9 +92,10 @@ absl::StatusOr<TrialDirectories> MakeTrialDirectories(const fs::path& shared, st
     // Removes anything at the path that is not a folder, such as a link made by a trainer.
     const absl::StatusOr<bool> made = root->MakeIfMissing(part);
     if (!made.ok()) return made.status();
-    if (*made || !empty_checkpoint || part != kTrialFolders[0]) continue;
+    if (*made) continue;
     const auto folder = root->Inner(part);
     if (!folder.ok()) return folder.status();
+    if (!empty_checkpoint || part != kTrialFolders[0]) continue;
     if (absl::Status status = folder->RemoveAll(); !status.ok()) {
       return absl::FailedPreconditionError(
           fmt::format("cannot empty directory {}: {}", folder->path().string(), MessageOf(status)));

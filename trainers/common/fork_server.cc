@@ -251,6 +251,7 @@ std::optional<pid_t> ForkSibling(int group) {
 // Forks a process whose parent is the worker: a sibling, or a child whose own child is left to the nearest
 // subreaper. True: in that process. `socket` is the parent's.
 bool Fork(const RequestFiles& files, int socket, Arguments arguments) {
+  // Here, and not in each child, which would have to copy more pages and to look up more symbols.
   std::optional<ChildPlanText> plan = ReadPlan(files.front());
   if (const std::optional<pid_t> sibling = ForkSibling(files.back())) {
     if (*sibling > 0) return false;

@@ -9,8 +9,9 @@ namespace winnow {
 // any thread. In a process that WINNOW_PARENT_FD makes a parent, calls `prepare` and then serves: returns the
 // exit code when the worker needs it no more, and, in each child that it forks, nothing, with the environment
 // and the streams of that child. In any other process tells the worker that it can serve, and returns
-// nothing. With kNone, refuses commands with arguments, which the children would not have. REQUIRES: no
-// thread is left of what `prepare` did.
+// nothing. A child whose main returns ends without its exit handlers and the destructors of static objects;
+// what the C streams hold is written. With kNone, refuses commands with arguments, which the children would
+// not have. REQUIRES: no thread is left of what `prepare` did.
 enum class Arguments { kNone, kIgnored };
 std::optional<int> ServeForks(const std::function<void()>& prepare, Arguments arguments = Arguments::kNone);
 
