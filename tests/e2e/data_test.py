@@ -107,7 +107,7 @@ class Play(unittest.TestCase):
         """[rank, what it printed] of all trials on all workers."""
         found = []
         for worker in self.cluster.workers:
-            for folder, _, files in os.walk(os.path.join(worker.folder, "work", "jobs", job)):
+            for folder, _, files in os.walk(os.path.join(worker.work, "jobs", job)):
                 for name in files:
                     if not name.endswith(".stdout.log"):
                         continue

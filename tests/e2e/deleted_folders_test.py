@@ -16,7 +16,7 @@ def job(name):
 
 
 def folders(worker, name):
-    return [path for path in (f"{worker.folder}/work/jobs/{name}", f"{worker.shared}/jobs/{name}") if os.path.exists(path)]
+    return [path for path in (f"{worker.work}/jobs/{name}", f"{worker.shared}/jobs/{name}") if os.path.exists(path)]
 
 
 class DeletedFoldersTest(unittest.TestCase):

@@ -70,7 +70,7 @@ class Output(unittest.TestCase):
 
             self.assertLess(highest, MOST_MEMORY)
             sizes = {}
-            for folder, _, files in os.walk(os.path.join(cluster.workers[0].folder, "work", "jobs")):
+            for folder, _, files in os.walk(os.path.join(cluster.workers[0].work, "jobs")):
                 for name in files:
                     sizes[os.path.join(folder, name)] = os.path.getsize(os.path.join(folder, name))
             self.assertEqual({path: size for path, size in sizes.items() if size > MOST_KEPT}, {})

@@ -235,10 +235,11 @@ class Worker(Program):
     def __init__(self, server, folder, name, slots=1, shared=None, flags=(), prefix=(), host="127.0.0.1",
                  rendezvous_port=None):
         self.name, self.folder = name, os.path.join(folder, name)
+        self.work = os.path.join(self.folder, "work")
         self.shared = shared or os.path.join(folder, "shared")
         os.makedirs(self.folder, exist_ok=True)
         arguments = [f"{BIN}/winnow-worker", "--server", server.address, "--name", name, "--slots", str(slots),
-                     "--work-dir", os.path.join(self.folder, "work"), "--shared-dir", self.shared, "--host", host]
+                     "--work-dir", self.work, "--shared-dir", self.shared, "--host", host]
         if rendezvous_port:
             arguments += ["--rendezvous-port", str(rendezvous_port)]
         super().__init__(arguments + list(flags), os.path.join(folder, f"{name}.log"), prefix)
@@ -257,7 +258,7 @@ class Worker(Program):
     def printed(self):
         """(trial, attempt) -> what rank 0 was seen to print, as this worker keeps it."""
         texts = {}
-        for folder, _, files in os.walk(os.path.join(self.folder, "work", "jobs")):
+        for folder, _, files in os.walk(os.path.join(self.work, "jobs")):
             for name in files:
                 match = re.fullmatch(r"attempt-(\d+)-rank-0\.stdout\.log", name)
                 if match:

@@ -64,7 +64,7 @@ class RankTls(unittest.TestCase):
             self.assertEqual(watch.to_end(), 0, cluster.client.run("describe", job))
             for worker in cluster.workers:
                 wait_until(lambda w=worker: not w.trainers(), "no rank is left")
-                left = f"{worker.folder}/work/credentials"
+                left = f"{worker.work}/credentials"
                 self.assertEqual(os.listdir(left) if os.path.exists(left) else [], [])
             return processes.Record(cluster.client, job)
 

@@ -164,7 +164,7 @@ class RunAsTest(unittest.TestCase):
         shown = lambda: re.search(r"is (\d+) home (\S+) uid (\d+)", cluster.client.run("logs", running, "1", ok=(0, 1)))  # noqa: E731
         pid, home, uid = wait_until(shown, "the other trial runs").groups()
 
-        work, jobs = f"{worker.folder}/work", f"{worker.shared}/jobs"
+        work, jobs = worker.work, f"{worker.shared}/jobs"
         done = next(name for name in os.listdir(jobs) if name != running)
         targets = [("read", token), ("read", cluster.server.database), ("read", cluster.server.database + "-wal"),
                    ("connect", f"{state}/server.sock"), ("list", state), ("list", work), ("list", f"{work}/jobs"),
@@ -292,8 +292,8 @@ class RunAsTest(unittest.TestCase):
     def test_one_user_for_all_trainers(self):
         cluster = self.cluster(workers=0, server_flags=["--declare-workers", "1 x slots=2"])
         worker = self.worker(cluster, ["--run-as", "daemon"], "w1", slots=2)
-        targets = [("read", f"/proc/{worker.pid}/environ"), ("list", f"{worker.folder}/work"), ("ptrace", worker.pid),
-                   ("read", f"{worker.folder}/work/worker-id")]
+        targets = [("read", f"/proc/{worker.pid}/environ"), ("list", worker.work), ("ptrace", worker.pid),
+                   ("read", f"{worker.work}/worker-id")]
         spy = cluster.client.submit(self.spy_job(targets), self.scripts)
         self.assertEqual(cluster.watch(spy).to_end(), 0)
         printed = cluster.client.run("logs", spy, "1")
@@ -350,15 +350,16 @@ class RunAsTest(unittest.TestCase):
         # Another process of the same user, without root's rights over others, may not look into it.
         copy = shutil.copy(f"{BIN}/winnow-worker", f"{self.scripts}/winnow-worker")
         other = f"{self.scripts}/other"
+        work = f"{other}/work"
         os.mkdir(other)
         os.chown(other, 61260, 61260)
         with open(f"{self.scripts}/other.log", "wb") as log:
-            second = subprocess.Popen([copy, "--server", "127.0.0.1:9", "--work-dir", f"{other}/work", "--slots", "1"],
+            second = subprocess.Popen([copy, "--server", "127.0.0.1:9", "--work-dir", work, "--slots", "1"],
                                       user=61260, group=61260, stdout=log, stderr=log,
                                       env={"PATH": "/usr/bin:/bin", "WINNOW_TOKEN": token})
         self.addCleanup(second.wait)
         self.addCleanup(second.kill)
-        wait_until(lambda: os.path.exists(f"{other}/work/worker-id"), "it has begun")
+        wait_until(lambda: os.path.exists(f"{work}/worker-id"), "it has begun")
         looked = subprocess.run(["cat", f"/proc/{second.pid}/environ"], user=61260, group=61260, capture_output=True,
                                 check=False)
         self.assertEqual((looked.returncode, looked.stdout), (1, b""))

@@ -106,7 +106,7 @@ class Sources(unittest.TestCase):
         folders = {text.split("in ")[1].strip() for text in worker.printed().values()}
         self.assertEqual(len(folders), 1)
         folder = folders.pop()
-        self.assertEqual(os.path.dirname(folder), os.path.realpath(os.path.join(worker.folder, "work", "sources")))
+        self.assertEqual(os.path.dirname(folder), os.path.realpath(os.path.join(worker.work, "sources")))
         for name in files_of(folder):
             if "__pycache__" in name:
                 continue  # written by root, whom no permission stops

@@ -21,9 +21,9 @@ ContainerPlan PlanFor(ContainerEngine engine) {
   plan.command = {"python3", "train.py", "--lr", "0.1"};
   plan.name = "winnow-a-1";
   plan.labels = {{"winnow.worker", "a"}};
-  plan.variables_file = "/work/containers/winnow-a-1.env";
+  plan.variables_file = "/var/lib/winnow/containers/winnow-a-1.env";
   plan.mounts = {{"/shared/checkpoint", true}, {"/data/train.csv", false}};
-  plan.working_directory = "/work/sources/abc";
+  plan.working_directory = "/var/lib/winnow/sources/abc";
   plan.uid = 1000;
   plan.gid = 1001;
   return plan;
@@ -43,7 +43,7 @@ void Touch(const std::filesystem::path& file) {
 TEST_CASE("Container command: podman's, with the user's options after ours and the command after the image",
           "[worker]") {
   ContainerPlan plan = PlanFor(ContainerEngine::kPodman);
-  plan.program_id_file = "/work/containers/winnow-a-1.pid";
+  plan.program_id_file = "/var/lib/winnow/containers/winnow-a-1.pid";
   plan.control = true;
   plan.cpus = 1.5;
   plan.memory_gib = 2;
@@ -60,11 +60,11 @@ TEST_CASE("Container command: podman's, with the user's options after ours and t
               "--name=winnow-a-1",
               "--stop-timeout=0",
               "--label=winnow.worker=a",
-              "--env-file=/work/containers/winnow-a-1.env",
-              "--pidfile=/work/containers/winnow-a-1.pid",
+              "--env-file=/var/lib/winnow/containers/winnow-a-1.env",
+              "--pidfile=/var/lib/winnow/containers/winnow-a-1.pid",
               "--mount=type=bind,source=/shared/checkpoint,destination=/shared/checkpoint",
               "--mount=type=bind,source=/data/train.csv,destination=/data/train.csv,readonly",
-              "--workdir=/work/sources/abc",
+              "--workdir=/var/lib/winnow/sources/abc",
               "--user=1000:1001",
               "--cpus=1.5",
               "--memory=2147483648b",
@@ -95,10 +95,10 @@ TEST_CASE("Container command: docker's writes no log, and one under --run-as has
               "--name=winnow-a-1",
               "--stop-timeout=0",
               "--label=winnow.worker=a",
-              "--env-file=/work/containers/winnow-a-1.env",
+              "--env-file=/var/lib/winnow/containers/winnow-a-1.env",
               "--mount=type=bind,source=/shared/checkpoint,destination=/shared/checkpoint",
               "--mount=type=bind,source=/data/train.csv,destination=/data/train.csv,readonly",
-              "--workdir=/work/sources/abc",
+              "--workdir=/var/lib/winnow/sources/abc",
               "--user=1000:1001",
               "--cap-drop=all",
               "--security-opt=no-new-privileges",
@@ -118,8 +118,8 @@ TEST_CASE("Container command: apptainer's binds the same paths", "[worker]") {
   plan.options = {"--writable-tmpfs"};
   CHECK(ContainerCommand(plan) ==
         Words{"apptainer", "exec", "--cleanenv", "--no-home", "--bind=/shared/checkpoint:/shared/checkpoint",
-              "--bind=/data/train.csv:/data/train.csv:ro", "--pwd=/work/sources/abc", "--writable-tmpfs",
-              "/images/a.sif", "python3", "train.py", "--lr", "0.1"});
+              "--bind=/data/train.csv:/data/train.csv:ro", "--pwd=/var/lib/winnow/sources/abc",
+              "--writable-tmpfs", "/images/a.sif", "python3", "train.py", "--lr", "0.1"});
 }
 
 TEST_CASE("Container command: GPUs come in as each engine takes them", "[worker]") {
