@@ -6,15 +6,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <memory>
-#include <system_error>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace winnow {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kMovedUp = ".moved-up-";  // before the number of a folder that is being removed
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 // Translates openat's error for a link or a file in place of a folder.
@@ -35,6 +38,18 @@ absl::StatusOr<int> OpenOrMake(int above, const fs::path& path, mode_t mode) {
   if (mkdirat(above, name.c_str(), mode) != 0 && errno != EEXIST)
     return FileError(path, "cannot create directory", errno);
   return openat(above, name.c_str(), kFolderFlags | O_NOFOLLOW);
+}
+
+bool IsNotEmpty(int code) { return code == ENOTEMPTY || code == EEXIST; }
+
+// Removes a file, a link or an empty folder; true if none is left. False: errno tells why.
+bool RemoveEntry(const OpenFolder& folder, const std::string& name) {
+  if (unlinkat(folder.descriptor(), name.c_str(), 0) == 0 || errno == ENOENT) return true;
+  if (errno != EISDIR && errno != EPERM) return false;  // EPERM: POSIX's word for EISDIR
+  const int code = errno;
+  if (unlinkat(folder.descriptor(), name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return true;
+  if (errno == ENOTDIR) errno = code;
+  return false;
 }
 
 }  // namespace
@@ -140,14 +155,48 @@ absl::Status OpenFolder::ForEach(
 }
 
 absl::Status OpenFolder::Remove(const std::string& name) const {
-  std::error_code error;
-  // Uses the descriptor's path, so that it is this folder; remove_all follows no link below it.
-  fs::remove_all(fmt::format("/proc/self/fd/{}/{}", descriptor(), name), error);
-  return error ? FileError(path_ / name, "cannot remove", error.value()) : absl::OkStatus();
+  if (RemoveEntry(*this, name)) return absl::OkStatus();
+  if (!IsNotEmpty(errno)) return FileError(path_ / name, "cannot remove", errno);
+  const absl::StatusOr<OpenFolder> inner = Inner(name);
+  absl::Status status = inner.ok() ? inner->RemoveAll() : inner.status();
+  if (status.ok() && !RemoveEntry(*this, name)) status = FileError(path_ / name, "cannot remove", errno);
+  return status;
 }
 
+// What is nested is moved up first: a program may have nested more folders than there are descriptors.
 absl::Status OpenFolder::RemoveAll() const {
-  return ForEach([this](const std::string& name, const struct stat&) { return Remove(name); });
+  std::vector<std::string> folders;
+  int64_t moved = 0;
+  const auto move_up = [&](const OpenFolder& folder, const std::string& name) -> absl::Status {
+    while (true) {
+      folders.push_back(fmt::format("{}{}", kMovedUp, ++moved));
+      if (renameat(folder.descriptor(), name.c_str(), descriptor(), folders.back().c_str()) == 0 ||
+          errno == ENOENT)
+        return absl::OkStatus();
+      folders.pop_back();  // the name is taken
+      if (!IsNotEmpty(errno) && errno != ENOTDIR)
+        return FileError(folder.path() / name, "cannot remove", errno);
+    }
+  };
+  const auto empty = [&](const OpenFolder& folder) {
+    return folder.ForEach([&](const std::string& name, const struct stat&) -> absl::Status {
+      if (RemoveEntry(folder, name)) return absl::OkStatus();
+      if (!IsNotEmpty(errno)) return FileError(folder.path() / name, "cannot remove", errno);
+      if (&folder != this) return move_up(folder, name);
+      folders.push_back(name);
+      return absl::OkStatus();
+    });
+  };
+  absl::Status status = empty(*this);
+  while (status.ok() && !folders.empty()) {
+    const std::string name = std::move(folders.back());
+    folders.pop_back();
+    if (RemoveEntry(*this, name)) continue;
+    const absl::StatusOr<OpenFolder> inner = Inner(name);
+    status = inner.ok() ? empty(*inner) : inner.status();
+    if (status.ok() && !RemoveEntry(*this, name)) status = FileError(path_ / name, "cannot remove", errno);
+  }
+  return status;
 }
 
 absl::Status OpenFolder::SetMode(mode_t mode) const {

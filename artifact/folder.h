@@ -57,7 +57,7 @@ class OpenFolder {
   // the first error.
   absl::Status ForEach(
       const std::function<absl::Status(const std::string& name, const struct stat&)>& each) const;
-  // Removes it with its content; does nothing if it is missing.
+  // Removes it with its content, however deeply nested; does nothing if it is missing.
   absl::Status Remove(const std::string& name) const;
   absl::Status RemoveAll() const;  // removes the content, not the folder
   absl::Status SetMode(mode_t mode) const;

@@ -13,6 +13,7 @@
 
 #include "artifact/digest.h"
 #include "artifact/files.h"
+#include "artifact/folder.h"
 #include "artifact/manifest.h"
 
 namespace winnow {
@@ -22,6 +23,12 @@ namespace fs = std::filesystem;
 
 std::string DraftPrefix(const fs::path& folder) {
   return fmt::format(".{}.restore-", folder.filename().string());
+}
+
+// As far as it can be removed.
+void RemoveFolder(const fs::path& path) {
+  const absl::StatusOr<OpenFolder> above = OpenFolder::Open(FolderName(path.parent_path(), ""));
+  if (above.ok()) (void)above->Remove(path.filename());
 }
 
 // A temporary folder beside the target, locked while this object lives. One without a lock was left by a
@@ -43,8 +50,7 @@ class Draft {
   }
   Draft& operator=(Draft&&) = delete;
   ~Draft() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
+    if (!path_.empty()) RemoveFolder(path_);
   }
 
   const fs::path& path() const { return path_; }
@@ -61,8 +67,7 @@ void RemoveLeftDrafts(const fs::path& folder) {
     if (!entry.path().filename().string().starts_with(DraftPrefix(folder))) continue;
     const absl::StatusOr<OpenFile> lock = OpenFile::Open(entry.path(), O_RDONLY | O_DIRECTORY);
     if (!lock.ok() || flock(lock->descriptor(), LOCK_EX | LOCK_NB) != 0) continue;
-    std::error_code ignored;
-    fs::remove_all(entry.path(), ignored);
+    RemoveFolder(entry.path());
   }
 }
 
@@ -107,8 +112,7 @@ absl::Status ReplaceInSteps(const fs::path& draft, const fs::path& folder) {
     (void)rename(aside.c_str(), folder.c_str());
     return status;
   }
-  std::error_code ignored;
-  fs::remove_all(aside, ignored);
+  RemoveFolder(aside);
   return absl::OkStatus();
 }
 

@@ -484,8 +484,8 @@ int Work(const Flags& flags) {
     fmt::print(stderr, "winnow-worker: {}\n", MessageOf(lock.status()));
     return 1;
   }
-  std::error_code none;
-  fs::remove_all(fs::path(flags.work_dir) / kCredentials, none);  // of a worker that was killed
+  if (const auto work = OpenFolder::Open(FolderName(flags.work_dir, "")); work.ok())
+    (void)work->Remove(kCredentials);  // of a worker that was killed
   if (flags.run_as.has_value()) {
     if (absl::Status status = BeginRunAs(flags); !status.ok()) {
       fmt::print(stderr, "winnow-worker: --run-as: {}\n", MessageOf(status));

@@ -92,6 +92,20 @@ cp "$WINNOW_CHECKPOINT_DIR/count" "$SM_MODEL_DIR/model"
 """
 
 
+# Nests folders in each folder that it has.
+NEST = r"""
+import os
+for root in ("HOME", "SM_MODEL_DIR", "WINNOW_CHECKPOINT_DIR"):
+    if root not in os.environ: continue
+    os.chdir(os.environ[root])
+    for _ in range(2000):
+        os.mkdir("nested")
+        os.chdir("nested")
+        open("file", "w").close()
+print("loss=1", flush=True)
+"""
+
+
 def job(name, command, **more):
     return {"name": name, "strategy": "RANDOM", "limits": {"max_trials": 1}, "seed": 3,
             "trainer": {"command": command, "metrics": [{"name": "loss", "regex": "loss=([0-9]+)"}]},
@@ -227,6 +241,24 @@ class RunAsTest(unittest.TestCase):
             self.assertEqual(file.read(), "9\n")
         trial = f"{worker.shared}/jobs/{counter}/trials/1"
         wait_until(lambda: stat.S_IMODE(os.stat(trial).st_mode) == 0o700, "the trial's folder is closed")
+
+    def test_folders_nested_deeper_than_a_worker_has_descriptors_are_removed_and_keep_no_worker_from_starting(self):
+        nest = write(f"{self.scripts}/nest.py", NEST)
+        cluster = self.cluster(workers=0)
+        worker = self.worker(cluster, ["--run-as", USERS], "w1", slots=1, prefix=["prlimit", "--nofile=512"])
+        nested = cluster.client.submit(job("nested", ["/usr/bin/python3", nest]), self.scripts)
+        self.assertEqual(cluster.watch(nested).to_end(), 0)
+        self.assertIn("loss=1", worker.printed()[1, 1])
+        homes = f"{worker.work}/homes"
+        wait_until(lambda: not os.listdir(homes), "the trial's home is removed")
+        subprocess.run(["/usr/bin/python3", nest], env={"HOME": homes}, check=True)  # as a worker leaves them that is killed
+        self.assertEqual(worker.stop(), 0)
+        worker.start()
+        cluster.client.run("delete", nested)
+        self.assertEqual(cluster.watch(cluster.client.submit(job("next", ["/bin/echo", "loss=1"]), self.scripts)).to_end(), 0)
+        self.assertFalse(os.path.exists(homes) and os.listdir(homes))
+        for folder in (f"{worker.shared}/jobs", f"{worker.work}/jobs"):
+            wait_until(lambda: not any(nested in name for name in os.listdir(folder)), "the job's folders are removed")  # noqa: B023
 
     def test_another_worker_goes_on_from_the_checkpoint_in_the_store(self):
         cluster = self.cluster(workers=0, server_flags=["--lease", "2"])
