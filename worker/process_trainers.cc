@@ -17,6 +17,11 @@
 namespace winnow {
 namespace {
 
+TrainerPlace WithRemoval(TrainerPlace place, TaskThreads* removal) {
+  place.removal = removal;
+  return place;
+}
+
 // How a rank ends whose channels cannot be had. What is this machine's fault stays so.
 absl::Status WithoutData(const absl::Status& status) {
   return absl::IsResourceExhausted(status) ? status
@@ -102,7 +107,7 @@ ProcessTrainers::ProcessTrainers(EventLoop* loop, TrainerPlace place, PortRange 
                                  CheckpointKeeper* keeper, SourceKeeper* sources, WarmLimits warm,
                                  ChannelKeeper* channels)
     : loop_(loop),
-      place_(std::move(place)),
+      place_(WithRemoval(std::move(place), &removal_)),
       range_(ports),
       keeper_(keeper),
       sources_(sources),

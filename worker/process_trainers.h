@@ -86,6 +86,7 @@ class ProcessTrainers : public Trainers {
   bool MayBeTold(const v1::Assignment& assignment, const Place& place) const;
 
   EventLoop* const loop_;
+  TaskThreads removal_;
   const TrainerPlace place_;
   const PortRange range_;
   CheckpointKeeper* const keeper_;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/task_threads.h"
 #include "worker/containers/container_host.h"
 #include "worker/host/limits.h"
 #include "worker/host/run_as.h"
@@ -29,6 +30,7 @@ struct TrainerPlace {
   bool is_of_pool = false;               // an engine, which may take its node back, has started the worker
   // How long the worker's own SIGTERM may come after that of a trainer, where an engine sends both.
   std::chrono::milliseconds signal_patience{500};
+  TaskThreads* removal = nullptr;  // outlives the trainers: removes what they leave; null: it is not deferred
 };
 
 }  // namespace winnow

@@ -20,6 +20,7 @@
 #include "base/status_text.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
+#include "spdlog/spdlog.h"
 #include "worker/redactor.h"
 #include "worker/trainer_parents.h"
 #include "worker/trial_directories.h"
@@ -87,7 +88,7 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
     TrainerParents* parents, Listener* listener, Turn turn) {
   const auto directories = NameTrialDirectories(place.shared, assignment.job_id(), assignment.trial());
   if (!directories.ok()) return directories.status();
-  std::unique_ptr<TrainerProcess> trainer(new TrainerProcess(loop, listener));
+  std::unique_ptr<TrainerProcess> trainer(new TrainerProcess(loop, listener, place.removal));
   TrainerProcess* const self = trainer.get();
   trainer->secrets_ = secrets;
   trainer->user_ = user;
@@ -197,10 +198,21 @@ TrainerProcess::~TrainerProcess() {
   process_ = nullptr;
   container_ = nullptr;
   confinement_ = nullptr;
-  std::error_code ignored;
   for (const std::filesystem::path& folder : {home_, credentials_}) {
-    if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
+    if (!folder.empty()) Remove(folder);
   }
+}
+
+// It may have any number of files. Nobody else sees them until they are gone.
+void TrainerProcess::Remove(const std::filesystem::path& folder) {
+  (void)!lchown(folder.c_str(), geteuid(), getegid());
+  const auto remove = [folder] {
+    const auto above = OpenFolder::Open(FolderName(folder.parent_path(), ""));
+    const absl::Status status = above.ok() ? above->Remove(folder.filename()) : above.status();
+    if (!status.ok()) spdlog::warn("{}", MessageOf(status));
+  };
+  if (removal_ != nullptr) return removal_->Post(remove);
+  remove();
 }
 
 void TrainerProcess::Started(std::unique_ptr<Process> process) {

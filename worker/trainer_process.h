@@ -100,7 +100,9 @@ class TrainerProcess {
   bool is_forked() const { return forked_; }
 
  private:
-  TrainerProcess(EventLoop* loop, Listener* listener) : loop_(loop), listener_(listener) {}
+  TrainerProcess(EventLoop* loop, Listener* listener, TaskThreads* removal)
+      : loop_(loop), listener_(listener), removal_(removal) {}
+  void Remove(const std::filesystem::path& folder);
   absl::Status MakeHome(const TrainerPlace& place, const v1::Assignment& assignment, const TrainerUser& user);
   absl::Status WriteCredentials(const TrainerPlace& place, const v1::Assignment& assignment);
   absl::Status EnterContainer(const TrainerPlace& place, const v1::Assignment& assignment,
@@ -114,6 +116,7 @@ class TrainerProcess {
 
   EventLoop* const loop_;
   Listener* listener_;
+  TaskThreads* const removal_;  // null: it is not deferred
   std::map<std::string, std::string> secrets_;
   std::string mark_;
   std::filesystem::path home_;         // of its user, removed with it; empty: none
