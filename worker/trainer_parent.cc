@@ -147,7 +147,11 @@ void TrainerParent::ReadSocket() {
   std::array<char, 64> buffer;
   const ssize_t got = recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  if (got <= 0) return CloseSocket();
+  if (got <= 0) {
+    CloseSocket();
+    process_->Stop(std::chrono::seconds(0));  // it can fork nothing any more
+    return;
+  }
   const std::string_view word(buffer.data(), static_cast<size_t>(got));
   if (word != kReady && word != kReadyToHold) return;
   was_ready_ = true;

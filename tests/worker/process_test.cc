@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <sstream>
 
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
@@ -157,6 +158,24 @@ TEST_CASE("Process: with a mark, what has a session of its own is killed too, it
     CHECK(kill(pid, 0) == -1);
     CHECK(errno == ESRCH);
   }
+}
+
+TEST_CASE("Process: what ends by itself in a session of its own does not stay as a zombie", "[worker]") {
+  ProcessSpec spec = ShellSpec("for i in 1 2 3; do (setsid sh -c 'echo $$' &); done; sleep 0.3");
+  SECTION("with the mark") {
+    spec.mark = "WINNOW_ASSIGNMENT=marked";
+    spec.environment.push_back(spec.mark);
+  }
+  SECTION("without") { spec.mark = "WINNOW_ASSIGNMENT=shed"; }
+  const auto result = RunSpec(spec);
+  REQUIRE(result.has_value());
+  std::istringstream pids(result->out);
+  int count = 0;
+  for (int pid = 0; pids >> pid; ++count) {
+    CHECK(kill(pid, 0) == -1);
+    CHECK(errno == ESRCH);
+  }
+  CHECK(count == 3);
 }
 
 TEST_CASE("Process: SIGTERM leaves time to save", "[worker]") {

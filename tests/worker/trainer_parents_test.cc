@@ -18,6 +18,23 @@
 namespace winnow {
 namespace {
 
+// A parent that answers itself, as if it were the child, and takes no further request.
+constexpr char kLies[] = R"(
+import os, socket, sys, time
+if "WINNOW_PARENT_FD" in os.environ:
+    requests = socket.socket(fileno=int(os.environ["WINNOW_PARENT_FD"]))
+    requests.send(b"ready holds")
+    open(os.environ["BLOCK"], "w").close()
+    files = socket.recv_fds(requests, 64, 5)[1]
+    requests.close()
+    time.sleep(0.1)
+    os.write(files[3], os.environ["LIE"].encode())
+    time.sleep(1000)
+os.write(int(os.environ["WINNOW_CONTROL_FD"]), b"forks\n")
+time.sleep(0.3)
+print("imports pid=%d forked=0 rate=%s own=%s" % (os.getpid(), sys.argv[-1], os.environ["WINNOW_TRIAL"]))
+)";
+
 // Prints what it is, and what it has been given.
 constexpr char kServed[] = R"(
 import os, sys, time
@@ -61,8 +78,11 @@ class ForkingHost {
  public:
   explicit ForkingHost(WarmLimits limits = {4})
       : trainers_(&loop_, Place(), {29500, 100}, nullptr, nullptr, limits) {
-    std::ofstream(folder_ / "train.py") << kServed;
+    Write(kServed);
   }
+
+  // The program of its trials; by default kServed.
+  void Write(std::string_view program) const { std::ofstream(folder_ / "train.py") << program; }
 
   // While it is there, parents do not become ready.
   std::filesystem::path block() const { return folder_ / "block"; }
@@ -278,6 +298,25 @@ TEST_CASE("Parents: one that does not fork when it is asked costs a start, and e
   CHECK(trained.outcome.kind() == v1::Outcome::FINISHED);
   CHECK_FALSE(trained.was_forked());
   CHECK(host.Await([parent] { return kill(parent, 0) != 0; }));
+}
+
+TEST_CASE("Parents: one that answers in its child's place, and takes no further request, ends", "[worker]") {
+  ForkingHost host;
+  host.Write(kLies);
+  const std::string lie = GENERATE("refused it\n", "forked\n");
+  const auto trial_of = [&](int64_t trial) {
+    v1::Assignment assignment = host.TrialOf(trial);
+    (*assignment.mutable_environment())["LIE"] = lie;
+    return assignment;
+  };
+  host.Run(trial_of(1));
+  int rounds = 0;  // until the loop has read what the parent wrote
+  REQUIRE(host.Await([&] { return std::filesystem::exists(host.block()) && ++rounds > 3; }));
+  const pid_t parent = ForkingHost::Parent();
+  const v1::Assignment assignment = trial_of(2);
+  host.Hold(assignment);
+  CHECK(host.Await([parent] { return kill(parent, 0) != 0; }));
+  CHECK(host.Run(assignment, true).outcome.kind() == v1::Outcome::FINISHED);
 }
 
 TEST_CASE("Parents: a program that is no longer wanted while it is forked leaves no process", "[worker]") {

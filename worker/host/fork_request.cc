@@ -22,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "fmt/format.h"
+#include "worker/host/leftover_processes.h"
 
 namespace winnow {
 namespace {
@@ -162,11 +163,17 @@ const char* Obstacle(pid_t parent) {
   return info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED ? "it is stopped" : "it is gone";
 }
 
-// Whether the process is our own child, leads a group of its own, and is none that we watch already.
-bool IsNewChild(pid_t id, const pid_t parent) {
+// Whether the process is our own child, and none that we watch already: a parent may give the socket away.
+bool IsNewChild(pid_t id) {
   siginfo_t info{};
-  return id > 1 && id != parent && getpgid(id) == id &&
+  return id > 1 && !IsOwnChild(id) &&
          waitid(P_PID, static_cast<id_t>(id), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+bool LeadsGroup(pid_t id) { return getpgid(id) == id; }
+
+void EndNewChild(pid_t id) {
+  if (IsNewChild(id) && kill(id, SIGKILL) == 0) waitpid(id, nullptr, 0);
 }
 
 // Joining a group later makes the kernel wait for every processor, so a parent forks into it if it can.
@@ -196,11 +203,11 @@ bool ApplyLimits(const ChildSetup& setup, pid_t child) {
 
 struct ComingChild::Parts {
   ProcessSpec spec;  // as far as it is needed once the child is there
-  pid_t parent_id;
   int control;
   bool holds;
   RequestClock::time_point deadline;
   ScopedFd output, error;
+  ExpectedChild expected;
 };
 
 ComingChild::ComingChild(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -208,8 +215,7 @@ ComingChild::ComingChild(std::unique_ptr<Parts> parts) : parts_(std::move(parts)
 ComingChild::~ComingChild() {
   if (parts_ == nullptr) return;
   const std::optional<Answer> answer = ReadAnswer(parts_->control, parts_->deadline);
-  if (answer && IsNewChild(answer->writer.pid, parts_->parent_id) && kill(answer->writer.pid, SIGKILL) == 0)
-    waitpid(answer->writer.pid, nullptr, 0);
+  if (answer) EndNewChild(answer->writer.pid);
 }
 
 absl::StatusOr<std::unique_ptr<ComingChild>> ComingChild::Ask(const ForkRequest& request) {
@@ -230,7 +236,6 @@ absl::StatusOr<std::unique_ptr<ComingChild>> ComingChild::Ask(const ForkRequest&
   parts->spec.command = {request.spec.command[0]};
   parts->spec.mark = request.spec.mark;
   parts->spec.setup = request.spec.setup;
-  parts->parent_id = request.parent_id;
   parts->control = request.control;
   parts->holds = request.holds;
   return std::unique_ptr<ComingChild>(new ComingChild(std::move(parts)));
@@ -242,10 +247,10 @@ absl::StatusOr<std::unique_ptr<Process>> ComingChild::Take(EventLoop* loop, Proc
   if (!answer) return NoChild("no child has come");
   const pid_t child = answer->writer.pid;
   if (answer->line.starts_with(kRefused)) {
-    if (child > 1 && kill(child, SIGKILL) == 0) waitpid(child, nullptr, 0);
+    EndNewChild(child);
     return absl::FailedPreconditionError(answer->line.substr(kRefused.size()));
   }
-  if (answer->line != kForked || !IsNewChild(child, parts->parent_id))
+  if (answer->line != kForked || !IsNewChild(child) || !LeadsGroup(child))
     return absl::FailedPreconditionError("what it has started is no child of this worker");
   auto process = Process::Adopt(loop, parts->spec, child, parts->output.Release(), parts->error.Release(),
                                 std::move(events));

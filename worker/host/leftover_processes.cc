@@ -76,15 +76,17 @@ pid_t ParentOf(pid_t pid) {
 struct OwnChildren {
   Mutex mutex;
   std::set<pid_t> pids ABSL_GUARDED_BY(mutex);
+  int expected ABSL_GUARDED_BY(mutex) = 0;
 };
 OwnChildren& Own() {
   static OwnChildren children;
   return children;
 }
 
-bool IsOwnChild(pid_t pid) {
+// Reaps an adopted child that has ended by itself, in a session of its own: nobody else does.
+void ReapStranger(pid_t pid) {
   MutexLock lock(Own().mutex);
-  return Own().pids.contains(pid);
+  if (Own().expected == 0) waitpid(pid, nullptr, WNOHANG | __WNOTHREAD);
 }
 
 // Children by adoption, beside the own ones: the kernel gives orphans to the first thread of their subreaper.
@@ -142,6 +144,21 @@ void AddOwnChild(pid_t pid) {
 void RemoveOwnChild(pid_t pid) {
   MutexLock lock(Own().mutex);
   Own().pids.erase(pid);
+}
+
+bool IsOwnChild(pid_t pid) {
+  MutexLock lock(Own().mutex);
+  return Own().pids.contains(pid);
+}
+
+ExpectedChild::ExpectedChild() {
+  MutexLock lock(Own().mutex);
+  ++Own().expected;
+}
+
+ExpectedChild::~ExpectedChild() {
+  MutexLock lock(Own().mutex);
+  --Own().expected;
 }
 
 std::string AssignmentMark(std::string_view assignment) {
@@ -204,7 +221,9 @@ bool MarkedOrphans::KillSome() {
     } else if (const auto fd = KillIf(pid, marked); fd.has_value()) {
       close(*fd);
       killed_.push_back(pid);
-    } else if (!by_user && ReadProcFile(pid, "environ").empty() && !IsZombie(pid)) {
+    } else if (IsZombie(pid)) {
+      ReapStranger(pid);
+    } else if (!by_user && ReadProcFile(pid, "environ").empty()) {
       unclear = true;
     }
   }

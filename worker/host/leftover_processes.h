@@ -38,8 +38,19 @@ LeftoverCount KillLeftovers(std::string_view work, std::chrono::milliseconds pat
 // many, which all wait, MarkedOrphans then looks at none. Thread-safe.
 void AddOwnChild(pid_t pid);
 void RemoveOwnChild(pid_t pid);
+bool IsOwnChild(pid_t pid);
+
+// During its lifetime a child may come by adoption that somebody waits for, and will add. Thread-safe.
+class ExpectedChild {
+ public:
+  ExpectedChild();
+  ~ExpectedChild();
+  ExpectedChild(const ExpectedChild&) = delete;
+  ExpectedChild& operator=(const ExpectedChild&) = delete;
+};
 
 // Kills and reaps the adopted children of this process that have `mark` or, while IsAlone(), run as `user`.
+// Reaps those of others too that have ended by themselves, unless an ExpectedChild lives.
 class MarkedOrphans {
  public:
   // `user` may be null, and outlives this.
