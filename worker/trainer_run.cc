@@ -549,9 +549,10 @@ void TrainerRun::Kill(Why why) {
 void TrainerRun::OverMemory() { StopFor(StopReason::kMemory, std::chrono::seconds(0)); }
 
 // What it is not expected to say, it may not have said: it is told to end, and its exit code decides as ever.
+// One that waits while it is being stopped may have missed the signal, and would wait until it is killed.
 void TrainerRun::Waits(int64_t level) {
-  if (stop_reason_ != StopReason::kNone || trainer_ == nullptr) return;
-  if (keep_ == nullptr || level != assignment_.resource_to()) {
+  if (trainer_ == nullptr) return;
+  if (stop_reason_ != StopReason::kNone || keep_ == nullptr || level != assignment_.resource_to()) {
     trainer_->End(grace_);
     return;
   }

@@ -19,14 +19,17 @@ namespace {
 
 // Prints each level and its process id, and waits. kDies: ends without a word when it is told to go on, once.
 // kUntrue: says that it waits at another level than it was to train to, and exits with 4 when it is told to
-// end. kLarge: needs more than 8 MB.
+// end. kLarge: needs more than 8 MB. kLate: lets SIGTERM pass, and says a while after its level that it
+// waits.
 constexpr char kProgram[] = R"(
+[ "$MODE" = late ] && trap '' TERM
 [ "$MODE" = large ] && printf -v ballast '%*s' 8000000 ''
 level=$WINNOW_RESOURCE_FROM; to=$WINNOW_RESOURCE_TO
 while true; do
   while [ $level -lt $to ]; do level=$((level + 1)); echo "loss=$level pid=$$ slot=$WINNOW_SLOT"; done
   echo $level > $WINNOW_CHECKPOINT_DIR/level
   [ -n "$WINNOW_CONTROL_FD" ] || exit 0
+  [ "$MODE" = late ] && sleep 0.3
   [ "$MODE" = untrue ] && echo "waiting 1" >&$WINNOW_CONTROL_FD || echo "waiting $level" >&$WINNOW_CONTROL_FD
   read -r word to rest <&$WINNOW_CONTROL_FD || exit 5
   [ "$MODE" = untrue ] && exit 4
@@ -66,7 +69,8 @@ class Host {
                   {folder_ / "work", folder_ / "shared", WINNOW_BIN_DIR, "127.0.0.1", {"PATH=/usr/bin:/bin"}},
                   {29500, 100}, nullptr, nullptr, limits) {}
 
-  Part Run(const v1::Assignment& assignment) {
+  // `stops`: it is stopped once it has printed.
+  Part Run(const v1::Assignment& assignment, bool stops = false) {
     Part part;
     std::unique_ptr<RankRun> run;
     trainers_.Prepare(assignment, [&](const absl::StatusOr<Trainers::Prepared>& prepared) {
@@ -86,6 +90,10 @@ class Host {
       run = *std::move(started);
       part.continued = run->part_start() == v1::CONTINUED;
     });
+    if (stops) {
+      REQUIRE(Await([&part] { return !part.out.empty(); }));
+      run->Stop(RankRun::Why::kUnwanted);
+    }
     REQUIRE(Await([&part] { return part.ended; }));
     return part;
   }
@@ -186,6 +194,15 @@ TEST_CASE("Waiting trainers: one that has not trained to its level is judged by 
   CHECK(part.outcome.kind() == v1::Outcome::FAILED);
   CHECK(part.outcome.exit_code() == 4);
   CHECK(host.Waiting().empty());
+}
+
+TEST_CASE("Waiting trainers: one that waits when it should end is told so", "[worker]") {
+  Host host({2});
+  const auto begin = EventLoop::Clock::now();
+  const Part part = host.Run(PartOf(1, 1, 0, 2, "late"), true);
+  CHECK(part.outcome.kind() == v1::Outcome::STOPPED);
+  CHECK(part.outcome.exit_code() == 0);  // not killed
+  CHECK(EventLoop::Clock::now() - begin < std::chrono::seconds(5));
 }
 
 TEST_CASE("Waiting trainers: those beyond the limit and those let go end by themselves", "[worker]") {
