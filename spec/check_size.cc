@@ -11,6 +11,7 @@ namespace {
 constexpr int kMostMetrics = 100;
 constexpr size_t kMostExpressionBytes = 64 << 10;  // of all together
 constexpr int kMostListedValues = 10'000;          // of one hyperparameter
+constexpr int kMostCategories = 10'000;            // of all hyperparameters together
 constexpr size_t kMostValueBytes = 1024;
 constexpr int kMostInitialConfigurations = 10'000;
 constexpr int kMostEntries = 1000;  // of any other list
@@ -56,11 +57,13 @@ class SizeChecker {
 
   void Parameters() {
     Count("parameters", spec_.parameters_size(), kMostEntries);
+    int categories = 0;
     for (int i = 0; i < spec_.parameters_size() && violations_.empty(); ++i) {
       const v1::ParameterSpec& parameter = spec_.parameters(i);
       const std::string at = fmt::format("parameters[{}]", i);
       Count(at + ".discrete.values", parameter.discrete().values_size(), kMostListedValues);
       Count(at + ".categorical.values", parameter.categorical().values_size(), kMostListedValues);
+      categories += parameter.categorical().values_size();
       Count(at + ".condition.values", parameter.condition().values_size(), kMostListedValues);
       if (const size_t bytes = parameter.prior().value().size(); bytes > kMostValueBytes) {
         Add(at + ".prior.value", fmt::format("has {} bytes; expected at most {}", bytes, kMostValueBytes));
@@ -71,6 +74,11 @@ class SizeChecker {
         Add(fmt::format("{}.categorical.values[{}]", at, v),
             fmt::format("has {} bytes; expected at most {}", bytes, kMostValueBytes));
       }
+    }
+    // Each is a dimension of the search models.
+    if (violations_.empty() && categories > kMostCategories) {
+      Add("parameters", fmt::format("have {} categorical values together; expected at most {}", categories,
+                                    kMostCategories));
     }
   }
 

@@ -28,6 +28,7 @@ constexpr double kApart = 0.05;  // of starts, in at least one coordinate
 constexpr double kSamePoint = 1e-6;
 constexpr int kPolishRounds = 2, kPolishEvaluations = 25;
 constexpr int kMostCategories = 30;  // tried when polishing
+constexpr int kMostTries = 1000;     // likewise, of all columns together, but one of each
 
 class Proposer {
  public:
@@ -176,8 +177,15 @@ class Proposer {
     return desire_.Scores(point.transpose())[0] + priors_.Log(point);
   }
 
+  int MostTriesOfColumn() const {
+    const auto categorical = std::count_if(columns().begin(), columns().end(),
+                                           [](const Column& column) { return column.categories > 0; });
+    return std::clamp(kMostTries / std::max(1, static_cast<int>(categorical)), 1, kMostCategories);
+  }
+
   void Polish(VectorXd point) {
     double score = ScoreOf(point);
+    const int most = MostTriesOfColumn();
     for (int round = 0; round < kPolishRounds; ++round) {
       const double before = score;
       const VectorXd top = Climb(point);
@@ -189,9 +197,9 @@ class Proposer {
       for (Index j = 0; j < point.size(); ++j) {
         const int categories = columns()[static_cast<size_t>(j)].categories;
         if (std::isnan(point[j])) continue;
-        for (int c = 0; c < std::min(categories, kMostCategories); ++c) {
+        for (int c = 0; c < std::min(categories, most); ++c) {
           VectorXd active = Active(point);
-          active[j] = categories <= kMostCategories ? c : std::floor(Uniform() * categories);
+          active[j] = categories <= most ? c : std::floor(Uniform() * categories);
           Take(active, point, score);
         }
       }

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "scheduler/models/acquisition.h"
 #include "scheduler/samplers/random.h"
@@ -89,6 +91,40 @@ TEST_CASE("Gp proposal: takes the category that is best and the value that only 
   REQUIRE(proposal);
   CHECK(proposal->configuration[0] == Value(std::string("c")));
   CHECK(objective(proposal->configuration) > 0.9);
+}
+
+// Wants every coordinate small, and counts how often it is asked.
+class SmallOnes : public Desire {
+ public:
+  explicit SmallOnes(const JobState& state) : points_(state) {}
+  const UnitPoints& points() const override { return points_; }
+  std::vector<Eigen::VectorXd> BestFirst() const override { return {}; }
+  Eigen::VectorXd Scores(const Eigen::MatrixXd& points) const override {
+    asked += points.rows();
+    return -points.rowwise().sum();
+  }
+  Acquisition ScoreOf(const Eigen::VectorXd& /*point*/) const override { return {}; }
+
+  mutable int64_t asked = 0;
+
+ private:
+  const UnitPoints points_;
+};
+
+TEST_CASE("Gp proposal: the more columns have categories, the fewer of each are tried", "[scheduler]") {
+  std::vector<std::string> values;
+  for (int i = 0; i < 30; ++i) values.push_back(std::to_string(i));
+  const auto columns = GENERATE(10, 100, 300);
+  std::vector<Parameter> parameters;
+  for (int i = 0; i < columns; ++i)
+    parameters.push_back({"kind" + std::to_string(i), CategoricalRange{values}});
+  const PlayedJob job(GpJob(parameters));
+  const SmallOnes desire(job.state());
+  const auto proposal = Propose(job.state(), desire);
+  REQUIRE(proposal);
+  // 300 candidates, and from each of three the beginning and two rounds, each with a climb
+  CHECK(desire.asked <= 300 + 3 * (1 + 2 * (1 + 1000)));
+  if (columns == 10) CHECK(proposal->score == 0);
 }
 
 TEST_CASE("Gp proposal: of a finite space it is what was not tried, at last none", "[scheduler]") {

@@ -62,6 +62,12 @@ TEST_CASE("Bounds: a spec that is too large is refused by name, by Create and by
     *create.mutable_spec() = Wide("wide", 10'001);
     field = "parameters[1].categorical.values: has 10001 entries; expected at most 10000";
   }
+  SECTION("categorical values in all") {
+    *create.mutable_spec() = Wide("wide", 5'001);
+    *create.mutable_spec()->add_parameters() = create.spec().parameters(1);
+    create.mutable_spec()->mutable_parameters(2)->set_name("other");
+    field = "parameters: have 10002 categorical values together; expected at most 10000";
+  }
   SECTION("bytes in all") {
     *create.mutable_spec() = Wide("wide", 9'000);
     for (int i = 0; i < 9'000; ++i)
