@@ -564,11 +564,12 @@ void TrainerRun::Waits(int64_t level) {
   ended(outcome);
 }
 
-// Where what a rank takes of its worker is more than a slot, the program keeps it while it saves.
+// Where what a rank takes of its worker is more than a slot, the program keeps it while it saves. Nothing
+// that it does before it has told its level is free.
 void TrainerRun::Saves(int64_t level) {
   const bool is_plain = assignment_.world_size() <= 1 && assignment_.gpus().empty() &&
                         assignment_.memory_gib() == 0 && assignment_.cpus() == 0 && assignment_.resumes();
-  if (!is_plain || level != assignment_.resource_to() || stop_reason_ != StopReason::kNone ||
+  if (!is_plain || !reached_ || level != assignment_.resource_to() || stop_reason_ != StopReason::kNone ||
       saved_from_.has_value() || !events_.saves)
     return;
   saved_from_ = absl::Now();

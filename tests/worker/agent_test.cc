@@ -2,6 +2,7 @@
 
 #include "worker/agent.h"
 
+#include <google/protobuf/util/time_util.h>
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -155,6 +156,21 @@ TEST_CASE("Agent: what it holds beyond its slots starts when another has ended, 
   }
   REQUIRE((server.AwaitEnd("a") && server.AwaitEnd("b") && server.AwaitEnd("d")));
   CHECK(server.known("d").values.at({1, "loss"}) == 3);
+}
+
+TEST_CASE("Agent: the time of a program that says too early that it saves counts to its end", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder, {}, {29500, 100}, {4});
+  v1::Assignment early = Shell("early", "echo saving 1 >&$WINNOW_CONTROL_FD; sleep 0.3; echo loss=1");
+  early.set_command(0, "/bin/bash");
+  early.set_resource_to(1);
+  server.Assign(early);
+  REQUIRE(server.AwaitEnd("early"));
+  const v1::Outcome outcome = server.known("early").outcome;
+  CHECK(outcome.kind() == v1::Outcome::FINISHED);
+  const auto duration = outcome.end_time() - outcome.start_time();
+  CHECK(google::protobuf::util::TimeUtil::DurationToMilliseconds(duration) >= 300);
 }
 
 TEST_CASE("Agent: a program that only saves has left its slot, and is judged by its end", "[worker]") {
