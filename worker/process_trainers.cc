@@ -240,9 +240,23 @@ void ProcessTrainers::ChannelBroken(const std::string& id, const absl::Status& s
 
 void ProcessTrainers::MakeFolders(const v1::Assignment& assignment, const PrepareDone& done) {
   // The ranks of a trial share the folder; rank 0 empties it for all.
-  const bool anew = !assignment.resumes() && !GoesOnSuspended(assignment);
-  const auto directories = MakeTrialDirectories(place_.shared, assignment.job_id(), assignment.trial(),
-                                                anew && assignment.rank() == 0);
+  const bool empties = !assignment.resumes() && !GoesOnSuspended(assignment) && assignment.rank() == 0;
+  const auto make = [shared = place_.shared, job = assignment.job_id(), trial = assignment.trial(), empties] {
+    return MakeTrialDirectories(shared, job, trial, empties);
+  };
+  if (!empties || assignment.attempt() <= 1) return UseFolders(assignment, make(), done);
+  // An earlier attempt may have left any number of files.
+  emptied_.insert(assignment.id());
+  emptying_.Post([this, alive = alive_, loop = loop_, make, assignment, done] {
+    loop->Post([this, alive, directories = make(), assignment, done] {
+      if (*alive && emptied_.erase(assignment.id()) > 0) UseFolders(assignment, directories, done);
+    });
+  });
+}
+
+void ProcessTrainers::UseFolders(const v1::Assignment& assignment,
+                                 const absl::StatusOr<TrialDirectories>& directories,
+                                 const PrepareDone& done) {
   const absl::Status marked = folders_.Mark(assignment.job_id(), assignment.job_mark());
   if (!marked.ok()) {
     places_.erase(assignment.id());
@@ -297,6 +311,7 @@ FolderName ProcessTrainers::InShared(const std::filesystem::path& folder) const 
 
 void ProcessTrainers::AbandonPrepare(const std::string& assignment_id) {
   places_.erase(assignment_id);
+  emptied_.erase(assignment_id);
   if (sources_ != nullptr) sources_->Abandon(assignment_id);
   if (place_.containers != nullptr) place_.containers->images().Abandon(assignment_id);
   if (channels_ != nullptr) channels_->Abandon(assignment_id);

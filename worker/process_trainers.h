@@ -5,9 +5,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/task_threads.h"
 #include "worker/checkpoints/checkpoint_keeper.h"
 #include "worker/data/channel_keeper.h"
 #include "worker/host/event_loop.h"
@@ -77,6 +79,8 @@ class ProcessTrainers : public Trainers {
   void MakeUser(const v1::Assignment& assignment, const PrepareDone& done);
   void MakeChannels(const v1::Assignment& assignment, const PrepareDone& done);
   void MakeFolders(const v1::Assignment& assignment, const PrepareDone& done);
+  void UseFolders(const v1::Assignment& assignment, const absl::StatusOr<TrialDirectories>& directories,
+                  const PrepareDone& done);
   void ChannelBroken(const std::string& id, const absl::Status& status);
   void Give(const v1::Assignment& assignment, const PrepareDone& done);
   FolderName InShared(const std::filesystem::path& folder) const;
@@ -98,7 +102,9 @@ class ProcessTrainers : public Trainers {
   WaitingTrainers waiting_;
   TrainerParents parents_;
   JobFolders folders_;
+  std::set<std::string> emptied_;  // assignments whose trial's checkpoint is being emptied
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  TaskThreads emptying_;
 };
 
 }  // namespace winnow

@@ -118,6 +118,7 @@ class Host {
     return trials;
   }
   ProcessTrainers& trainers() { return trainers_; }
+  std::filesystem::path shared() const { return folder_ / "shared"; }
 
  private:
   TempFolder folder_;
@@ -425,6 +426,34 @@ TEST_CASE("Suspended trainers: the memory of all their processes counts", "[work
   const Part part = host.Run(SuspendedPartOf(1, 1, 0, 2));
   CHECK(host.AwaitEndOf(ChildOf(part)));
   CHECK(host.Waiting().empty());
+}
+
+TEST_CASE("Trainers: what an earlier attempt has left is removed beside the loop, before the next one begins",
+          "[worker]") {
+  Host host({2});
+  v1::Assignment assignment = PartOf(1, 2, 0, 0);
+  assignment.set_resumes(false);
+  const auto checkpoint = host.shared() / "jobs" / assignment.job_id() / "trials/1/checkpoint";
+  std::filesystem::create_directories(checkpoint);
+  for (int i = 0; i < 5000; ++i) std::ofstream(checkpoint / std::to_string(i)) << "";
+  bool prepared = false;
+  host.trainers().Prepare(assignment, [&](const auto& result) {
+    REQUIRE(result.ok());
+    CHECK(std::filesystem::is_empty(checkpoint));
+    prepared = true;
+  });
+  SECTION("it is wanted") {
+    int rounds = 0;
+    REQUIRE(host.Await([&] { return ++rounds > 0 && prepared; }));
+    CHECK(rounds > 2);
+  }
+  SECTION("it is wanted no longer") {
+    int rounds = 0;
+    REQUIRE(host.Await([&] { return ++rounds > 1; }));
+    host.trainers().AbandonPrepare(assignment.id());
+    REQUIRE(host.Await([&] { return std::filesystem::is_empty(checkpoint) && ++rounds > 10; }));
+    CHECK_FALSE(prepared);
+  }
 }
 
 TEST_CASE("Waiting trainers: none outlives its worker", "[worker]") {
