@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -123,6 +124,16 @@ void AddBuiltin(const v1::TuningJobSpec& spec, const BuiltinTrainer& trainer, La
   }
 }
 
+// Negative numbers have no exponent: Python's argparse takes "-6e-06" for a flag.
+std::string AsArgument(const GivenValue& given) {
+  if (!given.number || !given.text.starts_with('-') || given.text.find('e') == std::string::npos)
+    return given.text;
+  double value = 0;
+  std::from_chars(given.text.data(), given.text.data() + given.text.size(), value);
+  char digits[512];  // the longest are -DBL_MAX and -DBL_TRUE_MIN, of some 300
+  return {digits, std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed).ptr};
+}
+
 // A placeholder has no value where its hyperparameter does not exist.
 bool IsLeftOut(const std::vector<std::string>& names, const std::map<std::string, std::string>& values) {
   return std::any_of(names.begin(), names.end(),
@@ -144,7 +155,7 @@ bool FollowsItsFlag(const v1::TrainerSpec& trainer, int index) {
 void AddCommand(const v1::TrainerSpec& trainer, const std::vector<GivenValue>& hyperparameters,
                 const std::optional<GivenValue>& width, Launch& launch) {
   std::map<std::string, std::string> values;
-  for (const GivenValue& h : hyperparameters) values[h.name] = h.text;
+  for (const GivenValue& h : hyperparameters) values[h.name] = AsArgument(h);
   if (width) values[width->name] = width->text;
   bool any_placeholder = false;
   for (int i = 0; i < trainer.command_size(); ++i) {
@@ -159,7 +170,7 @@ void AddCommand(const v1::TrainerSpec& trainer, const std::vector<GivenValue>& h
   if (!any_placeholder) {
     for (const GivenValue& h : hyperparameters) {
       launch.command.push_back("--" + h.name);
-      launch.command.push_back(h.text);
+      launch.command.push_back(AsArgument(h));
     }
   }
   launch.metrics.assign(trainer.metrics().begin(), trainer.metrics().end());

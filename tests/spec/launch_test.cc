@@ -2,6 +2,7 @@
 
 #include <re2/re2.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "spec/job_file.h"
@@ -33,6 +34,16 @@ TEST_CASE("Launch: a command without placeholders gets every hyperparameter as a
   CHECK(launch.resumes);
   CHECK(launch.grace_period_ms == 5000);
   CHECK(launch.working_directory == "/job");
+}
+
+TEST_CASE("Launch: a negative number has no exponent as an argument, and is the same number", "[spec]") {
+  for (const double value : {-6.5e-6, -1e300, -5e-324, -1.2345678901234567e-7}) {
+    const Launch launch = MakeLaunch(In("/job", CommandJob()), {value}, 42);
+    CHECK(launch.command.back().find('e') == std::string::npos);
+    CHECK(std::strtod(launch.command.back().c_str(), nullptr) == value);
+  }
+  CHECK(MakeLaunch(In("/job", CommandJob()), {-6.5e-6}, 42).command.back() == "-0.0000065");
+  CHECK(MakeLaunch(In("/job", CommandJob()), {6.5e-6}, 42).command.back() == "6.5e-06");
 }
 
 TEST_CASE("Launch: a repeat has its number, and begins from scratch", "[spec]") {
