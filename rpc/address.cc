@@ -58,6 +58,7 @@ absl::StatusOr<Address> ParseAddress(const std::string& text, int least_port) {
         fmt::format("\"{}\" is not a server's address: {}; expected HOST:PORT, for example 127.0.0.1:7070",
                     std::string(absl::Utf8SafeCHexEscape(text)), why));
   };
+  if (text.find("://") != std::string::npos) return wrong("it begins with a scheme");
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos) return wrong("the port is missing");
   Address address;

@@ -88,7 +88,9 @@ struct Client::Connection {
   }
 
   // Advice for an unreachable server.
-  std::string Advice() const {
+  std::string Advice(const std::string& said) const {
+    if (said.find("http1.x") != std::string::npos)
+      return "\nA web server listens there, such as that of --http; expected the address of --listen.";
     const std::string other = "or name another with --server HOST:PORT or WINNOW_SERVER.";
     const bool here = !endpoint.UsesTls() && !endpoint.address.starts_with("unix:") &&
                       endpoint.address.find(',') == std::string::npos;
@@ -104,7 +106,7 @@ struct Client::Connection {
         return absl::OkStatus();
       case grpc::StatusCode::UNAVAILABLE:
         return absl::Status(code, fmt::format("cannot reach winnow-server at {}: {}{}", endpoint.address,
-                                              Clean(ExplainFailure(endpoint, status)), Advice()));
+                                              Clean(ExplainFailure(endpoint, status)), Advice(said)));
       case grpc::StatusCode::DEADLINE_EXCEEDED:
         return absl::Status(
             code, fmt::format("winnow-server at {} did not answer within {} s.\nIt may be busy: try "

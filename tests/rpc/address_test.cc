@@ -27,6 +27,7 @@ TEST_CASE("Address: what is wrong with one is said", "[rpc]") {
   };
   CHECK_THAT(wrong("127.0.0.1"),
              Catch::Contains("the port is missing") && Catch::Contains("expected HOST:PORT"));
+  CHECK_THAT(wrong("http://127.0.0.1:7070"), Catch::Contains("it begins with a scheme"));
   CHECK_THAT(wrong(""), Catch::Contains("the port is missing"));
   CHECK_THAT(wrong(":7070"), Catch::Contains("the host is missing"));
   CHECK_THAT(wrong("::1:7070"), Catch::Contains("brackets"));

@@ -37,6 +37,10 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
+class _NotHttp(http.client.HTTPException):
+    """What answers does not speak HTTP/1: another try is answered the same."""
+
+
 class Address:
     """Where a server is: "HOST:PORT", "http://HOST:PORT", "https://HOST:PORT" or "unix:/PATH"."""
 
@@ -138,6 +142,10 @@ class Transport:
             address = self.address
             try:
                 status, answer = self._once(address, self._request(address, verb, path, fields), limit)
+            except _NotHttp as error:
+                raise errors.Unavailable("UNAVAILABLE", f"{address}: does not speak HTTP; expected the address of "
+                                         "winnow-server's --http, not of its --listen, and https:// if it has TLS"
+                                         ) from error
             except (ConnectionError, http.client.HTTPException, FileNotFoundError, socket.gaierror) as error:
                 problem: errors.ServerError = errors.Unavailable("UNAVAILABLE", f"{address}: {_said(error)}")
                 self._leave(address)
@@ -342,6 +350,8 @@ class _Held:
 
     def _head(self) -> tuple[int, dict[bytes, bytes]]:
         """The status and the headers, by names in lower case."""
+        if self._read.peek(1)[:1] not in (b"", b"H"):
+            raise _NotHttp
         first = self._line()
         version, _, rest = first.partition(b" ")
         if not version.startswith(b"HTTP/1.") or not rest[:3].isdigit():

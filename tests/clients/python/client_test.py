@@ -9,6 +9,7 @@ import pathlib
 import socket
 import subprocess
 import threading
+import time
 import unittest
 
 from servers import BIN, EXTERNAL, PATIENCE, SHELL, WithFolder, main, wait_until
@@ -155,6 +156,17 @@ class Errors(WithFolder):
             address = f"127.0.0.1:{probe.getsockname()[1]}"
         with self.assertRaisesRegex(winnow.Unavailable, address):
             winnow.connect(address, patience=0).jobs()
+
+    def test_the_address_for_grpc_is_told_at_once(self):
+        port_file = f"{self.folder}/port"
+        server = self.serve(["--port-file", port_file])
+        address = f"127.0.0.1:{int(pathlib.Path(port_file).read_text('ascii'))}"
+        begin = time.monotonic()
+        with self.assertRaisesRegex(winnow.Unavailable, f"{address}: does not speak HTTP; expected .* --http"):
+            winnow.connect(address, patience=60).jobs()
+        self.assertLess(time.monotonic() - begin, 30)
+        other = subprocess.run([f"{BIN}/winnow", "--server", server.http, "list"], capture_output=True, text=True, check=False)
+        self.assertIn("expected the address of --listen", other.stderr)
 
     def test_a_server_that_does_not_answer(self):
         with socket.socket() as silent:
