@@ -121,6 +121,7 @@ TEST_CASE("Process: what cannot be executed is refused with its name and the rea
   WriteScript(folder / "plain", "#!/bin/sh\n", 0644);
   WriteScript(folder / "no-interpreter", "echo\n", 0755);
   WriteScript(folder / "lost-interpreter", "#!/nowhere/sh\n", 0755);
+  WriteScript(folder / "of-windows", "#!/bin/sh\r\necho\r\n", 0755);
   const auto error = [](const std::string& program, const std::string& directory = "/tmp") {
     return std::string(StartError({{program}, {"PATH=/usr/bin"}, directory, "/opt/beside"}).message());
   };
@@ -129,7 +130,11 @@ TEST_CASE("Process: what cannot be executed is refused with its name and the rea
   CHECK(error("true", "/no/such") == "cannot enter working directory /no/such: No such file or directory");
   CHECK(error(folder / "plain") == "cannot execute " + (folder / "plain").string() + ": Permission denied");
   CHECK_THAT(error(folder / "no-interpreter"), Catch::Contains("Exec format error") && Catch::Contains("#!"));
-  CHECK_THAT(error(folder / "lost-interpreter"), Catch::Contains("No such file or directory"));
+  CHECK_THAT(error(folder / "lost-interpreter"),
+             Catch::EndsWith(": No such file or directory (the interpreter that its first line names, "
+                             "\"#!/nowhere/sh\", is not there)"));
+  CHECK_THAT(error("./lost-interpreter", folder.path()), Catch::Contains("\"#!/nowhere/sh\""));
+  CHECK_THAT(error(folder / "of-windows"), Catch::Contains("end as on Windows"));
   CHECK(StartError({{}, {}, "/tmp", ""}).message() == "the command is empty");
 }
 

@@ -11,7 +11,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
@@ -104,6 +107,22 @@ bool IsOfMachine(int error) {
   }
 }
 
+// Why a program that is there may not be executed, in brackets; "": there is nothing to say.
+std::string Hint(const ProcessSpec& spec, int error) {
+  if (error == ENOEXEC) return " (does its first line, #!, name an interpreter?)";
+  if (error != ENOENT) return "";
+  std::ifstream file(std::filesystem::path(spec.working_directory) / spec.command[0]);
+  char start[256] = {};
+  file.read(start, sizeof start);
+  std::string_view line(start, file.gcount());
+  if (!line.starts_with("#!") || line.find('\n') == std::string_view::npos) return "";
+  line = line.substr(0, line.find('\n'));
+  if (line.ends_with('\r'))
+    return " (its lines end as on Windows, with a carriage return, which counts as a part of the "
+           "interpreter's name)";
+  return fmt::format(" (the interpreter that its first line names, \"{}\", is not there)", line);
+}
+
 absl::Status Explain(const ProcessSpec& spec, const ExecFailure& failure) {
   if (failure.step == ExecFailure::kSetup) {
     return absl::ResourceExhaustedError(
@@ -124,8 +143,8 @@ absl::Status Explain(const ProcessSpec& spec, const ExecFailure& failure) {
         fmt::format("cannot execute {}: no such program in {}{}PATH ({})", program, spec.program_directory,
                     spec.program_directory.empty() ? "" : " or ", Path(spec.environment)));
   }
-  const std::string hint = failure.error == ENOEXEC ? " (does its first line, #!, name an interpreter?)" : "";
-  const std::string message = fmt::format("cannot execute {}: {}{}", program, Words(failure.error), hint);
+  const std::string message =
+      fmt::format("cannot execute {}: {}{}", program, Words(failure.error), Hint(spec, failure.error));
   if (IsOfMachine(failure.error)) return absl::ResourceExhaustedError(message);
   return failure.error == ENOENT ? absl::NotFoundError(message) : absl::FailedPreconditionError(message);
 }
