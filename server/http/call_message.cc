@@ -10,7 +10,11 @@
 #include "base/status_text.h"
 #include "base/utf8.h"
 #include "json/message_json.h"
+#include "server/engine/violations.h"
+#include "server/grpc/errors.h"
 #include "server/http/errors.h"
+#include "spec/job_file.h"
+#include "winnow/v1/tuning.pb.h"
 
 namespace winnow {
 namespace {
@@ -167,10 +171,26 @@ grpc::Status JsonError(const std::string& message) {
                     text == std::string::npos ? "is wrong" : message.substr(text));
 }
 
+// What the reader of job files, which says what was expected, finds in a job that the JSON parser refused;
+// OK: nothing.
+grpc::Status JobError(const std::string& body, const pb::Descriptor& type) {
+  const pb::FieldDescriptor* field = FindField(type, "spec");
+  if (field == nullptr || field->message_type() != v1::TuningJobSpec::descriptor()) return grpc::Status::OK;
+  const auto json = nlohmann::ordered_json::parse(body, nullptr, /*allow_exceptions=*/false);
+  const auto spec = json.find("spec");
+  if (!json.is_object() || spec == json.end()) return grpc::Status::OK;
+  std::vector<Violation> violations = ParseJobFile(spec->dump()).violations;
+  for (Violation& violation : violations)
+    violation.field = spec->is_object() ? "spec." + violation.field : "spec";
+  return violations.empty() ? grpc::Status::OK : ToGrpc(ViolationsError(violations));
+}
+
 grpc::Status ReadBody(const std::string& body, pb::Message& request) {
   if (body.find_first_not_of(" \t\r\n") == std::string::npos) return grpc::Status::OK;  // empty: no fields
   const auto status = pb::util::JsonStringToMessage(body, &request, ParseOptions());
-  return status.ok() ? grpc::Status::OK : JsonError(std::string(status.message()));
+  if (status.ok()) return grpc::Status::OK;
+  const grpc::Status of_job = JobError(body, *request.GetDescriptor());
+  return of_job.ok() ? JsonError(std::string(status.message())) : of_job;
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ RULE = {  # base is everybody's
                     SERVER | {"grpc", "grpcpp", "openssl", "prometheus"}),
     "server/oidc": (ENGINE | {"server/oidc", "server/grpc", "server/host/pools", "rpc"},
                     SERVER | {"cjose", "curl", "nlohmann", "openssl"}),
-    "server/http": ({"server/http", "server/oidc", "server/grpc", "server/host", "server/reads", "server/engine", "rpc", "json", "proto"},
+    "server/http": ({"server/http", "server/oidc", "server/grpc", "server/host", "server/reads", "server/engine", "rpc", "json", "proto", "spec"},
                     SERVER | {"boost", "grpc", "grpcpp", "nlohmann", "openssl", "zlib.h"}),
     "server/sagemaker": ({"server/sagemaker", "server/http", "server/grpc", "store", "artifact",
                           "trainers/gbdt/hyperparameters", "proto"},

@@ -97,6 +97,21 @@ TEST_CASE("Http: an error has a status, gRPC's code and what is wrong with which
   CHECK(play.Ask("DELETE", "/v1/tuning-jobs/" + id).status == 409);  // it runs
 }
 
+TEST_CASE("Http: a job that cannot be read is told all that is wrong, and what was expected", "[http]") {
+  HttpPlay play;
+  const HttpReply refused =
+      play.Ask("POST", "/v1/tuning-jobs",
+               R"({"spec": {"nam": "a", "strategy": "FOO", "limits": {"max_trials": "x"}}})");
+  CHECK(refused.status == 400);
+  CHECK(refused.json()["message"] ==
+        "spec.nam: unknown field in the job file; did you mean name?; "
+        "spec.strategy: is \"FOO\"; expected one of RANDOM, HYPERBAND, GRID, BAYESIAN, ASHA, BOHB, "
+        "FREEZE_THAW, PBT; "
+        "spec.limits.max_trials: is \"x\"; expected a whole number from -9223372036854775808 to "
+        "9223372036854775807");
+  CHECK(refused.json()["violations"].size() == 3);
+}
+
 TEST_CASE("Http: what cannot be read names the parameter or the place in the body", "[http]") {
   HttpPlay play;
   struct Case {
@@ -118,6 +133,7 @@ TEST_CASE("Http: what cannot be read names the parameter or the place in the bod
       {"POST", "/v1/tuning-jobs", "{", "body"},
       {"POST", "/v1/tuning-jobs", "[]", "body"},
       {"POST", "/v1/tuning-jobs?spec=1", "{}", "spec"},
+      {"POST", "/v1/tuning-jobs", R"({"spec": 3})", "spec"},
       {"POST", "/v1/tuning-jobs", R"({"spec": {"name": 1}})", "spec.name"},
       {"POST", "/v1/tuning-jobs", R"({"spec": {"parameters": [{"integer": {"min": "x"}}]}})",
        "spec.parameters[0].integer.min"},
