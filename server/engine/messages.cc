@@ -73,11 +73,14 @@ void FillSpend(const JobRow& row, const JobState& state, int64_t now_us, v1::Job
   spend.set_resource(state.totals().resource);
   int64_t training_us = 0;
   int64_t full = 0, saved = 0;
+  // A population saves nothing: another trial trains in the place of each that is pruned.
+  const bool population = TraitsOf(state.spec().pruner.kind).population;
   for (const TrialState& trial : state.trials()) {
     training_us += trial.training_us;
     int64_t end = UnstoppedResource(state.spec(), trial.configuration);
     full += end > 0 ? end : trial.curve.empty() ? 0 : trial.curve.back().first;
-    if (trial.phase == TrialPhase::kPruned) saved += std::max<int64_t>(0, end - trial.trained_resource);
+    if (trial.phase == TrialPhase::kPruned && !population)
+      saved += std::max<int64_t>(0, end - trial.trained_resource);
   }
   spend.set_saved_resource(saved);
   spend.set_full_resource(full);

@@ -99,6 +99,7 @@ class PopulationTest(unittest.TestCase):
         self.assertRegex(told[0], r"goes on from trial \d's checkpoint at resource 3 with x .* -> ")
         self.assertTrue(any("its own copy of trial" in worker.log() for worker in cluster.workers))
         self.assertEqual(self.trained(cluster, name), 36)
+        self.assertEqual(int(cluster.client.json("describe", name)["spend"]["saved_resource"]), 0)
 
     def test_between_disks_while_server_and_worker_die(self):
         cluster = self.cluster(workers=0, slots=2)
