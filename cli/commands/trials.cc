@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/actions.h"
@@ -172,7 +173,11 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
   for (const v1::MetricReading& reading : trial.metrics()) {
     line("", fmt::format("{} = {}", Clean(reading.metric()), NumberText(reading.value())));
   }
-  if (trial.violation() > 0) line("violates", "metric_constraints by " + NumberText(trial.violation()));
+  if (std::isinf(trial.violation())) {
+    line("violates", "metric_constraints: it ended without a value of one of their metrics");
+  } else if (trial.violation() > 0) {
+    line("violates", "metric_constraints by " + NumberText(trial.violation()));
+  }
   if (trial.bracket() >= 0)
     line("bracket", fmt::format("{}, rung {}", trial.bracket() + 1, trial.rung() + 1));
   if (trial.nodes() > 1) line("nodes", Thousands(trial.nodes()));

@@ -1,3 +1,4 @@
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -188,6 +189,10 @@ TEST_CASE("best: where no trial satisfies the constraints, it says so", "[cli]")
   reading.set_value(10.5);
   CHECK_THAT(RunWinnow({"describe", "bank", "1"}, service.address()).out,
              Catch::Contains("memory = 10.5\n") && Catch::Contains("violates  metric_constraints by 0.5\n"));
+  service.trials[0].set_violation(std::numeric_limits<double>::infinity());
+  CHECK_THAT(
+      RunWinnow({"describe", "bank", "1"}, service.address()).out,
+      Catch::Contains("violates  metric_constraints: it ended without a value of one of their metrics\n"));
 }
 
 TEST_CASE("analytics: CSV has a row per trial", "[cli]") {
