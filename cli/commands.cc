@@ -463,7 +463,11 @@ void Commands::DefineChanges() {
     return ChangeJob(session, f.change);
   }));
   job(Limits(Add("limit", "Raise, lower or remove limits of a job that runs", Formats::kTextJson,
-                 [&f](Session& session) { return ChangeJob(session, f.change); }),
+                 [&f, &request](Session& session) -> Exit {
+                   if (!request.has_limits())
+                     return UsageError("no limit is given; expected some, such as --max-trials 50");
+                   return ChangeJob(session, f.change);
+                 }),
              [&request] { return request.mutable_limits(); }));
   job(Limits(Add("continue", "Let a job that has ended go on within higher limits, with all that it knows",
                  Formats::kTextJson,

@@ -77,6 +77,14 @@ std::optional<std::pair<std::string, Json>> RangeOf(const std::string& text) {
   return std::pair(integer ? "integer" : "continuous", std::move(range));
 }
 
+// The word behind a range that is neither log nor real, as in 0:1:lin; "": there is none.
+std::string WrongScaling(const std::string& text) {
+  const std::vector<std::string> parts = Split(text, ':');
+  const bool almost = parts.size() == 3 && NumberOf(parts[0]) && NumberOf(parts[1]) && !RangeOf(text);
+  const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0; };
+  return almost && std::all_of(parts[2].begin(), parts[2].end(), is_letter) ? parts[2] : "";
+}
+
 std::string WithoutDashes(const std::string& flag) {
   return flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
 }
@@ -144,6 +152,11 @@ absl::StatusOr<std::string> JobFileOf(const RunOptions& options) {
       continue;
     }
     const size_t equals = word.find('=');
+    if (const std::string wrong = WrongScaling(word.substr(equals + 1)); !wrong.empty()) {
+      return UsageError(
+          fmt::format("{}: \"{}\" is neither log nor real; expected a range such as 1e-4:0.1:log",
+                      Clean(word), Clean(wrong)));
+    }
     auto range = equals == std::string::npos || equals == 0 ? std::nullopt : RangeOf(word.substr(equals + 1));
     if (range) {
       const std::string name = WithoutDashes(word.substr(0, equals));

@@ -38,6 +38,8 @@ TEST_CASE("Flags: wrong usage names flag, value and expectation, with exit code 
       {{"list", "--server", ":7070"}, {"the host is missing"}},
       {{"list", "--server", "::1:7070"}, {"brackets", "[::1]:7070"}},
       {{"list", "--server", "evil/host:7070"}, {"the host is neither a name nor an address"}},
+      {{"list", "--server", "http://localhost:7070"}, {"it begins with a scheme", "expected HOST:PORT"}},
+      {{"limit", "j"}, {"no limit is given", "--max-trials"}},
       {{"list", "--server", "unix:here"}, {"must begin with /"}},
       {{"list", "--tls-cert", "c.pem"}, {"--tls-cert", "needs its key"}},
       {{"list", "--token-file", "/nonexistent"}, {"--token-file: /nonexistent: No such file"}},

@@ -82,6 +82,8 @@ TEST_CASE("run: what is no job is refused before the server is asked", "[cli]") 
     const char* told;
   };
   const std::vector<Case> cases = {
+      {{"--", "train.py", "--lr", "1:6", "--rate=0:1:lin"}, "\"lin\" is neither log nor real"},
+      {{"--", "train.py", "--lr", "1:6", "--rate", "0:1:Log"}, "\"Log\" is neither log nor real"},
       {{"--", "train.py", "--lr", "0.1"}, "no argument of the program is a range"},
       {{"--", "train.py", "0.1:1"}, "0.1:1 is a range without a name"},
       {{"--", "train.py", "--lr", "0:1", "--lr", "1:2"}, "two ranges are named lr"},
