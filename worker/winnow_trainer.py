@@ -50,7 +50,11 @@ def report(step, **metrics):
     if not metrics:
         raise TypeError("no metrics; expected at least one, such as report(1, loss=0.5)")
     line = {"step": int(step)}
-    line.update((name, float(value)) for name, value in metrics.items())
+    for name, value in metrics.items():
+        try:
+            line[name] = float(value)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{name} is {value!r}; expected a number") from None
     sys.stdout.write("\n" if _unfinished_line() else "")
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()

@@ -185,6 +185,8 @@ class WinnowTrainer(unittest.TestCase):
         self.assertEqual(done.stdout, '{"step": 2, "loss": NaN, "acc": 1.0}\n')
         for wrong in ("winnow.report(1.5, loss=1)", "winnow.report(1)", "winnow.report(1, loss='x')"):
             self.assertNotEqual(run(wrong).returncode, 0, wrong)
+        for wrong in ("None", "'x'"):
+            self.assertIn(f"Error: loss is {wrong}; expected a number\n", run(f"winnow.report(1, acc=1, loss={wrong})").stderr)
 
     def test_a_program_waits_for_its_next_part_if_it_may(self):
         program = ("import os\nfor level in range(1, 9):\n    winnow.report(level, loss=1)\n"

@@ -101,6 +101,8 @@ def of_function(function: Callable[..., Any], space: Mapping[str, spaces.Range],
     if max_trials is None and timeout is None:
         max_trials = 100
     if max_trials is not None:
+        if not isinstance(max_trials, int):
+            raise TypeError(f"max_trials: is {max_trials!r}; expected a whole number")
         limits["max_trials"] = max_trials
     if timeout is not None:
         if not 0 < timeout < math.inf:

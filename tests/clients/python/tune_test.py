@@ -130,6 +130,7 @@ class Mistakes(WithFolder):
         for wrong, why, call in (
                 (TypeError, "no parameter 'z'", lambda: winnow.tune(bowl, {**SPACE, "z": [1, 2]})),
                 (TypeError, "'y' is not in the space", lambda: winnow.tune(bowl, {"x": [1, 2]})),
+                (TypeError, "max_trials: is '3'; expected", lambda: winnow.tune(bowl, SPACE, max_trials="3")),
                 (ValueError, "direction: is 'up'", lambda: winnow.tune(bowl, SPACE, direction="up")),
                 (ValueError, "low is 3 and high is 2", lambda: winnow.uniform(3, 2)),
                 (ValueError, "low is 0; expected a number above 0", lambda: winnow.log_uniform(0, 2)),
