@@ -192,8 +192,8 @@ class SearchChecker {
     }
     const v1::RepeatsSpec& repeats = spec_.repeats();
     if ((repeats.seeds() != 0) == (repeats.folds() != 0)) {
-      Add("repeats", fmt::format("has {} seeds and folds; expected one of the two",
-                                 repeats.seeds() != 0 ? "both" : "neither"));
+      Add("repeats", fmt::format("has {}; expected one of the two",
+                                 repeats.seeds() != 0 ? "both seeds and folds" : "neither seeds nor folds"));
       return;
     }
     const char* const name = repeats.seeds() != 0 ? "repeats.seeds" : "repeats.folds";
