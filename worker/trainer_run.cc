@@ -440,9 +440,10 @@ void TrainerRun::NoticeOfEnd(const v1::Outcome& outcome) {
 std::string TrainerRun::DescribeLines() const {
   if (follower_ != nullptr) {
     const std::string problem = follower_->problem();
-    return problem.empty()
-               ? fmt::format("{} got {} lines or records", assignment_.metrics_file(), follower_->records())
-               : problem;
+    if (!problem.empty()) return problem;
+    const std::string names = follower_->first_names().substr(0, kShownLineBytes);
+    return fmt::format("{} got {} lines or records{}{}", assignment_.metrics_file(), follower_->records(),
+                       names.empty() ? "" : ", the first with ", names);
   }
   if (line_count_ == 0) return "it printed no line";
   return fmt::format("it printed {} line{}, the last was `{}`", line_count_, line_count_ == 1 ? "" : "s",

@@ -166,6 +166,7 @@ TEST_CASE("CSV is read under its header by a later attempt too, and event files 
   std::ofstream(folder.path() / "m.csv", std::ios::app) << "2,0.25\n";
   csv.End();
   CHECK(seen == std::vector<std::string>{"epoch=2 loss=0.25"});
+  CHECK(csv.first_names() == "epoch, loss");
   seen.clear();
   MetricsFollower events(&loop, {folder.path(), ""}, "runs", take);
   CHECK(events.problem() == "the folder runs has no TensorBoard event file");

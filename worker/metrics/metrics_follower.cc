@@ -19,6 +19,7 @@ constexpr int kPiecesOfPoll = 4;
 constexpr size_t kMaxMetricsLine = 64 << 10;
 constexpr size_t kKnownBytes = 256;
 constexpr size_t kMostEventFiles = 100;
+constexpr size_t kMostNames = 10;  // that are shown
 constexpr int kMostFolderDepth = 4;
 
 bool HasEnding(const std::string& name, std::initializer_list<std::string_view> endings) {
@@ -161,7 +162,10 @@ void MetricsFollower::Line(File& file, std::string_view line) {
 }
 
 void MetricsFollower::Give(const MetricRecord& record) {
-  ++records_;
+  if (++records_ == 1) {
+    for (size_t i = 0; i < std::min(record.values.size(), kMostNames); ++i)
+      first_names_ += (i == 0 ? "" : ", ") + record.values[i].first;
+  }
   take_(record);
 }
 

@@ -33,6 +33,8 @@ class MetricsFollower {
   // Why nothing was read, for a sentence: "metrics.jsonl was not written"; "": something was.
   std::string problem() const;
   int64_t records() const { return records_; }
+  // The names of the first record's numbers, at most ten: "epoch, train, val loss"; "": it had none.
+  const std::string& first_names() const { return first_names_; }
 
  private:
   struct File {
@@ -64,6 +66,7 @@ class MetricsFollower {
   const std::function<void(const MetricRecord&)> take_;
   std::map<std::string, File> files_;
   int64_t records_ = 0;
+  std::string first_names_;
   std::string error_;  // of a file that cannot be read
   EventLoop::Id timer_ = 0;
 };
