@@ -22,7 +22,7 @@ folder = pathlib.Path(sys.argv[1])
 def f(x, y):
     with open(folder / "calls", "a") as file:
         file.write("call\\n")
-    if len((folder / "calls").read_text().split()) == 7 and not (folder / "second").exists():
+    if len((folder / "calls").read_text().split()) >= 7 and not (folder / "second").exists():
         (folder / "here").write_text("here")
         time.sleep(600)
     return x * x + y * y
