@@ -112,6 +112,19 @@ TEST_CASE("Http: a job that cannot be read is told all that is wrong, and what w
   CHECK(refused.json()["violations"].size() == 3);
 }
 
+TEST_CASE("Http: a job that is nested deeper than a stack is high is refused", "[http]") {
+  HttpPlay play;
+  std::string objects;
+  for (int i = 0; i < 300'000; ++i) objects += "{\"a\":";
+  CHECK(
+      play.Ask("POST", "/v1/tuning-jobs", "{\"spec\": " + objects + "1" + std::string(300'001, '}')).status ==
+      400);
+  CHECK(
+      play.Ask("POST", "/v1/tuning-jobs",
+               "{\"spec\": {\"parameters\": " + std::string(300'000, '[') + std::string(300'000, ']') + "}}")
+          .status == 400);
+}
+
 TEST_CASE("Http: what cannot be read names the parameter or the place in the body", "[http]") {
   HttpPlay play;
   struct Case {
