@@ -87,9 +87,13 @@ void TrainerParents::Gone(const TrainerParent* parent, const std::string& words)
   std::erase_if(parents_, [parent](const auto& other) { return other.get() == parent; });
 }
 
+void TrainerParents::Forked(const v1::Assignment& assignment) { unanswered_.erase(assignment.job_id()); }
+
+// The loop waited for an answer that did not come in time, and must not again and again.
 void TrainerParents::Failed(const TrainerParent* parent, const v1::Assignment& assignment,
                             const absl::Status& why) {
-  const bool refused = absl::IsFailedPrecondition(why);
+  const bool silent = absl::IsDeadlineExceeded(why) && ++unanswered_[assignment.job_id()] >= kMostFailures;
+  const bool refused = absl::IsFailedPrecondition(why) || silent;
   spdlog::warn("{} trial {}: the parent has forked no process ({}); one is started{}", assignment.job_id(),
                assignment.trial(), MessageOf(why), refused ? ", and so are those of the other trials" : "");
   if (refused) failures_[assignment.job_id()] = kMostFailures;
@@ -105,6 +109,7 @@ std::vector<v1::WaitingTrainer> TrainerParents::List() const {
 void TrainerParents::LetGo(const v1::WaitingTrainer& parent) {
   if (parent.trial() != 0) return;
   failures_.erase(parent.job_id());
+  unanswered_.erase(parent.job_id());
   std::erase_if(parents_, [&parent](const auto& other) { return other->key().job == parent.job_id(); });
 }
 
@@ -112,6 +117,7 @@ void TrainerParents::LetGoAll(bool leaves) {
   leaving_ = leaving_ || leaves;
   parents_.clear();
   failures_.clear();
+  unanswered_.clear();
 }
 
 int64_t TrainerParents::bytes() const {

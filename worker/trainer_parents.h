@@ -23,8 +23,8 @@ bool MayFork(const v1::Assignment& assignment);
 
 // The parents of a worker's jobs. One is started when a program, started as usual, has said that it can serve
 // as a parent; it ends with its job, when memory is short, when there are too many, and when it is stopped
-// before it is ready. One that fails twice before it is ready, or that refuses, is not started again for its
-// job. Lives on the loop's thread. Its
+// before it is ready. None is started again for a job where two in a row failed before they were ready, or
+// forked nothing in time when they were asked, or where one refused. Lives on the loop's thread. Its
 // destructor leaves no parent behind.
 class TrainerParents {
  public:
@@ -42,6 +42,8 @@ class TrainerParents {
   // long as it.
   void Offer(const v1::Assignment& assignment, const std::map<std::string, std::string>& secrets,
              std::shared_ptr<const void> needed);
+  // It was asked, and has forked.
+  void Forked(const v1::Assignment& assignment);
   // It has not forked when it was asked, and why: it ends.
   void Failed(const TrainerParent* parent, const v1::Assignment& assignment, const absl::Status& why);
 
@@ -61,8 +63,9 @@ class TrainerParents {
   const TrainerPlace* const place_;
   const WarmLimits limits_;
   bool leaving_ = false;
-  Parents parents_;                      // the one that was used last is the last
-  std::map<std::string, int> failures_;  // by job: parents in a row that failed before they were ready
+  Parents parents_;                        // the one that was used last is the last
+  std::map<std::string, int> failures_;    // by job: parents in a row that failed before they were ready
+  std::map<std::string, int> unanswered_;  // by job: requests in a row to which nothing was forked in time
   EventLoop::Id look_timer_ = 0;
   std::set<const TrainerParent*> stopped_;  // that were stopped before they were ready, at the last look
   int short_looks_ = 0;                     // in a row, at which the host was short of memory

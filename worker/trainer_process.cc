@@ -162,15 +162,18 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
     auto child = parent->AskForChild(spec, trainer->control_, std::exchange(spec.inherited, -1), holds);
     if (child.ok() && holds) {
       trainer->coming_ = *std::move(child);
-      trainer->not_come_ = [parents, assignment, secrets](const absl::Status& why) {
-        parents->Failed(parents->Find(assignment, secrets), assignment, why);
+      trainer->answered_ = [parents, assignment, secrets](const absl::Status& forked) {
+        if (forked.ok()) return parents->Forked(assignment);
+        parents->Failed(parents->Find(assignment, secrets), assignment, forked);
       };
       trainer->control_watch_ = loop->Watch(trainer->control_, [self] { self->Arrive(); });
       return trainer;
     }
     process = child.ok() ? (*child)->Take(loop, trainer->process_events_) : child.status();
     trainer->forked_ = process.ok();
-    if (!process.ok()) {
+    if (process.ok()) {
+      parents->Forked(assignment);
+    } else {
       const absl::Status why = process.status();
       parents->Failed(parent, assignment, why);
       if (holds) return absl::UnavailableError(why.message());
@@ -227,9 +230,9 @@ bool TrainerProcess::Arrive() {
   loop_->Unwatch(std::exchange(control_watch_, 0));
   auto process = coming_->Take(loop_, process_events_);
   coming_ = nullptr;
+  answered_(process.status());
   if (!process.ok()) {
     CloseControl();
-    not_come_(process.status());
     return false;
   }
   forked_ = true;

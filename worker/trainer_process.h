@@ -128,7 +128,7 @@ class TrainerProcess {
   std::shared_ptr<Cgroup> group_;
   std::unique_ptr<TrialContainer> container_;  // null: none
   std::unique_ptr<ComingChild> coming_;        // until its process is there; null: it is, or will not come
-  std::function<void(const absl::Status&)> not_come_;
+  std::function<void(const absl::Status&)> answered_;  // by the parent: whether it has forked
   Process::Events process_events_;
   std::unique_ptr<Process> process_;  // null: see coming_
   int control_ = -1;                  // our end of the socket; -1: it has none, or has closed it

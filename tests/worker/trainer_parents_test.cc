@@ -300,6 +300,22 @@ TEST_CASE("Parents: one that does not fork when it is asked costs a start, and e
   CHECK(host.Await([parent] { return kill(parent, 0) != 0; }));
 }
 
+TEST_CASE("Parents: where two in a row do not fork when they are asked, there is no further one",
+          "[worker]") {
+  ForkingHost host;
+  host.RunUntilForked(1);
+  std::ofstream(host.fork_block()) << "";
+  int64_t trial = 900;
+  while (!host.trainers().Waiting().empty() && trial < 1100)
+    CHECK_FALSE(host.Run(host.TrialOf(trial++)).was_forked());
+  REQUIRE(host.trainers().Waiting().empty());
+  std::filesystem::remove(host.fork_block());
+  for (const int64_t last = trial + 5; trial < last; ++trial) {
+    CHECK_FALSE(host.Run(host.TrialOf(trial)).was_forked());
+    CHECK(host.trainers().Waiting().empty());
+  }
+}
+
 TEST_CASE("Parents: one that answers in its child's place, and takes no further request, ends", "[worker]") {
   ForkingHost host;
   host.Write(kLies);

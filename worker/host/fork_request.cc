@@ -244,6 +244,7 @@ absl::StatusOr<std::unique_ptr<ComingChild>> ComingChild::Ask(const ForkRequest&
 absl::StatusOr<std::unique_ptr<Process>> ComingChild::Take(EventLoop* loop, Process::Events events) {
   const std::unique_ptr<Parts> parts = std::move(parts_);
   const std::optional<Answer> answer = ReadAnswer(parts->control, parts->deadline);
+  if (!answer && errno == ETIMEDOUT) return absl::DeadlineExceededError("no child has come in time");
   if (!answer) return NoChild("no child has come");
   const pid_t child = answer->writer.pid;
   if (answer->line.starts_with(kRefused)) {

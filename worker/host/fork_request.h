@@ -36,9 +36,9 @@ class ComingChild {
 
   // Waits for the child, until request.patience has passed since Ask, applies the limits of spec.setup to it
   // and lets it go on, as far as it may. The child is then a child of this process, which is the nearest
-  // subreaper. UNAVAILABLE: there is none (the parent is stopped, gone, too slow or out of memory).
-  // FAILED_PRECONDITION, with its words: it refuses, and would again. REQUIRES: `control` of the request is
-  // open, and Take was not called.
+  // subreaper. UNAVAILABLE: there is none (the parent is stopped, gone or out of memory).
+  // DEADLINE_EXCEEDED: likewise, and it was waited for in vain. FAILED_PRECONDITION, with its words: it
+  // refuses, and would again. REQUIRES: `control` of the request is open, and Take was not called.
   absl::StatusOr<std::unique_ptr<Process>> Take(EventLoop* loop, Process::Events events);
 
  private:
