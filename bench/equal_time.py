@@ -11,8 +11,9 @@ thread. Each has --seconds: Winnow's default, HYPERBAND and RANDOM through the r
 and Optuna's TPE with its Hyperband pruner over XGBoost (python3-optuna, python3-xgboost) in this process, with the data in
 memory before its time begins. The methods take turns within a seed, so that a busy machine slows all alike.
 
-The value is the best validation value of any round that was reported in time. Printed: its median over the seeds, and how
-often a method is ahead of RANDOM and of Optuna.
+The value is the best validation value of any round that was reported in time. Printed: its median over the seeds, how
+often a method is ahead of RANDOM and of Optuna, and for Winnow's how long a round took, and how much of the time was not
+training.
 """
 
 import argparse
@@ -26,7 +27,8 @@ import time
 import numpy
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import service  # noqa: E402  (the path must be set first)
+import parts  # noqa: E402  (the path must be set first)
+import service  # noqa: E402
 
 TOP = 100
 VALIDATION = 0.25
@@ -111,11 +113,13 @@ def best_of(values, maximize):
 
 
 def winnow(one, table, strategy, paths, seconds, seed):
+    """(best value, rounds, trials, seconds of a round, seconds that were not training)"""
     job = one.run(spec_of(table, strategy, paths, seconds, seed), failure_is_an_answer=True)
     metric = f"validation:{table['metric']}"
     points = [point for point in one.json("metrics", job["id"])["points"] if point["metric"] == metric]
+    elapsed, unit, _ = parts.costs_of(points, {}, job["id"], slots=1)
     return best_of([float(point["value"]) for point in points], table["maximize"]), len(points), \
-        len({point["trial"] for point in points})
+        len({point["trial"] for point in points}), unit, elapsed - len(points) * unit
 
 
 def optuna_study(table, data, seconds, seed):
@@ -166,9 +170,9 @@ def scaled(one, table, folder, milliseconds, seed):
     for attempt in range(3):
         x, y = make_table(table, rows, seed)
         cut = int(rows * (1 - VALIDATION))
-        parts = {"train": (x[:cut], y[:cut]), "validation": (x[cut:], y[cut:])}
-        paths = {name: folder / f"{table['metric']}-{milliseconds}-{attempt}-{name}.csv" for name in parts}
-        for name, (features, label) in parts.items():
+        pieces = {"train": (x[:cut], y[:cut]), "validation": (x[cut:], y[cut:])}
+        paths = {name: folder / f"{table['metric']}-{milliseconds}-{attempt}-{name}.csv" for name in pieces}
+        for name, (features, label) in pieces.items():
             write_table(paths[name], features, label)
         spec = spec_of(table, "RANDOM", paths, 600, 1)
         spec["limits"] = {"max_trials": 6, "max_parallel_trials": 1, "max_trial_resource": TOP}
@@ -177,7 +181,7 @@ def scaled(one, table, folder, milliseconds, seed):
             times.setdefault(point["trial"], set()).add(service_seconds(point["time"]))
         unit = statistics.median((max(t) - min(t)) / (TOP - 1) for t in times.values()) * 1e3
         if attempt == 2 or 0.7 < unit / milliseconds < 1.4:
-            return paths, (parts["train"], parts["validation"]), unit, rows
+            return paths, (pieces["train"], pieces["validation"]), unit, rows
         rows = max(600, int(rows * milliseconds / unit))
 
 
@@ -200,9 +204,10 @@ def measure(one, name, arguments, folder):
     for method, runs in results.items():
         values = [run[0] for run in runs]
         ahead = [sum(better(v, other[0]) for v, other in zip(values, results[peer])) for peer in ("RANDOM", OPTUNA)]
-        print(f"  {method:32} median {statistics.median(values):.5f}, {statistics.median(run[1] for run in runs):6.0f} rounds in "
-              f"{statistics.median(run[2] for run in runs):5.0f} trials; ahead of RANDOM {ahead[0]}/{count}, "
-              f"of Optuna {ahead[1]}/{count}", flush=True)
+        middle = [statistics.median(column) for column in zip(*runs)]
+        times = "" if method == OPTUNA else f"; a round {middle[3] * 1e3:.1f} ms, {middle[4]:.2f} s not training"
+        print(f"  {method:32} median {middle[0]:.5f}, {middle[1]:6.0f} rounds in {middle[2]:5.0f} trials; ahead of RANDOM "
+              f"{ahead[0]}/{count}, of Optuna {ahead[1]}/{count}{times}", flush=True)
 
 
 def main():
