@@ -54,6 +54,11 @@ bool RemoveEntry(const OpenFolder& folder, const std::string& name) {
 
 }  // namespace
 
+absl::Status RemoveTree(const fs::path& path) {
+  const absl::StatusOr<OpenFolder> above = OpenFolder::Open(FolderName(path.parent_path(), ""));
+  return above.ok() ? above->Remove(path.filename()) : above.status();
+}
+
 absl::StatusOr<OpenFolder> OpenFolder::Wrap(const fs::path& path, int descriptor) {
   if (descriptor < 0) return FolderError(path, errno);
   OpenFile file(path, descriptor);

@@ -29,6 +29,10 @@ struct FolderName {
   std::filesystem::path below;
 };
 
+// Removes what is at `path`, with its content, however deeply nested, and follows no link in it; does nothing
+// if it is missing.
+absl::Status RemoveTree(const std::filesystem::path& path);
+
 // An open folder: operations apply to this folder even if its path changes. Follows no symbolic links.
 class OpenFolder {
  public:

@@ -25,12 +25,6 @@ std::string DraftPrefix(const fs::path& folder) {
   return fmt::format(".{}.restore-", folder.filename().string());
 }
 
-// As far as it can be removed.
-void RemoveFolder(const fs::path& path) {
-  const absl::StatusOr<OpenFolder> above = OpenFolder::Open(FolderName(path.parent_path(), ""));
-  if (above.ok()) (void)above->Remove(path.filename());
-}
-
 // A temporary folder beside the target, locked while this object lives. One without a lock was left by a
 // process that died.
 class Draft {
@@ -50,7 +44,7 @@ class Draft {
   }
   Draft& operator=(Draft&&) = delete;
   ~Draft() {
-    if (!path_.empty()) RemoveFolder(path_);
+    if (!path_.empty()) (void)RemoveTree(path_);
   }
 
   const fs::path& path() const { return path_; }
@@ -67,7 +61,7 @@ void RemoveLeftDrafts(const fs::path& folder) {
     if (!entry.path().filename().string().starts_with(DraftPrefix(folder))) continue;
     const absl::StatusOr<OpenFile> lock = OpenFile::Open(entry.path(), O_RDONLY | O_DIRECTORY);
     if (!lock.ok() || flock(lock->descriptor(), LOCK_EX | LOCK_NB) != 0) continue;
-    RemoveFolder(entry.path());
+    (void)RemoveTree(entry.path());
   }
 }
 
@@ -112,7 +106,7 @@ absl::Status ReplaceInSteps(const fs::path& draft, const fs::path& folder) {
     (void)rename(aside.c_str(), folder.c_str());
     return status;
   }
-  RemoveFolder(aside);
+  (void)RemoveTree(aside);
   return absl::OkStatus();
 }
 

@@ -5,6 +5,7 @@
 #include <google/protobuf/duration.pb.h>
 #include <google/protobuf/message.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -123,7 +124,7 @@ class Reader {
     violations_.push_back({field, description});
   }
   void Wrong(const std::string& path, const JsonNode& node, const std::string& expected) {
-    Add(path.empty() ? "job file" : path, "is " + node.Shown() + "; expected " + expected);
+    Add(path.empty() ? std::string(kWholeJob) : path, "is " + node.Shown() + "; expected " + expected);
   }
 
   static const FieldDescriptor* FindField(const Descriptor& type, const std::string& key) {
@@ -269,10 +270,20 @@ ParsedJobFile ParseJobFile(std::string_view json_text) {
   ParsedJobFile parsed;
   const JsonTree tree = ParseJson(json_text);
   if (!tree.error.empty()) {
-    parsed.violations.push_back({"job file", tree.error});
+    parsed.violations.push_back({std::string(kWholeJob), tree.error});
     return parsed;
   }
   Reader(parsed.violations).ReadMessage(tree.root, "", parsed.spec);
+  return parsed;
+}
+
+ParsedJobFile ParseJobIn(std::string_view json_text, std::string_view member) {
+  ParsedJobFile parsed;
+  const JsonTree tree = ParseJson(json_text);
+  const auto found = std::find_if(tree.root.members.begin(), tree.root.members.end(),
+                                  [member](const JsonMember& each) { return each.name == member; });
+  if (tree.error.empty() && found != tree.root.members.end())
+    Reader(parsed.violations).ReadMessage(found->value, "", parsed.spec);
   return parsed;
 }
 

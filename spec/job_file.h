@@ -8,6 +8,9 @@
 
 namespace winnow {
 
+// The field of a violation of the whole.
+inline constexpr std::string_view kWholeJob = "job file";
+
 struct ParsedJobFile {
   winnow::v1::TuningJobSpec spec;  // the fields that could be read
   std::vector<Violation> violations;
@@ -20,5 +23,8 @@ struct ParsedJobFile {
 // members of a oneof. A syntax error is the only violation, with its line and column. CheckSpec
 // (spec/check.h) checks the meaning of the spec.
 ParsedJobFile ParseJobFile(std::string_view json_text);
+// The same of a member of a JSON object, such as a request's "spec". Nothing is read, and nothing is
+// violated, where the text is not JSON or has no such member.
+ParsedJobFile ParseJobIn(std::string_view json_text, std::string_view member);
 
 }  // namespace winnow

@@ -484,8 +484,7 @@ int Work(const Flags& flags) {
     fmt::print(stderr, "winnow-worker: {}\n", MessageOf(lock.status()));
     return 1;
   }
-  if (const auto work = OpenFolder::Open(FolderName(flags.work_dir, "")); work.ok())
-    (void)work->Remove(kCredentials);  // of a worker that was killed
+  (void)RemoveTree(fs::path(flags.work_dir) / kCredentials);  // of a worker that was killed
   if (flags.run_as.has_value()) {
     if (absl::Status status = BeginRunAs(flags); !status.ok()) {
       fmt::print(stderr, "winnow-worker: --run-as: {}\n", MessageOf(status));

@@ -210,9 +210,7 @@ TrainerProcess::~TrainerProcess() {
 void TrainerProcess::Remove(const std::filesystem::path& folder) {
   (void)!lchown(folder.c_str(), geteuid(), getegid());
   const auto remove = [folder] {
-    const auto above = OpenFolder::Open(FolderName(folder.parent_path(), ""));
-    const absl::Status status = above.ok() ? above->Remove(folder.filename()) : above.status();
-    if (!status.ok()) spdlog::warn("{}", MessageOf(status));
+    if (absl::Status status = RemoveTree(folder); !status.ok()) spdlog::warn("{}", MessageOf(status));
   };
   if (removal_ != nullptr) return removal_->Post(remove);
   remove();

@@ -171,22 +171,14 @@ grpc::Status JsonError(const std::string& message) {
                     text == std::string::npos ? "is wrong" : message.substr(text));
 }
 
-constexpr int kDeepestOfJob = 60;  // more than any job has
-
 // What the reader of job files, which says what was expected, finds in a job that the JSON parser refused;
 // OK: nothing.
 grpc::Status JobError(const std::string& body, const pb::Descriptor& type) {
   const pb::FieldDescriptor* field = FindField(type, "spec");
   if (field == nullptr || field->message_type() != v1::TuningJobSpec::descriptor()) return grpc::Status::OK;
-  using Json = nlohmann::ordered_json;
-  // What is nested deeper is left out: to write it again would take a frame of the stack for each level.
-  const auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= kDeepestOfJob; };
-  const auto json = Json::parse(body, shallow, /*allow_exceptions=*/false);
-  const auto spec = json.find("spec");
-  if (!json.is_object() || spec == json.end()) return grpc::Status::OK;
-  std::vector<Violation> violations = ParseJobFile(spec->dump()).violations;
+  std::vector<Violation> violations = ParseJobIn(body, "spec").violations;
   for (Violation& violation : violations)
-    violation.field = spec->is_object() ? "spec." + violation.field : "spec";
+    violation.field = violation.field == kWholeJob ? "spec" : "spec." + violation.field;
   return violations.empty() ? grpc::Status::OK : ToGrpc(ViolationsError(violations));
 }
 

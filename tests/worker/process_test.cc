@@ -166,7 +166,7 @@ TEST_CASE("Process: with a mark, what has a session of its own is killed too, it
 }
 
 TEST_CASE("Process: what ends by itself in a session of its own does not stay as a zombie", "[worker]") {
-  ProcessSpec spec = ShellSpec("for i in 1 2 3; do (setsid sh -c 'echo $$' &); done; sleep 0.3");
+  ProcessSpec spec = ShellSpec("(for i in 1 2 3; do (setsid sh -c 'echo $$' &); done) | cat");
   SECTION("with the mark") {
     spec.mark = "WINNOW_ASSIGNMENT=marked";
     spec.environment.push_back(spec.mark);

@@ -20,18 +20,18 @@ namespace {
 
 // A parent that answers itself, as if it were the child, and takes no further request.
 constexpr char kLies[] = R"(
-import os, socket, sys, time
+import os, signal, socket, sys, time
 if "WINNOW_PARENT_FD" in os.environ:
     requests = socket.socket(fileno=int(os.environ["WINNOW_PARENT_FD"]))
     requests.send(b"ready holds")
     open(os.environ["BLOCK"], "w").close()
     files = socket.recv_fds(requests, 64, 5)[1]
-    requests.close()
-    time.sleep(0.1)
+    requests.shutdown(socket.SHUT_WR)
+    requests.recv(64)  # until the worker has closed its end too
     os.write(files[3], os.environ["LIE"].encode())
-    time.sleep(1000)
+    signal.pause()
 os.write(int(os.environ["WINNOW_CONTROL_FD"]), b"forks\n")
-time.sleep(0.3)
+while not os.path.exists(os.environ["BLOCK"]): time.sleep(0.01)
 print("imports pid=%d forked=0 rate=%s own=%s" % (os.getpid(), sys.argv[-1], os.environ["WINNOW_TRIAL"]))
 )";
 

@@ -19,17 +19,17 @@ namespace {
 
 // Prints each level and its process id, and waits. kDies: ends without a word when it is told to go on, once.
 // kUntrue: says that it waits at another level than it was to train to, and exits with 4 when it is told to
-// end. kLarge: needs more than 8 MB. kLate: lets SIGTERM pass, and says a while after its level that it
-// waits.
+// end. kLarge: needs more than 8 MB. kLate: says that it waits once it
+// has got SIGTERM, which does not end it.
 constexpr char kProgram[] = R"(
-[ "$MODE" = late ] && trap '' TERM
+[ "$MODE" = late ] && trap 'told=1' TERM
 [ "$MODE" = large ] && printf -v ballast '%*s' 8000000 ''
 level=$WINNOW_RESOURCE_FROM; to=$WINNOW_RESOURCE_TO
 while true; do
   while [ $level -lt $to ]; do level=$((level + 1)); echo "loss=$level pid=$$ slot=$WINNOW_SLOT"; done
   echo $level > $WINNOW_CHECKPOINT_DIR/level
   [ -n "$WINNOW_CONTROL_FD" ] || exit 0
-  [ "$MODE" = late ] && sleep 0.3
+  [ "$MODE" = late ] && until [ -n "$told" ]; do sleep 0.01; done
   [ "$MODE" = untrue ] && echo "waiting 1" >&$WINNOW_CONTROL_FD || echo "waiting $level" >&$WINNOW_CONTROL_FD
   read -r word to rest <&$WINNOW_CONTROL_FD || exit 5
   [ "$MODE" = untrue ] && exit 4
@@ -197,7 +197,8 @@ TEST_CASE("Waiting trainers: one that has not trained to its level is judged by 
   CHECK(host.Waiting().empty());
 }
 
-TEST_CASE("Waiting trainers: one that waits when it should end is told so", "[worker]") {
+TEST_CASE("Waiting trainers: a program that begins to wait while it is being stopped is told to end",
+          "[worker]") {
   Host host({2});
   const auto begin = EventLoop::Clock::now();
   const Part part = host.Run(PartOf(1, 1, 0, 2, "late"), true);

@@ -97,7 +97,8 @@ TEST_CASE("Http: an error has a status, gRPC's code and what is wrong with which
   CHECK(play.Ask("DELETE", "/v1/tuning-jobs/" + id).status == 409);  // it runs
 }
 
-TEST_CASE("Http: a job that cannot be read is told all that is wrong, and what was expected", "[http]") {
+TEST_CASE("Http: the answer to a job that cannot be read names every error, and what was expected",
+          "[http]") {
   HttpPlay play;
   const HttpReply refused =
       play.Ask("POST", "/v1/tuning-jobs",
