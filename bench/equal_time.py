@@ -1,22 +1,25 @@
 #!/usr/bin/env python3
 """Which search finds the best model in the same time, on the same processor?
 
-    /usr/bin/python3 bench/equal_time.py --bin build/bin [--seconds 4] [--seeds 5] [--first-seed 1] [--rounds 3]
+    /usr/bin/python3 bench/equal_time.py --bin build/bin [--seconds 4,12] [--seeds 5] [--first-seed 1] [--rounds 3]
                                          [--tables auc,rmse,classes,rare,counts]
 
 Generated tables of five shapes (11,400 x 10 with AUC; 27,400 x 9 with RMSE; 9,100 x 54 with 7 classes and log loss;
 16,000 x 30 with one label in twenty and log loss; 20,000 x 12 with counts and Poisson's log likelihood), and as many rows
 of each that a boosting round takes about --rounds milliseconds. 7 hyperparameters, at most 100 rounds a trial, one slot, one
-thread. Each has --seconds: Winnow's default, HYPERBAND and RANDOM through the real server (the job's own limit of wall time),
-and Optuna's TPE with its Hyperband pruner over XGBoost (python3-optuna, python3-xgboost) in this process, with the data in
-memory before its time begins. The methods take turns within a seed, so that a busy machine slows all alike.
+thread. Each has the last of --seconds, and is also judged at the earlier ones: Winnow's default, HYPERBAND and RANDOM through
+the real server (the job's own limit of wall time), and Optuna's TPE with its Hyperband pruner over XGBoost (python3-optuna,
+python3-xgboost) in this process, with the data in memory before its time begins. The methods take turns within a seed, so
+that a busy machine slows all alike.
 
-The value is the best validation value of any round that was reported in time. Printed: its median over the seeds, how
-often a method is ahead of RANDOM and of Optuna, and for Winnow's how long a round took, and how much of the time was not
-training.
+The value is the best validation value of any round that was reported in time. Printed for each of --seconds: its median over
+the seeds, and how often a method is ahead of RANDOM and of Optuna. At the end, for Winnow's: how long a round took, and how
+much of the time was not training.
 """
 
 import argparse
+import dataclasses
+import datetime
 import math
 import pathlib
 import statistics
@@ -112,14 +115,26 @@ def best_of(values, maximize):
     return (max if maximize else min)(finite) if finite else -math.inf if maximize else math.inf
 
 
+@dataclasses.dataclass
+class Search:
+    """One search: when which values came, in seconds since its start; for Winnow's also what the time went to."""
+    values: list  # (seconds, value) of each round
+    trials: int
+    unit: float = math.nan  # seconds of a round
+    idle: float = math.nan  # seconds that were not training
+
+    def best(self, seconds, maximize):
+        return best_of([value for at, value in self.values if at <= seconds], maximize)
+
+
 def winnow(one, table, strategy, paths, seconds, seed):
-    """(best value, rounds, trials, seconds of a round, seconds that were not training)"""
     job = one.run(spec_of(table, strategy, paths, seconds, seed), failure_is_an_answer=True)
     metric = f"validation:{table['metric']}"
     points = [point for point in one.json("metrics", job["id"])["points"] if point["metric"] == metric]
     elapsed, unit, _ = parts.costs_of(points, {}, job["id"], slots=1)
-    return best_of([float(point["value"]) for point in points], table["maximize"]), len(points), \
-        len({point["trial"] for point in points}), unit, elapsed - len(points) * unit
+    begun = service_seconds(job["create_time"])
+    values = [(service_seconds(point["time"]) - begun, float(point["value"])) for point in points]
+    return Search(values, len({point["trial"] for point in points}), unit, elapsed - len(points) * unit)
 
 
 def optuna_study(table, data, seconds, seed):
@@ -128,7 +143,7 @@ def optuna_study(table, data, seconds, seed):
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     (train_x, train_y), (valid_x, valid_y) = data
     train, valid = xgboost.DMatrix(train_x, train_y, nthread=1), xgboost.DMatrix(valid_x, valid_y, nthread=1)
-    values, trials = [], []
+    values, trials = [], []  # as in Search, and the trials' numbers
 
     def suggest(trial, parameter):
         if "integer" in parameter:
@@ -136,7 +151,7 @@ def optuna_study(table, data, seconds, seed):
         between = parameter["continuous"]
         return trial.suggest_float(parameter["name"], between["min"], between["max"], log="scaling" in between)
 
-    end = time.monotonic() + seconds
+    begun = time.monotonic()
 
     def objective(trial):
         trials.append(trial.number)
@@ -145,9 +160,10 @@ def optuna_study(table, data, seconds, seed):
         for level in range(1, TOP + 1):
             booster.update(train, level - 1)
             value = float(booster.eval(valid, "validation").rsplit(":", 1)[1])
-            if time.monotonic() > end:
+            elapsed = time.monotonic() - begun
+            if elapsed > seconds:
                 break
-            values.append(value)
+            values.append((elapsed, value))
             seen.append(value)
             trial.report(value, level)
             if trial.should_prune():
@@ -161,7 +177,7 @@ def optuna_study(table, data, seconds, seed):
         sampler=optuna.samplers.TPESampler(seed=seed, multivariate=True),
         pruner=optuna.pruners.HyperbandPruner(min_resource=1, max_resource=TOP, reduction_factor=3))
     study.optimize(objective, timeout=seconds)
-    return best_of(values, table["maximize"]), len(values), len(trials)
+    return Search(values, len(trials))
 
 
 def scaled(one, table, folder, milliseconds, seed):
@@ -186,34 +202,39 @@ def scaled(one, table, folder, milliseconds, seed):
 
 
 def service_seconds(text):
-    import datetime
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 def measure(one, name, arguments, folder):
     table = TABLES[name]
     paths, data, unit, rows = scaled(one, table, folder, arguments.rounds, 17)
-    print(f"\n{name}: {rows} x {table['features']}, a round {unit:.2f} ms; {table['metric']} after {arguments.seconds} s")
+    print(f"\n{name}: {rows} x {table['features']}, a round {unit:.2f} ms; {table['metric']}", flush=True)
+    last = arguments.seconds[-1]
     results = {method: [] for method in [*STRATEGIES, OPTUNA]}
     for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
         for method, strategy in STRATEGIES.items():
-            results[method].append(winnow(one, table, strategy, paths, arguments.seconds, seed))
-        results[OPTUNA].append(optuna_study(table, data, arguments.seconds, seed))
+            results[method].append(winnow(one, table, strategy, paths, last, seed))
+        results[OPTUNA].append(optuna_study(table, data, last, seed))
     better = (lambda a, b: a > b) if table["maximize"] else (lambda a, b: a < b)
-    count = arguments.seeds
+    for seconds in arguments.seconds:
+        print(f"  after {seconds:g} s")
+        bests = {method: [run.best(seconds, table["maximize"]) for run in runs] for method, runs in results.items()}
+        for method, values in bests.items():
+            ahead = [sum(map(better, values, bests[peer])) for peer in ("RANDOM", OPTUNA)]
+            print(f"    {method:32} median {statistics.median(values):.5f}; ahead of RANDOM {ahead[0]}/{len(values)}, "
+                  f"of Optuna {ahead[1]}/{len(values)}")
     for method, runs in results.items():
-        values = [run[0] for run in runs]
-        ahead = [sum(better(v, other[0]) for v, other in zip(values, results[peer])) for peer in ("RANDOM", OPTUNA)]
-        middle = [statistics.median(column) for column in zip(*runs)]
-        times = "" if method == OPTUNA else f"; a round {middle[3] * 1e3:.1f} ms, {middle[4]:.2f} s not training"
-        print(f"  {method:32} median {middle[0]:.5f}, {middle[1]:6.0f} rounds in {middle[2]:5.0f} trials; ahead of RANDOM "
-              f"{ahead[0]}/{count}, of Optuna {ahead[1]}/{count}{times}", flush=True)
+        rounds, trials, unit, idle = (statistics.median(column) for column in zip(
+            *((len(run.values), run.trials, run.unit, run.idle) for run in runs)))
+        times = "" if method == OPTUNA else f"; a round {unit * 1e3:.1f} ms, {idle:.2f} s not training"
+        print(f"  {method:32} {rounds:6.0f} rounds in {trials:5.0f} trials{times}", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of the programs")
-    parser.add_argument("--seconds", type=float, default=4, help="of each search")
+    parser.add_argument("--seconds", type=lambda text: sorted(map(float, text.split(","))), default=[4.0],
+                        help="after which each search is judged; the last ends it")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--rounds", type=float, default=3, help="milliseconds of a boosting round")

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "trainers/common/fork_server.h"
+#include "trainers/common/low_priority.h"
 #include "trainers/common/whole_file.h"
 
 namespace winnow {
@@ -108,11 +109,6 @@ absl::Status TrainingRun::TrainLevels(const std::function<absl::Status()>& train
   if (!AwaitTurn()) return absl::CancelledError("told to end before the first level");
   absl::Status status = TrainPart(train_level);
   while (status.ok() && IsPause()) {
-    {
-      const LateSync::Scope beside(&late_sync_);
-      status = Finish();
-    }
-    if (!status.ok()) break;
     late_sync_.Begin();
     const std::optional<int64_t> level = control_.Wait(done());
     ended_waiting_ = !level || stop_;
@@ -120,6 +116,7 @@ absl::Status TrainingRun::TrainLevels(const std::function<absl::Status()>& train
     resource_to_ = *level;
     status = TrainPart(train_level);
   }
+  late_sync_.Begin();  // what was saved for a wait that a stop has prevented
   const absl::Status kept = late_sync_.Await();
   if (!status.ok() || !kept.ok()) return status.ok() ? kept : status;
   // A program that has waited has done everything, unless it measures itself. Destructors and exit handlers
@@ -152,13 +149,19 @@ absl::Status TrainingRun::TrainPart(const std::function<absl::Status()>& train_l
     if (Clock::now() - saved_at < kCheckpointEvery) continue;
     if (absl::Status written = save(); !written.ok()) return written;
   }
+  const bool pauses = IsPause();
+  const auto save_part = [&] {
+    if (!pauses) return save();
+    const LateSync::Scope beside(&late_sync_);
+    absl::Status written = save();
+    return written.ok() ? Finish() : written;
+  };
   // The next part may use the slot while this one saves.
-  if (control_.is_open() && !stop_ && ranks_.size() == 1 && resource_to_ > 0 && done() == resource_to_)
-    control_.Saves(done());
+  const bool gives_slot =
+      control_.is_open() && !stop_ && ranks_.size() == 1 && resource_to_ > 0 && done() == resource_to_;
+  if (gives_slot) control_.Saves(done());
   if (absl::Status kept = late_sync_.SoFar(); !kept.ok()) return kept;
-  std::optional<LateSync::Scope> beside;
-  if (IsPause()) beside.emplace(&late_sync_);
-  return save();
+  return gives_slot ? AtLowPriority(save_part) : save_part();
 }
 
 absl::Status TrainingRun::Finish() {
