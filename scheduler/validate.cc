@@ -124,8 +124,9 @@ class SearchValidator {
                                      ", more than max_resource = " + std::to_string(h.max_resource) +
                                      "; expected min_resource <= max_resource");
     }
-    if (h.reduction_factor < 2) {
-      Add("pruner.reduction_factor", "is " + std::to_string(h.reduction_factor) + "; expected at least 2");
+    if (h.reduction_factor < 2 || h.reduction_factor > kMostResource) {
+      Add("pruner.reduction_factor",
+          "is " + std::to_string(h.reduction_factor) + "; expected 2 to 1000000000");
     }
     if (spec_.limits.max_trial_resource != 0) {
       Add("limits.max_trial_resource",
