@@ -141,9 +141,15 @@ Value Choice(const json& choice) {
   return choice.dump();
 }
 
+// What is nested deeper is left out: to write it again would take a frame of the stack for each level.
+bool IsShallow(int depth, json::parse_event_t, json&) {
+  constexpr int kDeepest = 60;  // more than any distribution has
+  return depth <= kDeepest;
+}
+
 // Returns a parameter's value from the table's number: for a category, its index.
 Value ReadParameter(double number, const std::string& distribution) {
-  const json parsed = json::parse(distribution);
+  const json parsed = json::parse(distribution, IsShallow);
   const auto name = parsed.at("name").get<std::string>();
   if (name == "CategoricalDistribution") {
     const json& choices = parsed.at("attributes").at("choices");

@@ -106,6 +106,19 @@ TEST_CASE("Optuna study: what cannot be used is said", "[store]") {
              Catch::Contains("trial 4") && !Catch::Contains("Categorical"));
 }
 
+TEST_CASE("Optuna study: a choice that is nested without end does not end the reader", "[store]") {
+  constexpr size_t kDepth = 200'000;
+  File file(
+      "INSERT INTO trials VALUES (10, 0, 1, 'COMPLETE');"
+      "INSERT INTO trial_params VALUES (1, 10, 'x', 0.0,"
+      " '{\"name\":\"CategoricalDistribution\",\"attributes\":{\"choices\":[" +
+      std::string(kDepth, '[') + std::string(kDepth, ']') + "]}}')");
+  const auto study = ReadStudyFile(file.name());
+  INFO(study.status().ToString());
+  REQUIRE(study.ok());
+  CHECK(std::get<std::string>(study->trials[0].parameters.at("x")).size() < kDepth);
+}
+
 TEST_CASE("Optuna study: a view, a table of a module and computed columns are not read", "[store]") {
   const std::string view =
       "ALTER TABLE trials RENAME TO others;"
