@@ -1,5 +1,7 @@
 #include "server/sagemaker/wire/aws_call.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -22,7 +24,7 @@ using nlohmann::json;
 
 constexpr char kCborPath[] = "/service/";
 constexpr size_t kMostFormDepth = 16;
-constexpr size_t kMostCborDepth = 32;
+constexpr size_t kMostDepth = 32;  // of a body that is JSON or CBOR
 
 AwsProtocol ProtocolOf(const HttpRequest& request, const std::string& service) {
   if (request.target.starts_with(kCborPath)) return AwsProtocol::kCbor;
@@ -113,10 +115,22 @@ std::string XmlErrorOf(const std::string& service, const std::string& code, cons
   return xml.Finish();
 }
 
-// ---- CBOR
+// ---- JSON and CBOR
+
+// Discarded: it is no JSON, or nested deeper than kMostDepth, which those that read it would follow by a
+// frame of the stack for each level.
+json FromJson(const std::string& body) {
+  bool deep = false;
+  const auto shallow = [&deep](int depth, json::parse_event_t, json&) {
+    deep = deep || depth > static_cast<int>(kMostDepth);
+    return !deep;
+  };
+  json parsed = json::parse(body, shallow, /*allow_exceptions=*/false);
+  return deep ? json(json::value_t::discarded) : parsed;
+}
 
 // The same items without their tags: json::from_cbor does not know that of times. Absent: they are nested
-// deeper than kMostCborDepth; json::from_cbor is recursive and has no limit. What is no CBOR stays as it is,
+// deeper than kMostDepth; json::from_cbor is recursive and has no limit. What is no CBOR stays as it is,
 // so that json::from_cbor finds that.
 std::optional<std::string> WithoutTags(std::string_view bytes) {
   std::vector<uint64_t> left;  // items that are missing in each open list, map and tag
@@ -145,7 +159,7 @@ std::optional<std::string> WithoutTags(std::string_view bytes) {
     } else if (major >= 2 && major <= 6) {
       const uint64_t items = endless ? UINT64_MAX : major == 5 ? 2 * length : major == 6 ? 1 : length;
       if (items > 0) {
-        if (left.size() == kMostCborDepth) return std::nullopt;
+        if (left.size() == kMostDepth) return std::nullopt;
         left.push_back(items);
         opens = true;
       }
@@ -250,7 +264,7 @@ absl::StatusOr<AwsCall> ReadAwsCall(const HttpRequest& request, const std::strin
   call.protocol = ProtocolOf(request, service);
   switch (call.protocol) {
     case AwsProtocol::kJson:
-      call.body = request.body.empty() ? json::object() : json::parse(request.body, nullptr, false);
+      call.body = request.body.empty() ? json::object() : FromJson(request.body);
       break;
     case AwsProtocol::kQuery:
       call.body = FromForm(request.body);
@@ -264,7 +278,10 @@ absl::StatusOr<AwsCall> ReadAwsCall(const HttpRequest& request, const std::strin
       break;
   }
   if (call.body.is_discarded() || !call.body.is_object())
-    return AwsError("SerializationException", "The body is not an object of the request's protocol.");
+    return AwsError(
+        "SerializationException",
+        fmt::format("The body is not an object of the request's protocol, nested at most {} deep.",
+                    kMostDepth));
   call.operation = OperationOf(request, call.protocol, call.body);
   if (call.operation.empty()) return AwsError("UnknownOperationException", "The request names no operation.");
   return call;

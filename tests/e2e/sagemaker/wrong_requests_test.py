@@ -161,6 +161,22 @@ class WrongRequests(unittest.TestCase):
         self.assertGreaterEqual(count, 200)
         self.assertNotIn("job-1", json.dumps(cluster.client.json("list")))
 
+    def test_a_body_that_is_nested_without_end_is_refused_and_the_server_goes_on(self):
+        cluster = self.enterContext(sagemaker_clients.Endpoint(workers=0))
+        signer = botocore.auth.SigV4Auth(botocore.credentials.Credentials(
+            cluster.keys[0]["access_key_id"], cluster.keys[0]["secret_access_key"]), "sagemaker", "us-east-1")
+        depth = 200_000
+        for begin, end in ((b'{"a":', b"}"), (b"[", b"]")):
+            signed = botocore.awsrequest.AWSRequest("POST", cluster.url + "/", data=b'{"a":' + begin * depth + b"1" + end * depth + b"}", headers={
+                "Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": "SageMaker.ListTags", "Host": cluster.address})
+            signer.add_auth(signed)
+            connection = http.client.HTTPConnection(cluster.address)
+            self.addCleanup(connection.close)
+            connection.request("POST", "/", signed.data, dict(signed.headers))
+            answer = connection.getresponse()
+            self.assertEqual((answer.status, json.loads(answer.read())["__type"]), (400, "SerializationException"))
+        self.assertTrue(cluster.server.alive())
+
 
 if __name__ == "__main__":
     unittest.main()
