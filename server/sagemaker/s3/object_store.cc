@@ -400,10 +400,10 @@ absl::StatusOr<ObjectPage> ObjectStore::List(const std::string& account, const s
         from = AfterPrefix(entry.prefix);
         from_itself = true;
         jump = true;
-        // The page before ended with this prefix.
-        if (entry.prefix == after) break;
       }
-      page.entries.push_back(std::move(entry));
+      // The page before may have ended with this prefix.
+      if (!jump || entry.prefix != after) page.entries.push_back(std::move(entry));
+      if (jump && from.empty()) return page;  // nothing is greater than what begins so
       if (jump) break;
     }
   }

@@ -11,6 +11,9 @@ import unittest  # noqa: E402
 import urllib.error  # noqa: E402
 import urllib.request  # noqa: E402
 
+import botocore.auth  # noqa: E402
+import botocore.awsrequest  # noqa: E402
+import botocore.credentials  # noqa: E402
 from boto3.s3.transfer import TransferConfig  # noqa: E402
 from botocore.exceptions import BotoCoreError, ClientError  # noqa: E402
 
@@ -70,6 +73,24 @@ class Objects(unittest.TestCase):
         self.assertEqual(len(s3.delete_objects(Bucket="bucket", Delete={"Objects": keys})["Deleted"]), len(keys))
         s3.delete_bucket(Bucket="bucket")
         self.assertEqual((s3.list_buckets()["Buckets"], self.files()), ([], []))
+
+    def test_a_listing_ends_also_where_nothing_is_greater_than_a_prefix(self):
+        signer = botocore.auth.S3SigV4Auth(botocore.credentials.Credentials(
+            self.cluster.keys[0]["access_key_id"], self.cluster.keys[0]["secret_access_key"]), "s3", "us-east-1")
+
+        def call(method, target):
+            signed = botocore.awsrequest.AWSRequest(method, self.cluster.url + target, data=b"" if method == "PUT" else None)
+            signer.add_auth(signed)
+            request = urllib.request.Request(signed.url, data=signed.data, method=method, headers={"Content-Type": "", **signed.headers})
+            with urllib.request.urlopen(request, timeout=processes.PATIENCE) as answer:
+                return answer.read()
+
+        # Names of bytes that are no text: the greatest that there are.
+        for key in ("a", "%FFa", "%FFb", "%FF%FF"):
+            call("PUT", "/bucket/" + key)
+        for after, count in (("", 2), ("a", 1), ("%FF", 0)):
+            listed = call("GET", f"/bucket?delimiter=%FF&encoding-type=url&list-type=2&start-after={after}")
+            self.assertEqual(listed.count(b"<Key>") + listed.count(b"<CommonPrefixes>"), count, listed)
 
     def test_presigned_urls_digests_and_external_entities(self):
         self.s3.put_object(Bucket="bucket", Key="a b", Body=b"content")
