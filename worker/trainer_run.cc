@@ -80,9 +80,12 @@ TrainerRun::TrainerRun(EventLoop* loop, const TrainerPlace& place, const v1::Ass
       events_(std::move(events)),
       grace_(Grace(assignment)),
       start_time_(absl::Now()),
+      begun_(loop->Now()),
       lines_(kMaxLineBytes) {
   if (assignment.has_repeat()) repeat_.emplace(assignment.repeat(), assignment.objective_metric());
 }
+
+absl::Time TrainerRun::Now() const { return start_time_ + absl::FromChrono(loop_->Now() - begun_); }
 
 TrainerRun::~TrainerRun() {
   loop_->Cancel(exit_timer_);
@@ -327,7 +330,7 @@ void TrainerRun::ReportSome(v1::Report report, bool needed) {
 
 void TrainerRun::Report(v1::Report report) {
   report.set_assignment_id(assignment_.id());
-  SetTime(absl::Now(), report.mutable_time());
+  SetTime(Now(), report.mutable_time());
   if (keep_ == nullptr || assignment_.resource_to() <= 0 || report.resource() != assignment_.resource_to() ||
       last_report_.has_value()) {
     SendLastReport();
@@ -504,7 +507,7 @@ void TrainerRun::Suspend() {
 void TrainerRun::HandOverSuspended() {
   if (trainer_->process().HasEnded()) return;
   SendLastReport();
-  const v1::Outcome outcome = Judge({{}, absl::Now()});
+  const v1::Outcome outcome = Judge({{}, Now()});
   trainer_->Suspended({std::move(redactors_), std::move(lines_), *std::move(parser_), std::move(beyond_)});
   keep_(std::move(trainer_));
   const auto ended = events_.ended;
@@ -558,7 +561,7 @@ void TrainerRun::Waits(int64_t level) {
     return;
   }
   EndOutput();
-  const v1::Outcome outcome = Judge({{}, absl::Now()});
+  const v1::Outcome outcome = Judge({{}, Now()});
   NoticeOfEnd(outcome);
   keep_(std::move(trainer_));
   const auto ended = events_.ended;
@@ -573,7 +576,7 @@ void TrainerRun::Saves(int64_t level) {
   if (!is_plain || !reached_ || level != assignment_.resource_to() || stop_reason_ != StopReason::kNone ||
       saved_from_.has_value() || !events_.saves)
     return;
-  saved_from_ = absl::Now();
+  saved_from_ = Now();
   events_.saves();
 }
 
@@ -611,8 +614,8 @@ void TrainerRun::Gone(const ProcessEnd& end) {
     return;
   }
   EndOutput();
-  if (!MayBeOfEngine(end)) return Finish({end, absl::Now()});
-  doubtful_end_ = {end, absl::Now()};
+  if (!MayBeOfEngine(end)) return Finish({end, Now()});
+  doubtful_end_ = {end, Now()};
   end_timer_ = loop_->After(leaves_ ? std::chrono::milliseconds(0) : place_.signal_patience,
                             [this] { Finish(*doubtful_end_); });
   if (events_.saves && !saved_from_.has_value()) events_.saves();

@@ -132,6 +132,8 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   // Returns the sentence if lack of memory ended it; otherwise empty.
   std::string OutOfMemory(const ProcessEnd& end, const std::string& words) const;
   v1::Outcome Judge(const TimedEnd& timed) const;
+  // By the clock as it was when the run began: if it is set meanwhile, the run has taken no longer.
+  absl::Time Now() const;
 
   EventLoop* const loop_;
   const TrainerPlace& place_;
@@ -140,6 +142,7 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   const Events events_;
   const EventLoop::Clock::duration grace_;
   const absl::Time start_time_;
+  const EventLoop::TimePoint begun_;           // the same moment
   std::optional<RepeatValues> repeat_;         // of an assignment that is a repeat
   std::optional<MetricParser> parser_;         // for rank 0; for another rank, of the objective alone
   std::unique_ptr<MetricsFollower> follower_;  // of trainer.metrics_file, for rank 0; null: standard output

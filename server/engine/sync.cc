@@ -111,9 +111,23 @@ std::vector<TrialNumber> BestFirst(const SearchSpec& spec, std::vector<Standing>
   return trials;
 }
 
-// Microseconds since the epoch; 0 if it was not given.
+// Microseconds since the epoch; 0 if it was not given, or is no time.
 int64_t Micros(bool given, const google::protobuf::Timestamp& time) {
-  return given ? TimeUtil::TimestampToMicroseconds(time) : 0;
+  const bool is_time = time.seconds() >= 0 && time.seconds() <= TimeUtil::kTimestampMaxSeconds;
+  return given && is_time ? TimeUtil::TimestampToMicroseconds(time) : 0;
+}
+
+// The times that a worker says, whose clock may be wrong. What a rank took is paid: not much more than has
+// passed here since it was placed. Its end is not to come.
+void SetTimes(const v1::Outcome& outcome, int64_t placed_us, int64_t now_us, RankEnd& end) {
+  constexpr int64_t kClockToleranceUs = 60'000'000;
+  const int64_t start_us = Micros(outcome.has_start_time(), outcome.start_time());
+  if (start_us == 0) return;
+  const int64_t said_us = Micros(outcome.has_end_time(), outcome.end_time()) - start_us;
+  const int64_t most_us = std::max<int64_t>(0, now_us - placed_us) + kClockToleranceUs;
+  const int64_t took_us = std::clamp<int64_t>(said_us, 0, most_us);
+  end.start_us = std::min(start_us, std::max<int64_t>(1, now_us - took_us));
+  end.end_us = end.start_us + took_us;
 }
 
 // When the worker leaves by itself; 0: not known. What was known stays unless it is wrong by more than
@@ -166,12 +180,10 @@ PartStart ToPartStart(v1::PartStart start) {
   return start == v1::CONTINUED ? PartStart::kContinued : PartStart::kUnknown;
 }
 
-RankEnd ToRankEnd(const v1::Outcome& outcome, bool asked_to_stop) {
+RankEnd ToRankEnd(const v1::Outcome& outcome, bool asked_to_stop, int64_t placed_us, int64_t now_us) {
   RankEnd end;
   end.reason = outcome.reason();
-  end.start_us = Micros(outcome.has_start_time(), outcome.start_time());
-  end.end_us =
-      end.start_us > 0 ? std::max(end.start_us, Micros(outcome.has_end_time(), outcome.end_time())) : 0;
+  SetTimes(outcome, placed_us, now_us, end);
   switch (outcome.kind()) {
     case v1::Outcome::FINISHED:
       end.outcome = AttemptOutcome::kFinished;
@@ -414,7 +426,7 @@ void SyncCalls::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request
     if (running.state() != v1::RunningAssignment::ENDED) continue;
     context_.Publish(LogTopic(rank->row.key));
     rank->row.part_start = ToPartStart(running.outcome().part_start());
-    const RankEnd end = ToRankEnd(running.outcome(), rank->revoked());
+    const RankEnd end = ToRankEnd(running.outcome(), rank->revoked(), rank->row.place_us, context_.wall_us());
     if (const std::string_view what = Unprepared(running.outcome().cause()); !what.empty()) {
       recorder_.EndUnprepared(*rank, end, what);
     } else {

@@ -54,6 +54,31 @@ TEST_CASE("Node time: what ended attempts took is counted as they took it, and n
   CHECK_THAT(job.state_reason(), Catch::Contains("max_node_seconds"));
 }
 
+TEST_CASE("Node time: a worker whose clock is wrong does not use it up", "[server]") {
+  const auto [start_s, end_s] = GENERATE(table<int64_t, int64_t>({
+      {1, 253402300799},  // it was set while the trial was trained
+      {INT64_MIN, INT64_MAX},
+      {INT64_MAX, INT64_MAX},
+      {253402300799, 1},
+  }));
+  Play play(3'600'000'000);
+  FakeWorker worker(play, "one", 1);
+  const std::string id = play.Create(LimitedJob(86400));
+  REQUIRE(worker.Tell().ok());
+  REQUIRE_FALSE(worker.running.empty());
+  v1::RunningAssignment& state = worker.running.begin()->second.state;
+  state.set_state(v1::RunningAssignment::ENDED);
+  state.mutable_outcome()->set_kind(v1::Outcome::FAILED);
+  state.mutable_outcome()->mutable_start_time()->set_seconds(start_s);
+  state.mutable_outcome()->mutable_end_time()->set_seconds(end_s);
+  REQUIRE(worker.Tell().ok());
+  const v1::TuningJob job = play.Describe(id);
+  CHECK(job.state() == v1::TuningJob::RUNNING);
+  CHECK(job.trial_counts().failed() == 1);
+  CHECK(job.spend().billable_node_seconds() >= 0);
+  CHECK(job.spend().billable_node_seconds() <= 60);
+}
+
 TEST_CASE("Node time: attempts go on while the server is down, and so does the count", "[server]") {
   Play play(3'600'000'000);
   FakeWorker worker(play, "one", 1);
