@@ -19,6 +19,9 @@ using google::protobuf::util::TimeUtil;
 constexpr size_t kMaxClientLength = 128;
 constexpr int32_t kMaxCount = 1000;
 constexpr int64_t kMostAskWaitUs = 60'000'000;
+// How long a batch gives trials to calls, while all else waits: in some spaces a configuration takes long to
+// find. A call that has got some by then is answered with these.
+constexpr int64_t kLongestServeUs = 200'000;
 
 absl::Status CheckRequest(const v1::SuggestTrialsRequest& request) {
   if (request.client().size() > kMaxClientLength) {
@@ -97,8 +100,9 @@ void SuggestCalls::WaitOver(int64_t ticket) {
   if (found != calls_.end()) found->second.due = true;
 }
 
-bool SuggestCalls::Fill(OpenJob& job, Call& call) {
+bool SuggestCalls::Fill(OpenJob& job, Call& call, int64_t until_us) {
   while (call.response.trials_size() < call.count) {
+    if (call.response.trials_size() > 0 && context_.steady_us() >= until_us) return true;
     const std::optional<Admission> admission = Admit(job.state);
     if (!admission) {
       if (WantsSuggestion(job.state)) jobs_.AskSearchModel(job);
@@ -118,9 +122,10 @@ bool SuggestCalls::Fill(OpenJob& job, Call& call) {
 
 void SuggestCalls::Serve() {
   std::set<int64_t> dry;
+  const int64_t until_us = context_.steady_us() + kLongestServeUs;
   for (auto& [ticket, call] : calls_) {
     OpenJob* job = call.status.ok() ? jobs_.FindKey(call.job) : nullptr;
-    if (job != nullptr && dry.count(call.job) == 0 && !Fill(*job, call)) dry.insert(call.job);
+    if (job != nullptr && dry.count(call.job) == 0 && !Fill(*job, call, until_us)) dry.insert(call.job);
   }
   for (auto& [ticket, call] : calls_) {
     const OpenJob* job = jobs_.FindKey(call.job);

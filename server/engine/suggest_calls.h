@@ -50,7 +50,7 @@ class SuggestCalls {
 
   absl::Status Check(const v1::SuggestTrialsRequest& request, const Requester& by, Call& call);
   // False: the job has nothing more for now.
-  bool Fill(OpenJob& job, Call& call);
+  bool Fill(OpenJob& job, Call& call, int64_t until_us);
 
   Context& context_;
   Jobs& jobs_;

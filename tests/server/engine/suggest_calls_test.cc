@@ -103,6 +103,20 @@ TEST_CASE("Asks: a client trains a whole Hyperband job, and its record verifies"
   CHECK(play.Ask(Asking(id))->job_state() == v1::TuningJob::COMPLETED);
 }
 
+TEST_CASE("Asks: who asks for many trials that take long to find gets those that were found in time",
+          "[server]") {
+  Play play;
+  const std::string id = play.Create(ExternalJob(RandomJob(1000, 9)));
+  play.time.step_us = 10'000;
+  const auto some = play.Ask(Asking(id, 1000, 60));
+  REQUIRE(some.ok());
+  CHECK(some->trials_size() > 1);
+  CHECK(some->trials_size() < 100);
+  CHECK(some->job_state() == v1::TuningJob::RUNNING);
+  play.time.step_us = 0;
+  CHECK(play.Ask(Asking(id, 900))->trials_size() == 900);
+}
+
 TEST_CASE("Asks: an answer says all that a client needs", "[server]") {
   Play play;
   std::string id = play.Create(ExternalJob(RandomJob(3, 9)));
