@@ -36,6 +36,8 @@ constexpr int kMostWaiting = 10'000;    // waiting trainers of a request that ar
 constexpr int kMostHeldJobs = 1000;     // of a request that are looked at
 constexpr size_t kMostSpared = 16;      // of them that are named to be ended first
 constexpr size_t kMaxTextBytes = 2000;  // of a notice, or why a model does not come
+constexpr size_t kMaxReasonBytes = 4096;
+constexpr size_t kMaxFieldBytes = 1024;  // of what a worker says of itself
 
 // It stands in tables, paths and log lines.
 absl::Status CheckName(const std::string& name) {
@@ -59,7 +61,13 @@ absl::Status CheckRequest(const v1::SyncRequest& request) {
   if (request.slots() < 1 || request.slots() > kMaxSlots) {
     return invalid("slots", std::to_string(request.slots()), "1 to 10000");
   }
-  if (request.rendezvous_port() < 0 || request.rendezvous_port() + request.slots() > 65536) {
+  for (const auto& [field, value] :
+       {std::pair{"host", &request.host()}, std::pair{"storage_id", &request.storage_id()},
+        std::pair{"version", &request.version()}, std::pair{"limits", &request.limits()}}) {
+    if (value->size() > kMaxFieldBytes)
+      return invalid(field, fmt::format("a text of {} bytes", value->size()), "at most 1024 bytes");
+  }
+  if (request.rendezvous_port() < 0 || request.rendezvous_port() > 65536 - request.slots()) {
     return invalid("rendezvous_port", std::to_string(request.rendezvous_port()),
                    "0, or a port after which a port for each slot is left");
   }
@@ -182,7 +190,7 @@ PartStart ToPartStart(v1::PartStart start) {
 
 RankEnd ToRankEnd(const v1::Outcome& outcome, bool asked_to_stop, int64_t placed_us, int64_t now_us) {
   RankEnd end;
-  end.reason = outcome.reason();
+  end.reason = std::string(Utf8Prefix(outcome.reason(), kMaxReasonBytes));
   SetTimes(outcome, placed_us, now_us, end);
   switch (outcome.kind()) {
     case v1::Outcome::FINISHED:
@@ -245,6 +253,9 @@ absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, co
   } else if (worker->lost() || (worker->row.state == WorkerState::kGone && !request.leaving())) {
     return absl::FailedPreconditionError(fmt::format(
         "worker id {} of {} was given up; register under a new one", worker->row.id, worker->row.name));
+  } else if (const WorkerEntry* named = workers_.FindPresentByName(request.name());
+             named != nullptr && worker->row.name != request.name()) {
+    return NameInUse(*named);
   }
   WorkerRow row = worker->row;
   row.name = request.name();
@@ -271,7 +282,7 @@ absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, co
   const bool same = row == before;
   worker->row = std::move(row);
   worker->caller = caller;
-  worker->leaving_reason = request.leaving_reason();
+  worker->leaving_reason = Beginning(request.leaving_reason());
   worker->ahead = std::clamp(request.ahead(), 0, kMaxSlots);
   worker->encrypts = request.encrypts_ranks();
   if (!same) context_.Note(context_.store.workers.Put(worker->row));

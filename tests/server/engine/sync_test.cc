@@ -249,6 +249,12 @@ TEST_CASE("Sync: a request that makes no sense is refused by field", "[server]")
   SECTION("no slots") { request.set_slots(0), field = "slots"; }
   SECTION("too many slots") { request.set_slots(1'000'000), field = "slots"; }
   SECTION("no such port") { request.set_rendezvous_port(65536), field = "rendezvous_port"; }
+  SECTION("a port beyond all numbers") { request.set_rendezvous_port(INT32_MAX), field = "rendezvous_port"; }
+  const std::string endless(1 << 20, 'x');
+  SECTION("a host without end") { request.set_host(endless), field = "host"; }
+  SECTION("a storage without end") { request.set_storage_id(endless), field = "storage_id"; }
+  SECTION("a version without end") { request.set_version(endless), field = "version"; }
+  SECTION("a kind of limits without end") { request.set_limits(endless), field = "limits"; }
   auto answer = play.Sync(request);
   CHECK(answer.status().code() == absl::StatusCode::kInvalidArgument);
   CHECK_THAT(std::string(answer.status().message()), Catch::StartsWith(field + ": "));
@@ -265,6 +271,35 @@ TEST_CASE("Sync: a worker takes on no name that a new one would not be given", "
   request.set_name("host/2");
   CHECK(absl::IsInvalidArgument(play.Sync(request).status()));
   CHECK(play.Workers()[0].name() == "one");
+}
+
+TEST_CASE("Sync: a worker that is known does not take the name of another one that is there", "[server]") {
+  Play play;
+  FakeWorker one(play, "one", 1), two(play, "two", 1);
+  REQUIRE((one.Tell().ok() && two.Tell().ok()));
+  v1::SyncRequest rogue = two.Request();
+  rogue.set_name("one");
+  const absl::Status refused = play.Sync(rogue).status();
+  CHECK(absl::IsAlreadyExists(refused));
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("the name one is in use"));
+  one.StartAnew();  // it is still the one of that name
+  CHECK(one.Tell().ok());
+  rogue.set_name("three");
+  CHECK(play.Sync(rogue).ok());
+}
+
+TEST_CASE("Sync: the reason of an end has an end itself", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  const std::string id = play.Create(RandomJob(1));
+  REQUIRE(worker.Tell().ok());
+  REQUIRE_FALSE(worker.running.empty());
+  v1::RunningAssignment& state = worker.running.begin()->second.state;
+  state.set_state(v1::RunningAssignment::ENDED);
+  state.mutable_outcome()->set_kind(v1::Outcome::FAILED);
+  state.mutable_outcome()->set_reason(std::string(1 << 20, 'x'));
+  REQUIRE(worker.Tell().ok());
+  CHECK(play.Trials(id)[0].state_reason().size() < 5000);
 }
 
 TEST_CASE("Sync: who has another token does not speak for a worker, nor take its name", "[server]") {
