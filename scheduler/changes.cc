@@ -6,6 +6,7 @@
 
 #include "scheduler/decide.h"
 #include "scheduler/samplers/random.h"
+#include "scheduler/validate.h"
 
 namespace winnow {
 namespace {
@@ -19,17 +20,18 @@ std::vector<Violation> CheckLimits(const JobState& state, const LimitsChanged& c
   const auto add = [&](const char* limit, const std::string& text) {
     violations.push_back({std::string("limits.") + limit, text});
   };
-  const auto at_least = [&](const char* limit, int64_t value, int64_t least, const std::string& what) {
-    if (value == 0 || value >= least) return;
-    add(limit,
-        "is " + std::to_string(value) + "; expected 0 (none) or at least " + std::to_string(least) + what);
+  const auto within = [&](const char* limit, int64_t value, int64_t least, int64_t most,
+                          const std::string& what) {
+    const std::string is = "is " + std::to_string(value) + "; expected 0 (none) or at ";
+    if (value > most) return add(limit, is + "most " + std::to_string(most));
+    if (value != 0 && value < least) add(limit, is + "least " + std::to_string(least) + what);
   };
-  at_least("max_trials", change.max_trials, std::max<int64_t>(1, state.next_trial() - 1),
-           ", the number of trials that there are");
-  at_least("max_parallel_trials", change.max_parallel_trials, 1, "");
-  at_least("max_total_resource", change.max_total_resource,
-           std::max<int64_t>(1, state.totals().resource + state.totals().reserved_resource),
-           ", the units that are trained or are being trained");
+  within("max_trials", change.max_trials, std::max<int64_t>(1, state.next_trial() - 1), kMostTrialsOfJob,
+         ", the number of trials that there are");
+  within("max_parallel_trials", change.max_parallel_trials, 1, kMostTrialsOfJob, "");
+  within("max_total_resource", change.max_total_resource,
+         std::max<int64_t>(1, state.totals().resource + state.totals().reserved_resource), kMostUnitsOfJob,
+         ", the units that are trained or are being trained");
   if (!(std::isfinite(change.max_cost) && change.max_cost >= 0)) {
     add("max_cost", "is " + DoubleToString(change.max_cost) + "; expected 0 (none) or an amount of money");
   }

@@ -113,21 +113,23 @@ Plan RandomPlan(const SearchSpec& spec) {
   JobState state(spec);
   plan.trials = plan.evaluations = state.most_trials();
   bool known = true;
-  for (TrialNumber number = 1; number <= plan.trials && known; ++number) {
-    Configuration configuration;
-    if (number > kMostDrawn && spec.own_end_parameter >= 0) {  // the rest are like these
+  if (spec.own_end_parameter < 0) {
+    const int64_t to = spec.FullResource({});
+    known = to > 0 || plan.trials == 0;
+    plan.resource = known ? plan.trials * to : 0;
+  }
+  for (TrialNumber number = 1; number <= plan.trials && spec.own_end_parameter >= 0 && known; ++number) {
+    if (number > kMostDrawn) {  // the rest are like these
       plan.resource =
           static_cast<int64_t>(static_cast<double>(plan.resource) / static_cast<double>(kMostDrawn) *
                                static_cast<double>(plan.trials));
       AddNote(plan, "Its units are estimated from the first " + std::to_string(kMostDrawn) + " trials.");
       break;
     }
-    if (spec.own_end_parameter >= 0) {
-      auto drawn = SamplerOf(spec).Next(state);
-      configuration =
-          drawn ? std::move(drawn->configuration) : RandomConfiguration(spec, state.space(), number);
-      state.Apply({number, 0, TrialCreated{number, configuration, -1, 0, 0}});
-    }
+    auto drawn = SamplerOf(spec).Next(state);
+    const Configuration configuration =
+        drawn ? std::move(drawn->configuration) : RandomConfiguration(spec, state.space(), number);
+    state.Apply({number, 0, TrialCreated{number, configuration, -1, 0, 0}});
     const int64_t to = spec.FullResource(configuration);
     known = to > 0;
     plan.resource = known ? plan.resource + to : 0;

@@ -16,8 +16,6 @@
 namespace winnow {
 namespace {
 
-constexpr int64_t kMostTrials = 1'000'000;
-constexpr int64_t kMostUnits = 1'000'000'000'000'000;  // over all trials
 constexpr int64_t kMostBrackets = 100;
 constexpr size_t kMostMetricConstraints = 8;
 constexpr int64_t kMostLosses = 1000;  // of a trial's attempts to the machines
@@ -141,9 +139,9 @@ class SearchValidator {
   }
 
   void LimitsOf(const Limits& limits) {
-    Bounded("limits.max_trials", limits.max_trials, kMostTrials);
-    Bounded("limits.max_total_resource", limits.max_total_resource, kMostUnits);
-    Bounded("limits.max_parallel_trials", limits.max_parallel_trials, kMostTrials);
+    Bounded("limits.max_trials", limits.max_trials, kMostTrialsOfJob);
+    Bounded("limits.max_total_resource", limits.max_total_resource, kMostUnitsOfJob);
+    Bounded("limits.max_parallel_trials", limits.max_parallel_trials, kMostTrialsOfJob);
     Bounded("limits.max_trial_resource", limits.max_trial_resource, kMostResource);
     if (limits.max_wall_time_us < 0) {
       Add("limits.max_wall_time", "is negative; expected a duration such as \"3600s\"");
@@ -159,7 +157,7 @@ class SearchValidator {
       Add("limits.max_lost_attempts", "is " + std::to_string(limits.max_lost_attempts) + "; expected 1 to " +
                                           std::to_string(kMostLosses));
     }
-    Bounded("limits.max_first_failures", limits.max_first_failures, kMostTrials);
+    Bounded("limits.max_first_failures", limits.max_first_failures, kMostTrialsOfJob);
     if (HasRungs(spec_.pruner.kind)) return;
     if (limits.max_total_resource > 0 && limits.max_trial_resource == 0 && spec_.own_end == 0 &&
         spec_.own_end_parameter < 0) {
@@ -174,7 +172,7 @@ class SearchValidator {
   }
 
   void Sampler(const SamplerSettings& sampler) {
-    if (sampler.startup_trials < 0 || sampler.startup_trials > kMostTrials) {
+    if (sampler.startup_trials < 0 || sampler.startup_trials > kMostTrialsOfJob) {
       Add("sampler.startup_trials",
           "is " + std::to_string(sampler.startup_trials) + "; expected 0 (the sampler's default) to 1000000");
     }
@@ -214,7 +212,7 @@ class SearchValidator {
     if (pruner.open_brackets() < 1 || pruner.open_brackets() > kMostBrackets) {
       Add("pruner.brackets", "is " + std::to_string(pruner.asha_brackets) + "; expected 1 to 100");
     }
-    if (pruner.bracket_trials < 0 || pruner.bracket_trials > kMostTrials) {
+    if (pruner.bracket_trials < 0 || pruner.bracket_trials > kMostTrialsOfJob) {
       Add("pruner.trials", "is " + std::to_string(pruner.bracket_trials) +
                                "; expected 0 (reduction_factor^(rungs - 1)) to 1000000");
     }
@@ -224,7 +222,7 @@ class SearchValidator {
       Add("pruner.warm_up_resource",
           "is " + std::to_string(pruner.warm_up_resource) + "; expected 0 to 1000000000 units");
     }
-    if (pruner.warm_up_trials < 0 || pruner.warm_up_trials > kMostTrials) {
+    if (pruner.warm_up_trials < 0 || pruner.warm_up_trials > kMostTrialsOfJob) {
       Add("pruner.warm_up_trials", "is " + std::to_string(pruner.warm_up_trials) + "; expected 0 to 1000000");
     }
     Expect("pruner.min_chance", pruner.min_chance, "0 (off) or a probability below 1",
@@ -242,7 +240,7 @@ class SearchValidator {
       if (spec_.objectives.empty())
         Add("completion.target_hypervolume", "is given; expected it with objectives");
     }
-    if (completion.no_improvement_trials < 0 || completion.no_improvement_trials > kMostTrials) {
+    if (completion.no_improvement_trials < 0 || completion.no_improvement_trials > kMostTrialsOfJob) {
       Add("completion.no_improvement_trials",
           "is " + std::to_string(completion.no_improvement_trials) + "; expected 0 (off) to 1000000");
     }

@@ -232,6 +232,18 @@ TEST_CASE("Changes: a limit is never below what it limits already, and brackets 
   CHECK(CheckLimits(planned, {"", "", 50, 4, 0, 0, 0, 0}).empty());
 }
 
+TEST_CASE("Changes: a limit is never above what a new job may have", "[scheduler]") {
+  const JobState state(RandomJob(10, 5));
+  CHECK(CheckLimits(state, {"", "", 1'000'000, 1'000'000, 1'000'000'000'000'000, 0, 0, 0}).empty());
+  std::string fields;
+  for (const Violation& violation : CheckLimits(state, {"", "", INT64_MAX, INT64_MAX, INT64_MAX, 0, 0, 0})) {
+    fields += violation.field + " ";
+    CHECK_THAT(violation.description,
+               Catch::Contains("9223372036854775807") && Catch::Contains("at most 1000000"));
+  }
+  CHECK(fields == "limits.max_trials limits.max_parallel_trials limits.max_total_resource ");
+}
+
 TEST_CASE("Changes: a range that leaves nothing to try, or other brackets, is refused", "[scheduler]") {
   SearchSpec spec = RandomJob(10, 5);
   spec.constraints.push_back({{{0, 1.0}}, 0.5, 1.0});

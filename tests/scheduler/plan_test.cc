@@ -32,6 +32,10 @@ TEST_CASE("Plan: RANDOM sums up where its trials will end", "[scheduler]") {
   CHECK(MakePlan(spec).brackets.empty());
 }
 
+TEST_CASE("Plan: it comes at once, however many trials there are", "[scheduler]") {
+  CHECK(MakePlan(RandomJob(INT64_MAX / 10, 10)).resource == INT64_MAX / 10 * 10);
+}
+
 TEST_CASE("Plan: what is not known beforehand is 0, and said", "[scheduler]") {
   const Plan unknown = MakePlan(RandomJob(10, 0));
   CHECK(unknown.trials == 10);
