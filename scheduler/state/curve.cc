@@ -11,13 +11,18 @@ bool Curve::Add(int64_t level, double value) {
   if (place != points_.end() && place->first == level) return false;
   const bool is_highest = place == points_.end();
   points_.emplace(place, level, value);
-  if (is_highest) {
-    sum_ += value;
-  } else {
-    sum_ = 0;
-    for (const Point& point : points_) sum_ += point.second;
-  }
+  if (is_highest) sum_ += value;
+  rises_ = rises_ && is_highest;
   return true;
+}
+
+double Curve::mean() const {
+  double sum = sum_;
+  if (!rises_) {
+    sum = 0;
+    for (const Point& point : points_) sum += point.second;
+  }
+  return sum / static_cast<double>(points_.size());
 }
 
 std::optional<double> Curve::at(int64_t level) const {

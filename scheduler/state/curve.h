@@ -23,7 +23,7 @@ class Curve {
     for (const auto& [level, value] : points) Add(level, value);
   }
 
-  // False: the level is known. O(1) above the highest level, else O(n).
+  // False: the level is known. O(1) above the highest level, else the levels above it are moved.
   bool Add(int64_t level, double value);
 
   bool empty() const { return points_.empty(); }
@@ -33,8 +33,8 @@ class Curve {
   auto begin() const { return points_.begin(); }
   auto end() const { return points_.end(); }
 
-  // The mean of all values. REQUIRES !empty().
-  double mean() const { return sum_ / static_cast<double>(points_.size()); }
+  // The mean of all values, added by rising level; O(n) if they did not come so. REQUIRES !empty().
+  double mean() const;
   // The newest value at or below a level; absent: there is none.
   std::optional<double> at(int64_t level) const;
 
@@ -43,7 +43,8 @@ class Curve {
 
  private:
   std::vector<Point> points_;
-  double sum_ = 0;  // of the values, added by rising level
+  bool rises_ = true;  // each level that came was above those before
+  double sum_ = 0;     // of the values, if so
 };
 
 // Calls `take` with each level of the curve, rising, and with what counts there: the value, or the running

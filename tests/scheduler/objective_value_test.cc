@@ -43,6 +43,13 @@ void CheckLoads(const PlayedJob& job) {
   CHECK(Verify(job.state().spec(), job.facts()).ok());
 }
 
+TEST_CASE("Curve: the mean is the same to the bit, in whatever order the levels came", "[scheduler]") {
+  const Curve rising = {{1, 0.1}, {2, 0.7}, {3, 1e-9}, {4, 1e9}},
+              mixed = {{3, 1e-9}, {1, 0.1}, {4, 1e9}, {2, 0.7}};
+  CHECK(rising == mixed);
+  CHECK(rising.mean() == mixed.mean());
+}
+
 TEST_CASE("Objective value: of folds the best mean wins, not the luckiest fold", "[scheduler]") {
   for (const ObjectiveValue counts : kAll) {
     PlayedJob job(Job(counts));
