@@ -234,7 +234,7 @@ class SpaceValidator {
   void Drawn(const SearchSpace& space) {
     if (spec_.constraints.empty() || CanBeDrawn(spec_, space)) return;
     Add("constraints",
-        "are kept by none of " + std::to_string(kMostDraws) +
+        "are kept by none of " + std::to_string(MostDraws(spec_)) +
             " configurations drawn at random; expected wider bounds, or narrower ranges to draw from");
   }
 

@@ -1,5 +1,7 @@
 #include "scheduler/samplers/random.h"
 
+#include <algorithm>
+
 #include "scheduler/samplers/priors.h"
 #include "scheduler/space/random.h"
 
@@ -8,6 +10,9 @@ namespace {
 
 // Draws in a finite space with known configurations before one of those is chosen.
 constexpr int64_t kMostDrawsOfFinite = 50;
+// Parameters and terms that all draws for a configuration look at, and the least number of draws.
+constexpr int64_t kMostLooks = 2'000'000;
+constexpr int64_t kLeastDraws = 200;
 // The index of that choice among a trial's draws, beyond all others.
 constexpr uint64_t kChoice = 1ull << 41;
 
@@ -65,24 +70,31 @@ Configuration Between(const SearchSpace& space, const Configuration& known, std:
 
 }  // namespace
 
+int64_t MostDraws(const SearchSpec& spec) {
+  size_t looks = std::max<size_t>(1, spec.parameters.size());
+  for (const LinearConstraint& constraint : spec.constraints) looks += constraint.terms.size();
+  return std::clamp(kMostLooks / static_cast<int64_t>(looks), kLeastDraws, kMostDraws);
+}
+
 Configuration RandomConfiguration(const SearchSpec& spec, const SearchSpace& space, TrialNumber number,
                                   int64_t redraw) {
   const bool finite = space.size() > 0;
   const int64_t first = redraw * kDrawsPerRedraw;
-  auto drawn = FirstThatHolds(spec, space, number, first, finite ? kMostDrawsOfFinite : kMostDraws);
+  const int64_t most = MostDraws(spec);
+  auto drawn = FirstThatHolds(spec, space, number, first, finite ? kMostDrawsOfFinite : most);
   if (drawn) return *std::move(drawn);
   if (finite) {
     const uint64_t bits =
         RandomBits(spec.seed, number, Purpose::kConfiguration, kChoice + static_cast<uint64_t>(redraw));
     return space.Nth(static_cast<int64_t>(bits % static_cast<uint64_t>(space.size())));
   }
-  std::vector<double> last = UnitDraw(spec, number, first + kMostDraws - 1);
-  const auto known = FirstThatHolds(spec, space, 1, 0, kMostDraws);
+  std::vector<double> last = UnitDraw(spec, number, first + most - 1);
+  const auto known = FirstThatHolds(spec, space, 1, 0, most);
   return known ? Between(space, *known, std::move(last)) : space.FromUnit(last);
 }
 
 bool CanBeDrawn(const SearchSpec& spec, const SearchSpace& space) {
-  return space.size() > 0 || FirstThatHolds(spec, space, 1, 0, kMostDraws).has_value();
+  return space.size() > 0 || FirstThatHolds(spec, space, 1, 0, MostDraws(spec)).has_value();
 }
 
 Configuration AnyConfiguration(const JobState& state, TrialNumber number) {

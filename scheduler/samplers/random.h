@@ -22,9 +22,12 @@ Configuration RandomConfiguration(const SearchSpec& spec, const SearchSpace& spa
 // tried.
 Configuration AnyConfiguration(const JobState& state, TrialNumber number);
 
-// Whether draws keep the constraints often enough to be found: one of the first kMostDraws does, or the space
-// is finite. REQUIRED of every job.
+// Draws after which none is taken to keep the constraints: kMostDraws, or fewer where the space has so many
+// parameters and terms of constraints that these would take long.
 constexpr int64_t kMostDraws = 10'000;
+int64_t MostDraws(const SearchSpec& spec);
+// Whether draws keep the constraints often enough to be found: one of the first MostDraws does, or the space
+// is finite. REQUIRED of every job.
 bool CanBeDrawn(const SearchSpec& spec, const SearchSpace& space);
 
 }  // namespace winnow

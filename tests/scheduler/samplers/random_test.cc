@@ -22,6 +22,19 @@ SearchSpec Constrained() {
   return spec;
 }
 
+TEST_CASE("Random: where a draw looks at much, fewer are made", "[scheduler]") {
+  SearchSpec spec = RandomJob(1, 1);
+  CHECK(MostDraws(spec) == kMostDraws);
+  for (int i = 0; i < 1000; ++i) spec.parameters.push_back({"p" + std::to_string(i), ContinuousRange{0, 1}});
+  CHECK(MostDraws(spec) < kMostDraws / 4);
+  spec.constraints.resize(100);
+  for (LinearConstraint& constraint : spec.constraints) {
+    constraint.max = 1000;
+    for (int i = 0; i < 1000; ++i) constraint.terms.emplace_back(i, 1.0);
+  }
+  CHECK(MostDraws(spec) == 200);
+}
+
 TEST_CASE("Random: 100,000 draws of a conditional and constrained space are points of it", "[scheduler]") {
   const SearchSpec spec = Constrained();
   const SearchSpace space(spec.parameters, spec.constraints);
