@@ -22,6 +22,7 @@
 #include "server/reads/paging.h"
 #include "spec/annotation.h"
 #include "spec/cluster.h"
+#include "spec/search_spec.h"
 
 namespace winnow {
 namespace {
@@ -467,7 +468,7 @@ absl::StatusOr<Record> Reads::GetRecord(const std::string& id) {
     if (!view.ok()) return view.status();
     absl::StatusOr<std::vector<Fact>> facts = store_.facts.Load((*view)->row.key);
     if (!facts.ok()) return facts.status();
-    record = {(*view)->state.spec(), *std::move(facts)};
+    record = {ToSearchSpec((*view)->spec), *std::move(facts)};  // as it was before its facts changed it
     if (!SelectsExpected((*view)->spec)) return absl::OkStatus();
     absl::StatusOr<std::optional<v1::TuningJob>> kept = KeptDescription(store_, (*view)->row);
     if (!kept.ok()) return kept.status();

@@ -235,6 +235,7 @@ TEST_CASE("Change: a range is narrowed and widened, and what is tried lies in it
       CHECK(trial.hyperparameters(0).continuous() <= max);
     }
   };
+  check_between(0, 1);
   v1::TuningJob job;
   REQUIRE(range("0.25", "0.5", &job).ok());
   CHECK(job.changes(0).text() == "The range of " + name + " is now 0.25 to 0.5: changed by ana: look there.");
@@ -245,6 +246,13 @@ TEST_CASE("Change: a range is narrowed and widened, and what is tried lies in it
   REQUIRE(range("2", "3", &job).ok());
   check_between(2, 3);
   play.CheckStored();
+  // What was decided before a change is verified as it was then.
+  v1::ReplayTuningJobRequest replay;
+  replay.set_id(id);
+  v1::ReplayTuningJobResponse replayed;
+  REQUIRE(ChangePlay::Do(*ana, &ChangeStub::ReplayTuningJob, replay, replayed).ok());
+  CHECK(replayed.expected() == "");
+  CHECK(replayed.mismatch() == 0);
   play.RestartServer();
   CHECK(play.Describe(id).parameters(0).continuous().max() == 3);
 }
