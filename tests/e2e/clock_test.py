@@ -26,18 +26,17 @@ class ClockTest(unittest.TestCase):
                                              "metrics": [{"name": "loss", "regex": "loss=(.*)"}]},
                 "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}}],
                 "objective": {"metric": "loss", "goal": "MINIMIZE"}, "strategy": "RANDOM",
-                "limits": {"max_trials": 2, "max_parallel_trials": 1, "max_node_seconds": DAY}}, cluster.folder)
-            for days in (300, 0):  # forward, and back
-                with open(began, encoding="ascii") as file:
-                    file.read()
-                with open(offset + ".new", "w", encoding="ascii") as file:
-                    file.write(f"+{days}d")
-                os.rename(offset + ".new", offset)
-                with open(gate, "w", encoding="ascii") as file:
-                    file.write("go\n")
+                "limits": {"max_trials": 1, "max_node_seconds": DAY}}, cluster.folder)
+            with open(began, encoding="ascii") as file:
+                file.read()
+            with open(offset + ".new", "w", encoding="ascii") as file:
+                file.write("+300d")
+            os.rename(offset + ".new", offset)
+            with open(gate, "w", encoding="ascii") as file:
+                file.write("go\n")
             self.assertEqual(cluster.watch(job).to_end(), 0)
             described = cluster.client.json("describe", job)
-            self.assertEqual(int(described["trial_counts"]["completed"]), 2)
+            self.assertEqual(int(described["trial_counts"]["completed"]), 1)
             self.assertLess(described["spend"]["billable_node_seconds"], DAY)
 
 
