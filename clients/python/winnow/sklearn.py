@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
 import os
 import time
+import warnings
 from typing import Any, Mapping, Optional, Sequence, Union
 
 import numpy
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import check_cv
+from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import check_cv, cross_validate
 from sklearn.model_selection._search import BaseSearchCV
-from sklearn.model_selection._validation import _fit_and_score
-from sklearn.utils.validation import _check_fit_params, indexable
+from sklearn.utils import indexable
 
-from winnow import spaces, tuning
+from winnow import spaces, tuning, tuning_spec
 from winnow.asking import Trial
 
 _MASKED: Any = numpy.ma.MaskedArray
@@ -23,6 +25,8 @@ _MASKED: Any = numpy.ma.MaskedArray
 __all__ = ["WinnowSearchCV"]
 
 _PAIRED, _MOST_PAIRED = ("BAYESIAN", "RANDOM", "GRID"), 100  # strategies and folds that the PAIRED_TEST pruner takes
+# What cross_validate calls them: since scikit-learn 1.4 "params".
+_FIT_PARAMS = "params" if "params" in inspect.signature(cross_validate).parameters else "fit_params"
 _UNIFORM, _LOG, _INTEGERS = "uniform", ("loguniform", "reciprocal"), "randint"
 
 
@@ -71,26 +75,23 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
         scorer = check_scoring(estimator, self.scoring)
         space = _space(self.param_distributions)
         X, y, groups = indexable(X, y, groups)
-        fit_params = _check_fit_params(X, fit_params)
         folds = list(check_cv(self.cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
         base = clone(estimator)
 
         def evaluate(trial: Trial) -> None:
+            candidate = clone(base).set_params(**clone_values(trial.params))
             for step in trial.steps():
-                train, test = folds[step - 1]
-                found = _fit_and_score(clone(base), X, y, scorer, train, test, self.verbose, clone_values(trial.params),
-                                       fit_params=fit_params, return_train_score=self.return_train_score,
-                                       return_times=True, split_progress=(step - 1, len(folds)),
-                                       error_score=self.error_score)
-                score = float(found["test_scores"])
-                values: dict[str, Any] = {"fit_time": float(found["fit_time"]), "score_time": float(found["score_time"])}
-                if self.return_train_score:
-                    values["train_score"] = float(found["train_scores"])
+                values = self._fold(candidate, X, y, scorer, folds[step - 1], fit_params)
+                score = values.pop("test_score")
+                if self.verbose > 1:
+                    print(f"[CV {step}/{len(folds)}] {trial.params}: score {score:.6g}, fitted in {values['fit_time']:.3g} s")
                 if not math.isfinite(score):
-                    why = str(found.get("fit_error") or "").strip().rpartition("\n")[2]
-                    raise ValueError(f"the score of fold {step} is {score}" + (f": {why}" if why else ""))
+                    raise ValueError(f"the score of fold {step} is {score}")
                 trial.report(step, score, **values)
 
+        for name, given in (("n_iter", self.n_iter), ("max_fits", self.max_fits)):
+            if given is not None and tuning_spec.whole(name, given) < 1:
+                raise ValueError(f"{name}: is {given!r}; expected 1 or more")
         if self.n_iter is None and self.max_fits is None:
             raise ValueError("n_iter: is None; expected a number, or max_fits")
         if self.max_fits is not None and self.max_fits < len(folds):
@@ -102,6 +103,9 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
                                  show=self.verbose > 0, with_curves=True, **self._search(len(folds)))
         except tuning.TuningFailed as failed:
             raise ValueError(f"no configuration could be fitted and scored: {failed}") from failed
+        failed = next((trial for trial in result.trials if trial.state == "FAILED"), None)
+        if self.error_score == "raise" and failed is not None:
+            raise ValueError(f"error_score: is 'raise', and {failed.params} failed: {failed.reason}")
         self._take(result, folds, space)
         self.scorer_ = scorer
         self.multimetric_ = False
@@ -121,13 +125,28 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
                 self.feature_names_in_ = self.best_estimator_.feature_names_in_
         return self
 
+    def _fold(self, candidate: Any, X: Any, y: Any, scorer: Any, fold: Any, fit_params: Mapping[str, Any]) -> dict[str, float]:
+        """Fits and scores a configuration in one fold: its scores and times."""
+        names = ["test_score", "fit_time", "score_time"] + (["train_score"] if self.return_train_score else [])
+        try:
+            found = cross_validate(candidate, X, y, scoring=scorer, cv=[fold], return_train_score=self.return_train_score,
+                                   error_score="raise", **{_FIT_PARAMS: fit_params})
+        except Exception as error:
+            if not isinstance(self.error_score, numbers.Real) or math.isnan(self.error_score):
+                raise
+            warnings.warn(f"a fold failed and counts {self.error_score!r}: {error!r}", FitFailedWarning, stacklevel=2)
+            return {name: float(self.error_score) if name.endswith("_score") else 0.0 for name in names}
+        if "test_score" not in found:
+            raise ValueError("scoring: gives several metrics; expected one number")
+        return {name: float(found[name][0]) for name in names}
+
     def _run_search(self, evaluate_candidates: Any) -> None:
         raise NotImplementedError("fit searches by itself")
 
     def _search(self, folds: int) -> dict[str, Any]:
         """What tune is told about the search. A fold is a level."""
         strategy = self.strategy.upper()
-        limits = {"max_total_resource": self.max_fits} if self.max_fits else {}
+        limits = {"max_total_resource": int(self.max_fits)} if self.max_fits else {}
         if self.prune and strategy in _PAIRED and 2 <= folds <= _MOST_PAIRED:
             # Folds are repeats: after each, a configuration is compared with the best in the folds that both have.
             return {"strategy": strategy, "spec": {"limits": limits, "repeats": {"folds": folds}}}

@@ -2,11 +2,13 @@
 """WinnowSearchCV in the place of RandomizedSearchCV, with scikit-learn itself. Skipped where that is not installed."""
 
 import importlib.util
+import os
+import subprocess
 import sys
 import unittest
 import warnings
 
-from servers import WithFolder, main, processes
+from servers import PACKAGE, PATIENCE, WithFolder, main, processes
 import winnow
 
 if importlib.util.find_spec("sklearn") is None:
@@ -17,6 +19,7 @@ import numpy  # noqa: E402
 from scipy.stats import loguniform, norm, randint, uniform  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import make_classification  # noqa: E402
+from sklearn.exceptions import FitFailedWarning  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
 from sklearn.model_selection import GroupKFold, RandomizedSearchCV  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
@@ -94,6 +97,7 @@ class Search(WithFolder):
         for why, call in (
                 ("one metric", lambda: self.search(DecisionTreeClassifier(), TREE, scoring=["accuracy", "f1"]).fit(X, Y)),
                 ("expected a list", lambda: self.search(DecisionTreeClassifier(), {"max_depth": norm(1, 2)}).fit(X, Y)),
+                ("n_iter: is 0; expected 1 or more", lambda: self.search(DecisionTreeClassifier(), TREE, n_iter=0).fit(X, Y)),
                 ("random_state", lambda: self.search(DecisionTreeClassifier(), TREE, random_state="x").fit(X, Y))):
             with self.subTest(why), self.assertRaisesRegex(ValueError, why):
                 call()
@@ -103,6 +107,53 @@ class Search(WithFolder):
             warnings.simplefilter("ignore")
             search = self.search(LogisticRegression(), {"C": [1.0, -1.0]}, strategy="grid", cv=3).fit(X, Y)
         self.assertEqual(search.best_params_, {"C": 1.0})
+        with self.assertRaisesRegex(ValueError, "error_score: is 'raise', and {'C': -1.0} failed: .*C"):
+            self.search(LogisticRegression(), {"C": [1.0, -1.0]}, strategy="grid", cv=3, error_score="raise").fit(X, Y)
+
+    def test_a_number_as_error_score_is_the_score_of_a_fold_that_fails(self):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            search = self.search(LogisticRegression(), {"C": [1.0, -1.0]}, strategy="grid", cv=3, error_score=0.25,
+                                 prune=False, return_train_score=True).fit(X, Y)
+        place = [found["C"] for found in search.cv_results_["params"]].index(-1.0)
+        for column in ("mean_test_score", "mean_train_score", "split2_test_score"):
+            self.assertEqual(search.cv_results_[column][place], 0.25)
+        self.assertEqual(sum(found.category is FitFailedWarning for found in caught), 3)
+
+    def test_parameters_of_fit_are_split_as_the_rows_are(self):
+        seen = []
+
+        class Weighted(DecisionTreeClassifier):
+            def fit(self, x, y, sample_weight=None):
+                seen.append(len(sample_weight) == len(x))
+                return super().fit(x, y, sample_weight)
+
+        self.search(Weighted(), {"max_depth": [1, 2]}, n_iter=2, cv=3).fit(X, Y, sample_weight=numpy.ones(len(Y)))
+        self.assertGreater(len(seen), 3)
+        self.assertTrue(all(seen))
+
+    def test_newer_versions_of_scikit_learn(self):
+        """They have no _check_fit_params, and their cross_validate takes `params`."""
+        code = """
+import sys
+import sklearn.model_selection as selection, sklearn.utils.validation as checks
+older = selection.cross_validate
+def newer(estimator, X, y=None, *, groups=None, scoring=None, cv=None, n_jobs=None, verbose=0, params=None,
+          return_train_score=False, error_score="raise"):
+    return older(estimator, X, y, scoring=scoring, cv=cv, fit_params=params, error_score=error_score)
+if hasattr(checks, "_check_fit_params"):
+    selection.cross_validate = newer
+    del checks._check_fit_params
+from winnow.sklearn import WinnowSearchCV
+from sklearn.datasets import load_iris
+from sklearn.tree import DecisionTreeClassifier
+X, y = load_iris(return_X_y=True)
+search = WinnowSearchCV(DecisionTreeClassifier(), {"max_depth": [1, 3]}, n_iter=2, cv=3, server=sys.argv[1])
+print(search.fit(X, y, sample_weight=[1.0] * len(y)).best_params_)
+"""
+        done = subprocess.run([sys.executable, "-c", code, self.server.address], capture_output=True, text=True, timeout=PATIENCE,
+                              check=False, env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+        self.assertEqual((done.stdout, done.stderr), ("{'max_depth': 3}\n", ""))
 
     def test_checks_of_scikit_learn(self):
         search = self.search(LogisticRegression(), {"C": [0.1, 1.0]}, n_iter=2, cv=2)
