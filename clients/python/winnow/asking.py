@@ -110,6 +110,8 @@ class Trial:
         return False
 
     def _points(self, step: int, value: Optional[float], metrics: Mapping[str, float]) -> list[dict[str, Any]]:
+        if int(step) < 1:
+            raise ValueError(f"step: is {step!r}; expected 1 or more: steps count from 1")
         values = {**({} if value is None else {self.job.metric: float(value)}), **metrics}
         return [{"resource": int(step), "metric": metric, "value": float(content)} for metric, content in values.items()]
 

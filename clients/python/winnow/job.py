@@ -184,27 +184,7 @@ class Job:
     def to_pandas(self) -> Any:
         """A DataFrame with a row for each trial: number, state, value, step, seconds, times, then a column for each
         hyperparameter, with the type of its range. Needs pandas."""
-        import pandas  # noqa: PLC0415
-
-        trials = self.trials()
-        columns: dict[str, Any] = {
-            "number": pandas.array([trial.number for trial in trials], dtype="int64"),
-            "state": pandas.Categorical([trial.state for trial in trials]),
-            "value": pandas.array([math.nan if trial.value is None else trial.value for trial in trials],
-                                  dtype="float64"),
-            "step": pandas.array([trial.step for trial in trials], dtype="int64"),
-            "seconds": pandas.array([trial.seconds for trial in trials], dtype="float64"),
-            "start_time": pandas.to_datetime([trial.start_time for trial in trials], utc=True),
-            "end_time": pandas.to_datetime([trial.end_time for trial in trials], utc=True),
-        }
-        for parameter in self.spec["parameters"]:
-            name = parameter["name"]
-            values = [trial.params.get(name) for trial in trials]
-            kind = ("Int64" if "integer" in parameter else "category" if "categorical" in parameter else "float64")
-            if kind == "float64":
-                values = [math.nan if value is None else value for value in values]
-            columns[name if name not in columns else "param." + name] = pandas.Series(values, dtype=kind)
-        return pandas.DataFrame(columns)
+        return frame(self.trials(), self.spec["parameters"])
 
     def logs(self, trial: int, *, stream: str = "stdout", attempt: int = 0, rank: int = 0) -> str:
         """The output of a trial's process so far. `stream`: stdout or stderr; `attempt`: 0 is the newest."""
@@ -436,6 +416,32 @@ class Job:
         """Whether a model that is not there may be on its way: the job runs, or has ended a moment ago."""
         end = _time(self.describe().get("end_time"))
         return end is None or datetime.datetime.now(datetime.timezone.utc) - end < _MODEL_COMES
+
+
+def frame(trials: Sequence[TrialRecord], parameters: Sequence[Mapping[str, Any]]) -> Any:
+    """The DataFrame of `to_pandas`; `parameters` as in a job file."""
+    import pandas  # noqa: PLC0415
+
+    columns: dict[str, Any] = {
+        "number": pandas.array([trial.number for trial in trials], dtype="int64"),
+        "state": pandas.Categorical([trial.state for trial in trials]),
+        "value": pandas.array([math.nan if trial.value is None else trial.value for trial in trials],
+                              dtype="float64"),
+        "step": pandas.array([trial.step for trial in trials], dtype="int64"),
+        "seconds": pandas.array([trial.seconds for trial in trials], dtype="float64"),
+        "start_time": pandas.to_datetime([trial.start_time for trial in trials], utc=True),
+        "end_time": pandas.to_datetime([trial.end_time for trial in trials], utc=True),
+    }
+    for parameter in parameters:
+        name = parameter["name"]
+        values = [trial.params.get(name) for trial in trials]
+        kind = ("Int64" if "integer" in parameter else "category" if "categorical" in parameter else "float64")
+        if kind == "float64":
+            values = [math.nan if value is None else value for value in values]
+        if kind == "category" and any(isinstance(value, (list, dict)) for value in values):
+            kind = "object"  # pandas' categories are hashable
+        columns[name if name not in columns else "param." + name] = pandas.Series(values, dtype=kind)
+    return pandas.DataFrame(columns)
 
 
 def _parts(path: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from typing import Any, Mapping, Optional, Sequence, Union
 
 Value = Union[int, float, str, bool, None]
@@ -87,7 +88,7 @@ def log_uniform(low: float, high: float) -> Range:
 def integers(low: int, high: int, *, log: bool = False) -> Range:
     """Integers from `low` to `high`, both included; with `log` evenly by their logarithm."""
     for name, value in (("low", low), ("high", high)):
-        if isinstance(value, bool) or int(value) != value:
+        if not _is_number(value) or not math.isfinite(value) or int(value) != value:
             raise ValueError(f"integers: {name} is {value!r}; expected an integer")
     if log:
         _positive("integers", low)
@@ -103,10 +104,11 @@ def choice(values: Sequence[Any], *, ordered: bool = False) -> Range:
 
 def discrete(values: Sequence[float]) -> Range:
     """One of these numbers, which are equally spaced for the search: 16, 32, 64."""
-    own = tuple(sorted(_distinct("discrete", values)))
+    own = _distinct("discrete", values)
     for value in own:
-        if isinstance(value, bool) or not math.isfinite(value):
+        if not _is_number(value) or not math.isfinite(value):
             raise ValueError(f"discrete: {value!r} is not a number")
+    own = tuple(sorted(own))
     return Range("discrete", {"values": [float(value) for value in own]}, own)
 
 
@@ -118,12 +120,25 @@ def as_space(space: Space) -> dict[str, Range]:
     for name, value in space.items():
         if isinstance(value, Range):
             found[name] = value
+        elif isinstance(value, tuple) and len(value) == 2 and all(map(_is_number, value)):
+            ends = f"({value[0]!r}, {value[1]!r})"
+            whole = all(isinstance(end, numbers.Integral) for end in value)
+            raise ValueError(f"space: {name!r} is {value!r}, which may mean a range or two values; expected winnow.uniform{ends}"
+                             f"{f' or winnow.integers{ends}' if whole else ''}, or the list {list(value)!r} for these two "
+                             "values alone")
         elif isinstance(value, (list, tuple)):
-            found[name] = choice(value)
+            found[name] = _named(name, value)
         else:
             raise ValueError(f"space: {name!r} is {value!r}; expected winnow.uniform, log_uniform, integers, choice or "
                              "discrete, or a list of values")
     return found
+
+
+def _named(name: str, values: Sequence[Any]) -> Range:
+    try:
+        return choice(values)
+    except ValueError as error:
+        raise ValueError(f"space: {name!r}: {error}") from None
 
 
 def parameters(space: Mapping[str, Range]) -> list[dict[str, Any]]:
@@ -144,13 +159,17 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
 def _same(a: Any, b: Any) -> bool:
     return isinstance(a, bool) == isinstance(b, bool) and bool(a == b)
 
 
 def _ends(name: str, low: float, high: float) -> dict[str, float]:
     for end, value in (("low", low), ("high", high)):
-        if isinstance(value, bool) or not math.isfinite(value):
+        if not _is_number(value) or not math.isfinite(value):
             raise ValueError(f"{name}: {end} is {value!r}; expected a finite number")
     if low > high:
         raise ValueError(f"{name}: low is {low!r} and high is {high!r}; expected low <= high")
@@ -158,11 +177,13 @@ def _ends(name: str, low: float, high: float) -> dict[str, float]:
 
 
 def _positive(name: str, low: float) -> None:
-    if not low > 0:
+    if _is_number(low) and not low > 0:
         raise ValueError(f"{name}: low is {low!r}; expected a number above 0")
 
 
 def _distinct(name: str, values: Sequence[Any]) -> tuple[Any, ...]:
+    if isinstance(values, str):
+        raise ValueError(f"{name}: is {values!r}; expected a list of values")
     own = tuple(values)
     if not own:
         raise ValueError(f"{name}: no value is given; expected one or more")

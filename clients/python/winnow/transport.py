@@ -109,6 +109,7 @@ class Transport:
                  timeout: float, patience: float) -> None:
         """`addresses`: of servers with one database, of which only the one that leads listens."""
         self.addresses, self.timeout, self.patience = list(addresses), timeout, patience
+        self.gone = ""  # why no call is possible any more
         self._at = 0  # of the address that is in use
         self._context = context
         self._headers = {"Accept": "application/json"}
@@ -123,6 +124,10 @@ class Transport:
         """The address in use."""
         return self.addresses[self._at % len(self.addresses)]
 
+    def _check_gone(self) -> None:
+        if self.gone:
+            raise errors.Unavailable("UNAVAILABLE", self.gone)
+
     def _leave(self, address: Address) -> None:
         """Uses the next address, unless another thread has left this one already."""
         if self.address is address:
@@ -135,6 +140,7 @@ class Transport:
         Tries again, for `patience` seconds, while the server cannot be reached or cannot record. So a POST may reach it
         twice.
         """
+        self._check_gone()
         limit = timeout or self.timeout
         until = time.monotonic() + (self.patience if patience is None else patience)
         pause = _FIRST_PAUSE
@@ -202,6 +208,7 @@ class Transport:
                timeout: Optional[float] = None) -> Iterator[Any]:
         """The messages of a stream, until its end. `resume`: the field of the request that takes the id of the last
         event, for a stream that can be begun again; without it an interrupted stream raises Unavailable."""
+        self._check_gone()
         last = ""
         until = time.monotonic() + self.patience
         pause = _FIRST_PAUSE

@@ -17,10 +17,12 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from winnow import asking, embedded, errors, progress, spaces, tuning_spec
 from winnow.client import Client, connect
-from winnow.job import ENDED, Best, Job, TrialRecord
+from winnow.job import ENDED, Best, Job, TrialRecord, frame
 
 _POLL = 0.5  # seconds between two looks at the job while workers train
 _END = 10.0  # seconds in which a worker must end
+_GONE = ("the server of winnow.tune has stopped with it; the Result has the trials. For jobs that can be asked later: "
+         "with winnow.serve() as client: winnow.tune(…, server=client)")
 
 Function = Callable[..., Any]
 Asked = Callable[[], Optional[asking.Trial]]  # gives the next trial; None: the job has ended
@@ -49,6 +51,10 @@ class Result:
     def __repr__(self) -> str:
         return (f"<winnow.Result of {len(self.trials)} trials: best_value={self.best_value!r}, "
                 f"best_params={self.best_params!r}>")
+
+    def to_pandas(self) -> Any:
+        """What Job.to_pandas returns, also once the server has stopped. Needs pandas."""
+        return frame(self.trials, self.job.spec["parameters"])
 
 
 def tune(function: Function, space: spaces.Space, *, max_trials: Optional[int] = None, timeout: Optional[float] = None,
@@ -86,6 +92,7 @@ def tune(function: Function, space: spaces.Space, *, max_trials: Optional[int] =
     """
     own = spaces.as_space(space)
     takes_trial = _check(function, own)
+    n_jobs = tuning_spec.whole("n_jobs", n_jobs)
     if n_jobs < 1:
         raise ValueError(f"n_jobs: is {n_jobs!r}; expected 1 or more")
     goals = tuning_spec.Goals(direction, objectives, thresholds, at_most, at_least)
@@ -123,6 +130,7 @@ def tune(function: Function, space: spaces.Space, *, max_trials: Optional[int] =
     finally:
         if started is not None:
             started.stop()
+            client._calls.gone = _GONE
 
 
 def _stop(job: Job) -> None:
@@ -293,7 +301,9 @@ class _Run:
         if isinstance(value, Mapping):
             for name in () if trial.step else self._metrics:
                 if name not in value:
-                    return f"the function returned no {name!r}; expected {', '.join(self._metrics)}"
+                    expected = ", ".join(map(repr, self._metrics))
+                    return (f"the function returned a dictionary without {name!r}; expected "
+                            + (f"a number, or one with {expected}" if len(self._metrics) == 1 else expected))
             for name, number in value.items():
                 if _number(number) is None:
                     return f"the function returned {number!r:.100} as {name!r}; expected a number"

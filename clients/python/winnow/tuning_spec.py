@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
+import operator
 import re
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
@@ -28,6 +30,11 @@ class Goals:
 
     def __post_init__(self) -> None:
         _known("direction", self.direction, _DIRECTIONS)
+        for field in ("objectives", "thresholds", "at_most", "at_least"):
+            if not isinstance(getattr(self, field), Mapping):
+                example = '"minimize"' if field == "objectives" else "1.5"
+                raise TypeError(f"{field}: is {getattr(self, field)!r}; expected a dictionary by metric, "
+                                f'such as {{"error": {example}}}')
         for name, direction in self.objectives.items():
             _known(f"objectives[{name!r}]", direction, _DIRECTIONS)
         if len(self.objectives) == 1:
@@ -101,18 +108,17 @@ def of_function(function: Callable[..., Any], space: Mapping[str, spaces.Range],
     if max_trials is None and timeout is None:
         max_trials = 100
     if max_trials is not None:
-        if not isinstance(max_trials, int):
-            raise TypeError(f"max_trials: is {max_trials!r}; expected a whole number")
-        limits["max_trials"] = max_trials
+        limits["max_trials"] = max_trials = whole("max_trials", max_trials)
     if timeout is not None:
-        if not 0 < timeout < math.inf:
+        if not isinstance(timeout, numbers.Real) or not 0 < timeout < math.inf:
             raise ValueError(f"timeout: is {timeout!r}; expected seconds above 0")
         limits["max_wall_time"] = f"{timeout:.3f}s"
     if max_steps is not None:
-        limits["max_trial_resource"] = max_steps
+        limits["max_trial_resource"] = whole("max_steps", max_steps)
     found: dict[str, Any] = {
         "name": name or _name(function), "trainer": {"external": True, "lease": f"{LEASE:g}s", "resumes": resumes},
-        "parameters": spaces.parameters(space), "seed": seed, "limits": limits, **goals.fields(value)}
+        "parameters": spaces.parameters(space), "seed": whole("seed", seed), "limits": limits, **goals.fields(value)}
+    repeats = whole("repeats", repeats)
     if repeats != 1:
         if repeats < 1:
             raise ValueError(f"repeats: is {repeats!r}; expected 1 or more")
@@ -123,11 +129,19 @@ def of_function(function: Callable[..., Any], space: Mapping[str, spaces.Range],
     if first:
         found["initial_configurations"] = [_first(one, space) for one in first]
     if target is not None:
-        found["completion"] = {"target_objective": target}
+        found["completion"] = {"target_objective": float(target)}
     for field, content in (further or {}).items():
         both = isinstance(content, Mapping) and isinstance(found.get(field), Mapping)
         found[field] = {**found[field], **content} if both else content
     return found
+
+
+def whole(field: str, given: Any) -> int:
+    """`given` as an int, which a JSON text can have: numpy's integers too. TypeError: it is none, such as 10.0."""
+    try:
+        return operator.index(given)
+    except TypeError:
+        raise TypeError(f"{field}: is {given!r}, of type {type(given).__name__}; expected an int, such as 10") from None
 
 
 def _known(field: str, given: str, expected: Sequence[str]) -> None:
@@ -137,6 +151,8 @@ def _known(field: str, given: str, expected: Sequence[str]) -> None:
 
 
 def _first(one: Mapping[str, Any], space: Mapping[str, spaces.Range]) -> dict[str, Any]:
+    if not isinstance(one, Mapping):
+        raise TypeError(f"first: has {one!r}; expected a list of dictionaries, each with a value for every parameter")
     for name in one:
         if name not in space:
             raise ValueError(f"first: {name!r} is not in the space")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """winnow.tune with real functions, processes and an embedded server: results, pruning, interruptions."""
 
+import importlib.util
 import os
 import pathlib
 import signal
@@ -108,6 +109,18 @@ class Results(WithFolder):
 
 
 class Mistakes(WithFolder):
+    def test_after_the_end_the_result_has_the_trials_and_its_job_says_that_its_server_is_gone(self):
+        result = winnow.tune(bowl, SPACE, max_trials=3)
+        for call in (result.job.to_pandas, result.job.describe, lambda: next(result.job.events())):
+            with self.assertRaisesRegex(winnow.Unavailable, "has stopped with it; the Result has the trials"):
+                call()
+        if importlib.util.find_spec("pandas") is not None:
+            result = winnow.tune(lambda x, n, k: x, {"x": winnow.uniform(0, 1), "n": winnow.integers(1, 4), "k": [[1], None]},
+                                 max_trials=4)
+            table = result.to_pandas()
+            self.assertEqual(list(table["value"]), [trial.value for trial in result.trials])
+            self.assertEqual([str(table.dtypes[name]) for name in ("x", "n", "k")], ["float64", "Int64", "object"])
+
     def test_a_failing_function_fails_its_trial_with_its_text(self):
         def f(x):
             if x < 0.5:
@@ -117,6 +130,12 @@ class Mistakes(WithFolder):
         result = winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=8, strategy="random",
                              spec={"limits": {"max_first_failures": 0}})
         self.assertEqual({trial.reason for trial in result.trials if trial.state == "FAILED"}, {"ValueError: too small"})
+
+    def test_a_step_below_1_and_a_dictionary_without_the_value_fail_with_what_is_expected(self):
+        for f, why in ((lambda x, trial: trial.report(0, x), "step: is 0; expected 1 or more: steps count from 1"),
+                       (lambda x: {"loss": x}, "without 'value'; expected a number, or one with 'value'")):
+            with self.subTest(why), self.assertRaisesRegex(winnow.TuningFailed, why):
+                winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=5)
 
     def test_a_function_that_always_fails_ends_the_search_and_is_told(self):
         def f(x):
@@ -130,11 +149,29 @@ class Mistakes(WithFolder):
         for wrong, why, call in (
                 (TypeError, "no parameter 'z'", lambda: winnow.tune(bowl, {**SPACE, "z": [1, 2]})),
                 (TypeError, "'y' is not in the space", lambda: winnow.tune(bowl, {"x": [1, 2]})),
-                (TypeError, "max_trials: is '3'; expected", lambda: winnow.tune(bowl, SPACE, max_trials="3")),
+                (TypeError, "max_trials: is '3', of type str; expected an int", lambda: winnow.tune(bowl, SPACE, max_trials="3")),
+                (TypeError, "max_trials: is 10.0, of type float; expected an int, such as 10",
+                 lambda: winnow.tune(bowl, SPACE, max_trials=10.0)),
+                (TypeError, "n_jobs: is '2', of type str", lambda: winnow.tune(bowl, SPACE, n_jobs="2")),
+                (TypeError, "seed: is None, of type NoneType", lambda: winnow.tune(bowl, SPACE, seed=None)),
+                (ValueError, "timeout: is '10s'; expected seconds", lambda: winnow.tune(bowl, SPACE, timeout="10s")),
+                (TypeError, "objectives: is \\['a', 'b'\\]; expected a dictionary by metric",
+                 lambda: winnow.tune(bowl, SPACE, objectives=["a", "b"])),
+                (TypeError, "first: has 'x'; expected a list of dictionaries", lambda: winnow.tune(bowl, SPACE, first={"x": 1})),
+                (ValueError, "space: 'x': choice: no value is given", lambda: winnow.tune(bowl, {"x": [], "y": [1]})),
+                (ValueError, "choice: is 'abc'; expected a list", lambda: winnow.choice("abc")),
+                (ValueError, "low is '0'; expected a finite number", lambda: winnow.uniform("0", 1)),
+                (ValueError, "low is '1'; expected an integer", lambda: winnow.integers("1", 3, log=True)),
+                (ValueError, "discrete: 'a' is not a number", lambda: winnow.discrete(["a", "b"])),
                 (ValueError, "direction: is 'up'", lambda: winnow.tune(bowl, SPACE, direction="up")),
                 (ValueError, "low is 3 and high is 2", lambda: winnow.uniform(3, 2)),
                 (ValueError, "low is 0; expected a number above 0", lambda: winnow.log_uniform(0, 2)),
-                (ValueError, "space: 'x' is 3; expected", lambda: winnow.tune(bowl, {"x": 3, "y": [1]}))):
+                (ValueError, "space: 'x' is 3; expected", lambda: winnow.tune(bowl, {"x": 3, "y": [1]})),
+                (ValueError, r"space: 'x' is \(0, 1\), which may mean a range or two values; expected winnow.uniform\(0, 1\) or "
+                             r"winnow.integers\(0, 1\), or the list \[0, 1\] for these two values alone",
+                 lambda: winnow.tune(bowl, {"x": (0, 1), "y": [1]})),
+                (ValueError, r"expected winnow.uniform\(0.5, 1\), or the list",
+                 lambda: winnow.tune(bowl, {"x": (0.5, 1), "y": [1]}))):
             with self.subTest(why), self.assertRaisesRegex(wrong, why):
                 call()
 
