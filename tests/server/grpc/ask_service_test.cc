@@ -19,6 +19,12 @@ void AwaitHeldAsk(ServicePlay& play) {
   }
 }
 
+// Waits until a call's read is queued behind the one that holds the reader's thread. Each look that finds
+// none leaves an empty read of its own there.
+void AwaitQueuedRead(ServicePlay& play) {
+  for (size_t own = 0; play.reader->PostWithin(own + 1, [](Reads&) {}); ++own) std::this_thread::yield();
+}
+
 TEST_CASE("Service: ask, report and complete over the wire", "[server]") {
   ServicePlay play;
   v1::SuggestTrialsRequest ask;
@@ -224,13 +230,18 @@ TEST_CASE("Service: a replay that waits is refused when the server stops", "[ser
   ServicePlay play;
   v1::ReplayTuningJobRequest request;
   request.set_id(play.Create(RandomJob(1)));
-  std::promise<void> gate;
-  play.reader->Post([open = gate.get_future().share()](Reads&) { open.wait(); });
+  std::promise<void> held, gate;
+  play.reader->Post([&held, open = gate.get_future().share()](Reads&) {
+    held.set_value();
+    open.wait();
+  });
+  held.get_future().wait();
   std::promise<grpc::Status> ended;
   std::thread caller([&] {
     v1::ReplayTuningJobResponse none;
     ended.set_value(play.Call(&Stub::ReplayTuningJob, request, none));
   });
+  AwaitQueuedRead(play);
   play.server->Stop(std::chrono::seconds(30));
   CHECK(ended.get_future().get().error_code() == grpc::StatusCode::UNAVAILABLE);
   caller.join();
