@@ -5,6 +5,7 @@
 #include <string>
 
 #include "scheduler/decide.h"
+#include "scheduler/has_end.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/validate.h"
 
@@ -36,6 +37,12 @@ std::vector<Violation> CheckLimits(const JobState& state, const LimitsChanged& c
     add("max_cost", "is " + DoubleToString(change.max_cost) + "; expected 0 (none) or an amount of money");
   }
   if (!violations.empty()) return violations;
+  if (!HasEnd(state, WithLimits(state.spec(), change).limits)) {
+    return {
+        {"limits",
+         "would leave none that ends the job; expected max_trials, max_total_resource, max_wall_seconds or "
+         "max_node_seconds above 0"}};
+  }
   if (state.KeepsBrackets(change)) return violations;
   const bool trials = change.max_trials != state.spec().limits.max_trials;
   add(trials ? "max_trials" : "max_total_resource",

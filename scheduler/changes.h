@@ -11,7 +11,7 @@ namespace winnow {
 // What speaks against a change that fits the state (JobState::Contradiction), by the field of the request;
 // empty: nothing. A limit may not be below what it limits already: trials that exist, units that are trained
 // or are being trained. A limit of time or cost may be: it ends the job then. Limits by which brackets were
-// planned stay.
+// planned stay, and so does one that ends the job, if there is no other.
 std::vector<Violation> CheckLimits(const JobState& state, const LimitsChanged& change);
 // A job that has ended is to go on with these limits: there must be something left to train.
 std::vector<Violation> CheckContinued(const JobState& ended, const JobContinued& continued,

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "scheduler/has_end.h"
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/samplers/sampler.h"
@@ -306,10 +307,7 @@ class SearchValidator {
   void Beginning() {
     const JobState state(spec_);
     const Limits& limits = spec_.limits;
-    const bool bounded = limits.max_trials != 0 || limits.max_total_resource != 0 ||
-                         limits.max_wall_time_us != 0 || limits.max_node_time_us != 0 ||
-                         HasBracketTable(spec_.pruner.kind);
-    if (!bounded && state.most_trials() == 0) {
+    if (!HasEnd(state, limits)) {
       Add("limits",
           "the job would never end; expected max_trials, max_total_resource, max_wall_time or "
           "max_node_seconds");

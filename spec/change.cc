@@ -86,9 +86,9 @@ FactsRead ReadContinued(const v1::ChangedLimits& given, const JobState& state, c
   LimitsChanged change = ReadLimits(given, state, by, why, &violations);
   if (violations.empty()) violations = CheckContinued(state, continued, change);
   for (Violation& violation : violations) {
-    const std::string limits = "limits.";
+    const std::string limits = "limits";
     if (violation.field.starts_with(limits))
-      violation.field = "continue_with." + violation.field.substr(limits.size());
+      violation.field = "continue_with" + violation.field.substr(limits.size());
   }
   if (!violations.empty()) return violations;
   return ReadAs(std::move(continued), std::move(change));

@@ -244,6 +244,20 @@ TEST_CASE("Changes: a limit is never above what a new job may have", "[scheduler
   CHECK(fields == "limits.max_trials limits.max_parallel_trials limits.max_total_resource ");
 }
 
+TEST_CASE("Changes: the only limit that ends a job cannot be removed", "[scheduler]") {
+  const JobState endless(RandomJob(10, 5));
+  const auto refused = CheckLimits(endless, {"", "", 0, 4, 0, 0, 0, 9});
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].field == "limits");
+  CHECK_THAT(refused[0].description, Catch::Contains("none that ends the job; expected max_trials"));
+  CHECK(CheckLimits(endless, {"", "", 0, 0, 100, 0, 0, 0}).empty());
+  CHECK(CheckLimits(endless, {"", "", 0, 0, 0, 1'000'000, 0, 0}).empty());
+
+  SearchSpec finite = RandomJob(10, 5);
+  for (Parameter& parameter : finite.parameters) parameter.range = DiscreteRange{{0.1, 0.2, 0.3, 0.4}};
+  CHECK(CheckLimits(JobState(finite), {"", "", 0, 0, 0, 0, 0, 0}).empty());
+}
+
 TEST_CASE("Changes: a range that leaves nothing to try, or other brackets, is refused", "[scheduler]") {
   SearchSpec spec = RandomJob(10, 5);
   spec.constraints.push_back({{{0, 1.0}}, 0.5, 1.0});
