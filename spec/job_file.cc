@@ -240,11 +240,14 @@ class Reader {
   std::optional<T> Whole(const JsonNode& node, const std::string& path) {
     const bool numeric = node.kind == NodeKind::kNumber || node.kind == NodeKind::kString;
     const auto value = numeric ? WholeNumber<T>(node.text) : std::nullopt;
-    if (!value) {
-      Wrong(path, node,
-            fmt::format("a whole number from {} to {}", std::numeric_limits<T>::min(),
-                        std::numeric_limits<T>::max()));
-    }
+    if (value) return value;
+    // The type's bounds are of use to a whole number that it cannot hold. The field's own are checked later.
+    const auto real = numeric ? RealNumber(node) : std::nullopt;
+    const bool is_whole = real && *real == std::floor(*real);
+    Wrong(path, node,
+          is_whole ? fmt::format("a whole number from {} to {}", std::numeric_limits<T>::min(),
+                                 std::numeric_limits<T>::max())
+                   : "a whole number");
     return value;
   }
 

@@ -51,7 +51,7 @@ TEST_CASE("Malformed job files: fields and their types", "[spec]") {
        {"\"many\"", "expected a whole number"}},
       {BuiltinJob("\"max_trials\": 30", "\"max_trials\": 30.5"),
        "limits.max_trials",
-       {"30.5", "whole number"}},
+       {"30.5", "expected a whole number"}},
       {BuiltinJob("\"max_trials\": 30", "\"max_trials\": true"),
        "limits.max_trials",
        {"true", "whole number"}},
@@ -436,10 +436,10 @@ TEST_CASE("Malformed job files: every wrong type and field is said in one answer
     "limits": {"max_trials": [], "max_wall_time": "soon"}, "strategy": "BEST"})");
   CHECK(Listed(violations) ==
         "nam: unknown field in the job file; did you mean name?\n"
-        "seed: is \"x\"; expected a whole number from 0 to 18446744073709551615\n"
+        "seed: is \"x\"; expected a whole number\n"
         "trainer.command: is 5; expected a list […]\n"
         "trainer.resumes: is 1; expected true or false\n"
-        "limits.max_trials: is []; expected a whole number from -9223372036854775808 to 9223372036854775807\n"
+        "limits.max_trials: is []; expected a whole number\n"
         "limits.max_wall_time: is \"soon\"; expected a duration in seconds such as \"90s\" or \"0.5s\"\n"
         "strategy: is \"BEST\"; expected one of RANDOM, HYPERBAND, GRID, BAYESIAN, ASHA, BOHB, FREEZE_THAW, "
         "PBT\n");

@@ -108,8 +108,7 @@ TEST_CASE("Http: the answer to a job that cannot be read names every error, and 
         "spec.nam: unknown field in the job file; did you mean name?; "
         "spec.strategy: is \"FOO\"; expected one of RANDOM, HYPERBAND, GRID, BAYESIAN, ASHA, BOHB, "
         "FREEZE_THAW, PBT; "
-        "spec.limits.max_trials: is \"x\"; expected a whole number from -9223372036854775808 to "
-        "9223372036854775807");
+        "spec.limits.max_trials: is \"x\"; expected a whole number");
   CHECK(refused.json()["violations"].size() == 3);
 }
 
