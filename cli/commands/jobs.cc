@@ -59,7 +59,7 @@ Exit ListJobs(Session& session, const ListOptions& options) {
     const std::string ended = Thousands(EndedTrials(job.trial_counts()));
     std::vector<Table::Cell> row = {
         {job.id(), Style::kBold},
-        {StateText(job.state()), StateStyle(job.state())},
+        {job.paused() ? "PAUSED" : StateText(job.state()), StateStyle(job.state())},
         {job.planned_trials() > 0 ? ended + "/" + Thousands(job.planned_trials()) : ended},
         {job.has_best()           ? NumberText(job.best().objective())
          : job.front_trials() > 0 ? fmt::format("front of {}", Thousands(job.front_trials()))

@@ -25,6 +25,8 @@ TEST_CASE("list: a line per job, newest first", "[cli]") {
   const Result one = RunWinnow({"list", "--limit", "1"}, service.address());
   CHECK(one.out.find("bank-2") != std::string::npos);
   CHECK(one.out.find("The newest 1; for more: winnow list --limit N\n") != std::string::npos);
+  service.jobs[0].set_paused(true);
+  CHECK(RunWinnow({"list"}, service.address()).out.find("bank-2  PAUSED ") != std::string::npos);
 }
 
 TEST_CASE("list: JSON holds whole jobs under the proto's names", "[cli]") {
