@@ -190,7 +190,7 @@ void Commands::DefineJobs() {
   submit
       ->add_option("--max-trials", f.submit.max_trials,
                    "trials of the new job, instead of the file's limits.max_trials")
-      ->check(Whole(1, INT32_MAX))
+      ->check(Whole(1, INT64_MAX))
       ->option_text("N");
   submit->add_flag("-w,--watch", f.submit.watch,
                    "follow it until it ends, then print a summary; exit code 1 if it failed");

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status_text.h"
@@ -37,6 +39,14 @@ constexpr char kFooter[] =
 // Flags allowed before the command that take the next word.
 constexpr const char* kTakeValue[] = {"--server",  "--tls-ca",  "--tls-cert", "--tls-key", "--token-file",
                                       "--timeout", "--context", "--output",   "-o"};
+
+// Words that are tried as commands, and what there is instead.
+constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
+    {"archive", "archives are written by winnow-server --archive JOB --copy-to FILE"},
+    {"export",
+     "winnow analytics JOB --output csv prints trials, winnow metrics JOB --output csv their curves"},
+    {"restore", "backups are restored by winnow-server --restore FILE"},
+    {"serve", "the server is a program of its own, winnow-server"}};
 
 // Returns the word in the command's position if it is not a command; otherwise "".
 std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
@@ -101,8 +111,13 @@ std::string Unexpected(CLI::App& app) {
   const auto flag = std::find_if(left.begin(), left.end(), [](const std::string& word) {
     return word.size() > 2 && word.compare(0, 2, "--") == 0;
   });
-  if (flag == left.end())
-    return fmt::format("not expected: {}", Clean(fmt::format("{}", fmt::join(left, " "))));
+  if (flag == left.end()) {
+    const CLI::Option* trial = command->get_option_no_throw("--trial");
+    const bool names_trial = trial != nullptr && trial->count() == 0 &&
+                             left.front().find_first_not_of("0123456789") == std::string::npos;
+    return fmt::format("not expected: {}{}", Clean(fmt::format("{}", fmt::join(left, " "))),
+                       names_trial ? fmt::format("; did you mean --trial {}?", left.front()) : "");
+  }
   std::vector<std::string> known;
   for (const CLI::App* each : {const_cast<const CLI::App*>(command), const_cast<const CLI::App*>(&app)}) {
     for (const CLI::Option* option : each->get_options()) {
@@ -160,6 +175,10 @@ int Main(int argc, char** argv) {
   if (const std::string word = UnknownCommand(app, argc, argv); !word.empty()) {
     std::vector<std::string> known;
     for (const CommandWords& command : commands.words()) known.push_back(command.name);
+    const auto* const instead = std::find_if(std::begin(kInstead), std::end(kInstead),
+                                             [&word](const auto& each) { return each.first == word; });
+    if (instead != std::end(kInstead))
+      return WrongUsage(app, fmt::format("there is no command \"{}\"; {}", word, instead->second));
     const auto near = Nearest(word, known);
     return WrongUsage(app, fmt::format("there is no command \"{}\"{}", Clean(word),
                                        near.empty() ? "" : fmt::format("; did you mean {}?", OneOf(near))));

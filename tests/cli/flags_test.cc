@@ -26,11 +26,14 @@ struct WrongUsage {
 TEST_CASE("Flags: wrong usage names flag, value and expectation, with exit code 2", "[cli]") {
   const std::vector<WrongUsage> cases = {
       {{"lits"}, {"no command \"lits\"", "did you mean list?"}},
+      {{"archive", "j"}, {"no command \"archive\"; archives are written by winnow-server --archive JOB"}},
+      {{"export", "j"}, {"no command \"export\"; winnow analytics JOB --output csv"}},
       {{"--timeout", "5"}, {"subcommand"}},
       {{"list", "--servr", "x"}, {"no flag --servr; did you mean --server?", "See: winnow list --help"}},
       {{"run", "--metric", "loss", "--max-trials", "8", "--", "true", "--x", "0:1"},
        {"no flag --max-trials"}},
       {{"list", "extra"}, {"not expected", "extra"}},
+      {{"metrics", "j", "4"}, {"not expected: 4; did you mean --trial 4?", "See: winnow metrics --help"}},
       {{"list", "--server", "localhost"}, {"--server", "\"localhost\"", "the port is missing", "HOST:PORT"}},
       {{"list", "--server", "localhost:x"}, {"\"x\" is not a number from 1 to 65535"}},
       {{"list", "--server", "localhost:0"}, {"\"0\" is not a number from 1 to 65535"}},
@@ -74,6 +77,8 @@ TEST_CASE("Flags: wrong usage names flag, value and expectation, with exit code 
       {{"logs", "j", "1", "--rank", "64"}, {"--rank", "\"64\" is not a whole number from 0 to 63"}},
       {{"metrics", "j", "--trial", "1,x"}, {"--trial", "\"x\""}},
       {{"watch", "j", "--patience", "-1"}, {"--patience", "\"-1\""}},
+      {{"submit", "f", "--max-trials", "2.5"},
+       {"--max-trials", "\"2.5\" is not a whole number of at least 1"}},
       {{"submit"}, {"FILE: is missing; expected a job file, or --like JOB"}},
       {{"submit", "f", "--request-id", ""}, {"--request-id", "expected 1 to 128"}},
       {{"submit", "f", "--name", std::string(64, 'n')}, {"--name", "has 64 characters"}},
