@@ -75,7 +75,8 @@ int ArchiveAndTell(const ServerFlags& flags) {
   if (!archived->hidden.empty())
     fmt::print("Left out: the values of the environment variables {}.\n", fmt::join(archived->hidden, ", "));
   fmt::print(
-      "Left out: checkpoints, models and sources. Look at it with: winnow-server --read-only --db {}\n",
+      "Left out: checkpoints, models and sources. Look at it with: winnow-server --read-only --db {} "
+      "--listen 127.0.0.1:7071 --http 127.0.0.1:8081\n",
       flags.copy_to);
   return 0;
 }
