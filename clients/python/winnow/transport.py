@@ -10,6 +10,7 @@ import os
 import random
 import socket
 import ssl
+import sys
 import threading
 import time
 import urllib.parse
@@ -397,8 +398,8 @@ class _Held:
         self._read.close()
         self.connection.close()
 
-    def __del__(self) -> None:
-        if hasattr(self, "_read"):
+    def __del__(self, at_exit: Callable[[], bool] = sys.is_finalizing) -> None:
+        if hasattr(self, "_read") and not at_exit():  # at exit modules that closing needs may be gone
             self.close()
 
 

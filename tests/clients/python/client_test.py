@@ -168,6 +168,15 @@ class Errors(WithFolder):
         other = subprocess.run([f"{BIN}/winnow", "--server", server.http, "list"], capture_output=True, text=True, check=False)
         self.assertIn("expected the address of --listen", other.stderr)
 
+    def test_a_connection_that_python_collects_at_its_end_is_left_as_it_is(self):
+        client = winnow.connect(self.serve().http)
+        client.jobs()
+        held = client._calls._here.held
+        held.__del__(at_exit=lambda: True)
+        self.assertIsNotNone(held.connection.sock)
+        held.__del__()
+        self.assertIsNone(held.connection.sock)
+
     def test_a_server_that_does_not_answer(self):
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
