@@ -103,9 +103,9 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
                                  show=self.verbose > 0, with_curves=True, **self._search(len(folds)))
         except tuning.TuningFailed as failed:
             raise ValueError(f"no configuration could be fitted and scored: {failed}") from failed
-        failed = next((trial for trial in result.trials if trial.state == "FAILED"), None)
-        if self.error_score == "raise" and failed is not None:
-            raise ValueError(f"error_score: is 'raise', and {failed.params} failed: {failed.reason}")
+        for trial in result.trials:
+            if self.error_score == "raise" and trial.state == "FAILED":
+                raise ValueError(f"error_score: is 'raise', and {trial.params} failed: {trial.reason}")
         self._take(result, folds, space)
         self.scorer_ = scorer
         self.multimetric_ = False
@@ -125,7 +125,7 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
                 self.feature_names_in_ = self.best_estimator_.feature_names_in_
         return self
 
-    def _fold(self, candidate: Any, X: Any, y: Any, scorer: Any, fold: Any, fit_params: Mapping[str, Any]) -> dict[str, float]:
+    def _fold(self, candidate: Any, X: Any, y: Any, scorer: Any, fold: Any, fit_params: Mapping[str, Any]) -> dict[str, Any]:
         """Fits and scores a configuration in one fold: its scores and times."""
         names = ["test_score", "fit_time", "score_time"] + (["train_score"] if self.return_train_score else [])
         try:

@@ -399,8 +399,12 @@ class _Held:
         self.connection.close()
 
     def __del__(self, at_exit: Callable[[], bool] = sys.is_finalizing) -> None:
-        if hasattr(self, "_read") and not at_exit():  # at exit modules that closing needs may be gone
-            self.close()
+        try:
+            if hasattr(self, "_read"):
+                self.close()
+        except Exception:
+            if not at_exit():  # then modules that closing needs may be gone
+                raise
 
 
 class _NoDelay(http.client.HTTPConnection):
