@@ -15,6 +15,7 @@ METRIC = "value"  # of a function with one objective
 LEASE = 60.0  # seconds
 _FIRST_FAILURES = 3
 _MANY = 1000  # trials, above which TPE is the default: it uses all results, a Gaussian process 200 of them
+_WITH_RUNGS = ("HYPERBAND", "SUCCESSIVE_HALVING", "ASHA", "BOHB", "FREEZE_THAW", "PBT")  # strategies and pruners
 _DIRECTIONS = ("minimize", "maximize")
 
 
@@ -87,6 +88,11 @@ class Search:
                 found[field] = {"kind": given.upper()} if isinstance(given, str) else dict(given)
         return found
 
+    def rungs(self) -> str:
+        """What was named that stops trials at rungs; "": nothing."""
+        named = (given.upper() for given in (self.strategy, self.pruner) if isinstance(given, str))
+        return next((name for name in named if name in _WITH_RUNGS), "")
+
     def fields_for(self, *, steps: bool, resumes: bool, max_trials: Optional[int]) -> dict[str, Any]:
         """The same; where nothing was chosen, the default for a function that reports steps, or does not."""
         found = self.fields()
@@ -115,6 +121,8 @@ def of_function(function: Callable[..., Any], space: Mapping[str, spaces.Range],
         limits["max_wall_time"] = f"{timeout:.3f}s"
     if max_steps is not None:
         limits["max_trial_resource"] = whole("max_steps", max_steps)
+    elif search.rungs() and not {"hyperband", "pruner", "limits"} & set(further or {}):
+        raise ValueError(f"max_steps: is not given; expected the last step of the function, which {search.rungs()} needs")
     found: dict[str, Any] = {
         "name": name or _name(function), "trainer": {"external": True, "lease": f"{LEASE:g}s", "resumes": resumes},
         "parameters": spaces.parameters(space), "seed": whole("seed", seed), "limits": limits, **goals.fields(value)}

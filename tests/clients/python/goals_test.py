@@ -40,7 +40,7 @@ class SeveralObjectives(unittest.TestCase):
                                ({"repeats": 0}, "repeats: is 0")):
             with self.subTest(message), self.assertRaisesRegex(ValueError, message):
                 winnow.tune(lambda x: x, LINE, **wrong)
-        with self.assertRaisesRegex(winnow.TuningFailed, "the function returned no 'score'; expected error, score"):
+        with self.assertRaisesRegex(winnow.TuningFailed, "returned a dictionary without 'score'; expected 'error', 'score'"):
             winnow.tune(lambda x: {"error": x}, LINE, objectives=SEVERAL, max_trials=5)
         with self.assertRaisesRegex(winnow.TuningFailed, "expected a dictionary with error, score"):
             winnow.tune(lambda x: x, LINE, objectives=SEVERAL, max_trials=5)

@@ -163,6 +163,8 @@ class Mistakes(WithFolder):
                 (ValueError, "low is '0'; expected a finite number", lambda: winnow.uniform("0", 1)),
                 (ValueError, "low is '1'; expected an integer", lambda: winnow.integers("1", 3, log=True)),
                 (ValueError, "discrete: 'a' is not a number", lambda: winnow.discrete(["a", "b"])),
+                (ValueError, "max_steps: is not given; expected the last step of the function, which ASHA needs",
+                 lambda: winnow.tune(bowl, SPACE, pruner="asha")),
                 (ValueError, "direction: is 'up'", lambda: winnow.tune(bowl, SPACE, direction="up")),
                 (ValueError, "low is 3 and high is 2", lambda: winnow.uniform(3, 2)),
                 (ValueError, "low is 0; expected a number above 0", lambda: winnow.log_uniform(0, 2)),
