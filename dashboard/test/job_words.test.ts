@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import type {JobSpend, JobState, TrialCounts, TuningJob} from '../src/api/types';
-import {countsText, endedOf, progressOf, savedOf, secondsLeft, trialsOf} from '../src/pages/job_words';
+import {countsText, endedOf, progressOf, savedOf, secondsLeft, shownState, trialsOf} from '../src/pages/job_words';
 
 const kNone: TrialCounts = {pending: 0, running: 0, paused: 0, completed: 0, pruned: 0, failed: 0, cancelled: 0};
 const kSpend: JobSpend = {resource: 0, fullResource: 0, elapsedSeconds: 0, trainingSeconds: 0, billableNodeSeconds: 0, savedResource: 0, startupSeconds: 0, cost: 0};
@@ -44,6 +44,14 @@ test('Progress: what is left is as long as it took so far for as much', () => {
   assert.equal(secondsLeft(job('RUNNING', {counts: {completed: 10}, plannedTrials: 40, spend})), 90);
   assert.ok(Number.isNaN(secondsLeft(job('RUNNING', {plannedTrials: 40, spend}))));
   assert.ok(Number.isNaN(secondsLeft(job('COMPLETED', {counts: {completed: 40}, plannedTrials: 40, spend}))));
+});
+
+test('Paused: a job that is paused is shown so, and is told no time that is left', () => {
+  const paused = {...job('RUNNING', {counts: {completed: 10}, plannedTrials: 40, spend: {elapsedSeconds: 30}}), paused: true};
+  assert.ok(Number.isNaN(secondsLeft(paused)));
+  assert.equal(shownState(paused), 'PAUSED');
+  assert.equal(shownState({...paused, state: 'STOPPING'}), 'STOPPING');
+  assert.equal(shownState(job('RUNNING', {})), 'RUNNING');
 });
 
 test('Counts: pruned and cancelled are two states, and both have ended', () => {

@@ -47,6 +47,8 @@ test('Dashboard: a job is paused and resumed, and the page says by whom', async 
   await page.getByRole('button', {name: 'Resume'}).waitFor();
   assert.equal((await site.describe('slow')).paused, true);
   await page.getByText('The job is paused').first().waitFor();
+  await page.locator('.job-state .badge').getByText(/^paused$/i).waitFor();
+  assert.equal(await page.locator('.job-state').getByText(/ left/).count(), 0);
   await page.getByRole('button', {name: 'Resume'}).click();
   await page.getByRole('button', {name: 'Pause', exact: true}).waitFor();
   assert.equal((await site.describe('slow')).paused ?? false, false);

@@ -65,6 +65,22 @@ test('Dashboard: a front is drawn, listed and linked; objectives and constraints
   assert.deepEqual(page.faults, []);
 });
 
+test('Dashboard: the list of jobs and the choice of jobs tell the front in place of a best value', async () => {
+  const {site, browser} = here;
+  const {trials} = await frontOf(site);
+  const page = await browser.visit(site.url);
+  await page.goto('/');
+  const row = page.locator('[data-job="front"]');
+  await row.getByText('validation:auc, model:leaves').waitFor();
+  assert.match(await row.locator('.job-best').innerText(), new RegExp(`\\b${trials.length}\\s+on the Pareto front`));
+  await page.goto('/compare');
+  await page.getByText(`front of ${trials.length}`).waitFor();
+  page.expected.push(/400/);
+  await page.goto('/compare?jobs=front,single');
+  await page.getByRole('heading', {name: 'This is not possible'}).waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
 test('Dashboard: the axes of the objectives can be exchanged, and a point leads to its trial', async () => {
   const {site, browser} = here;
   const page = await browser.visit(site.url);

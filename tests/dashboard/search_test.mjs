@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {picture} from './support/browser.mjs';
+import {desktop, phone, picture} from './support/browser.mjs';
 import {until} from './support/patience.mjs';
 import {boosting, writeTable} from './support/specs.mjs';
 import {world} from './support/world.mjs';
@@ -11,6 +11,18 @@ const kTrials = 143;  // of Hyperband with R = 81, eta = 3
 
 const here = world();
 let page;
+
+test('Dashboard: a server without jobs says how the first is submitted, in full, on a phone too', async () => {
+  const {site, browser} = here;
+  for (const viewport of [desktop, phone]) {
+    const visitor = await browser.visit(site.url, {viewport});
+    await visitor.goto('/');
+    await visitor.getByRole('heading', {name: 'No jobs yet'}).waitFor();
+    const cut = await visitor.evaluate(() => [document.documentElement, document.querySelector('.first-job')].map((box) => box.scrollWidth - box.clientWidth));
+    assert.ok(cut.every((pixels) => pixels <= 0), `${viewport.width} px wide: ${cut} px are cut off`);
+    await visitor.context().close();
+  }
+});
 
 test('Dashboard: a Hyperband job is watched live from its submission to its end', async () => {
   const {site, browser} = here;

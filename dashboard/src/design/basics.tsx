@@ -210,12 +210,13 @@ export function EmptyState({title, actions, children, height}: {title: string; a
   );
 }
 
+const kErrorTitles: Partial<Record<number, string>> = {400: 'This is not possible', 404: 'Not found'};
 export function ErrorState({error, retry, height}: {error: Error; retry?: () => void; height?: number}) {
   if (isAbort(error)) return null;
-  const missing = error instanceof ApiError && error.status === 404;
+  const title = error instanceof ApiError ? kErrorTitles[error.status] : undefined;
   return (
     <div class="state" role="alert" style={height ? {minHeight: `${height}px`} : undefined}>
-      <h2>{missing ? 'Not found' : 'Something went wrong'}</h2>
+      <h2>{title ?? 'Something went wrong'}</h2>
       <div class="state-text">{error.message}</div>
       {error instanceof ApiError && error.violations.length > 0 && (
         <ul>

@@ -49,8 +49,14 @@ export function progressOf(job: TuningJob): JobProgress {
   return nearest ? {...nearest, part: Math.min(1, nearest.part)} : {part: Number.NaN, text: `${finished.toLocaleString('en-US')} trials`};
 }
 
+// What a badge shows: a paused job is RUNNING to the server.
+export function shownState(job: TuningJob): string {
+  return job.paused && job.state === 'RUNNING' ? 'PAUSED' : job.state;
+}
+
 // The seconds until a job ends if it goes on as it has; NaN: not to be told.
 export function secondsLeft(job: TuningJob): number {
+  if (job.paused) return Number.NaN;
   const {part} = progressOf(job);
   return part > 0 && part < 0.99 && job.spend.elapsedSeconds > 0 ? job.spend.elapsedSeconds / part - job.spend.elapsedSeconds : Number.NaN;
 }

@@ -2,6 +2,8 @@ import {useState} from 'preact/hooks';
 import type {TuningJob} from '../../api/types';
 import {Card, EmptyState, Skeleton, StateBadge} from '../../design';
 import {count, number} from '../../format';
+import {shownState} from '../job_words';
+import {objectivesOf} from '../objectives';
 
 interface Props {
   jobs: TuningJob[] | undefined;
@@ -38,9 +40,9 @@ export function Chooser({jobs, chosen, onToggle}: Props) {
               <label>
                 <input type="checkbox" checked={chosen.includes(job.id)} onChange={() => onToggle(job.id)} />
                 <span class="chooser-name">{job.id}</span>
-                <StateBadge state={job.state} />
+                <StateBadge state={shownState(job)} />
                 <span class="quiet chooser-best">
-                  {job.spec.objective.metric} {number(job.best?.objective)}
+                  {objectivesOf(job).length ? `front of ${count(job.frontTrials ?? 0)}` : `${job.spec.objective.metric} ${number(job.best?.objective)}`}
                 </span>
               </label>
             </li>

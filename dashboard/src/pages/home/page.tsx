@@ -10,7 +10,8 @@ import {ago, amount, count, counted, duration, exactMoment, number, percent, sho
 import {askToDelete, askToDeleteAll, askToStop, isFavourite, isLive, kFavourite, toggleFavourite, toneOf} from '../actions';
 import {TagChips} from '../annotation/annotation';
 import {Download} from '../download';
-import {countsText, progressOf, savedOf, secondsLeft} from '../job_words';
+import {countsText, progressOf, savedOf, secondsLeft, shownState} from '../job_words';
+import {objectivesOf} from '../objectives';
 import {jobsTable} from './table';
 import './home.css';
 
@@ -186,7 +187,7 @@ function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
       <div class="job-name">
         <a href={paths.job(job.id)}>{job.id}</a>
         <div class="row">
-          <StateBadge state={job.state} />
+          <StateBadge state={shownState(job)} />
           {job.trialCounts.failed > 0 && (
             <a class="badge failed" href={paths.job(job.id, {f: ['#state:failed'], part: 'trials'})}>
               {count(job.trialCounts.failed)} failed
@@ -212,13 +213,7 @@ function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
           {job.strategyText}
         </p>
       </div>
-      <div class="job-best">
-        <span class="quiet job-metric" title={objective.metric}>
-          {objective.goal === 'MINIMIZE' ? 'lowest' : 'highest'} {objective.metric}
-        </span>
-        <strong>{job.best ? number(job.best.objective) : '–'}</strong>
-        <span class="quiet">{job.best ? `trial ${count(job.best.trial)}` : 'none reported yet'}</span>
-      </div>
+      <FoundSoFar job={job} />
       <div class="job-curve">
         {curve ? (
           <Sparkline x={curve.elapsedSeconds} y={curve.best} width={180} height={52} label={`Best ${objective.metric} over time, now ${number(job.best?.objective)}`} />
@@ -281,8 +276,10 @@ function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
   );
 }
 
-const kCommands = `winnow submit examples/direct-marketing.json --watch   # from the command line
-winnow plan examples/direct-marketing.json             # what it would run, without running it`;
+const kCommands = `# what a job would run, without running it
+winnow plan examples/direct-marketing.json
+# run it, and follow it in the terminal too
+winnow submit examples/direct-marketing.json --watch`;
 
 function FirstJob() {
   return (
@@ -301,6 +298,33 @@ function FirstJob() {
         <p>A job is a search: ranges for hyperparameters, an objective and a trainer. Submit the first one and watch it here.</p>
         <pre class="code first-job">{kCommands}</pre>
       </EmptyState>
+    </div>
+  );
+}
+
+// The best value; with several objectives, how many trials the Pareto front has.
+function FoundSoFar({job}: {job: TuningJob}) {
+  const {metric, goal} = job.spec.objective;
+  const several = objectivesOf(job);
+  const front = job.frontTrials ?? 0;
+  const label = several.length ? several.map((each) => each.metric).join(', ') : `${goal === 'MINIMIZE' ? 'lowest' : 'highest'} ${metric}`;
+  const none = isLive(job) ? 'none reported yet' : 'none reported';
+  return (
+    <div class="job-best">
+      <span class="quiet job-metric" title={several.length ? label : metric}>
+        {label}
+      </span>
+      {several.length ? (
+        <>
+          <strong>{front > 0 ? count(front) : '–'}</strong>
+          <span class="quiet">{front > 0 ? 'on the Pareto front' : none}</span>
+        </>
+      ) : (
+        <>
+          <strong>{job.best ? number(job.best.objective) : '–'}</strong>
+          <span class="quiet">{job.best ? `trial ${count(job.best.trial)}` : none}</span>
+        </>
+      )}
     </div>
   );
 }

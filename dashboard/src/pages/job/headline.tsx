@@ -140,8 +140,10 @@ export function BestCard({job, version}: {job: TuningJob; version: number}) {
   let content;
   if (!best) {
     content = (
-      <EmptyState title="No best trial yet" height={kLeastHeight}>
-        Shows the best trial's configuration once a trial has reported {job.spec.objective.metric}.
+      <EmptyState title={isLive(job) ? 'No best trial yet' : 'No best trial'} height={kLeastHeight}>
+        {isLive(job)
+          ? `Shows the best trial's configuration once a trial has reported ${job.spec.objective.metric}.`
+          : `No trial reported ${job.spec.objective.metric}.`}
       </EmptyState>
     );
   } else if (answer.error && !answer.data) content = <ErrorState error={answer.error} retry={answer.reload} height={kLeastHeight} />;

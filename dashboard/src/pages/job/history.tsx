@@ -7,6 +7,7 @@ import {extent} from '../../charts/scale';
 import {tableOf} from '../../data_table';
 import {Card, EmptyState, ErrorState, Segmented, Skeleton} from '../../design';
 import {count, counted, duration, number, shortCount} from '../../format';
+import {isLive} from '../actions';
 import {objectiveName} from '../job_words';
 import {Download} from '../download';
 import {asOf} from './live';
@@ -25,8 +26,8 @@ export function HistoryCard({job, version}: {job: TuningJob; version: number}) {
   else if (!progress) content = <Skeleton height={kHeight} />;
   else if (!picture) {
     content = (
-      <EmptyState title="No value yet" height={kHeight}>
-        Shows the best value so far once a trial reports {metric}.
+      <EmptyState title={isLive(job) ? 'No value yet' : 'No value'} height={kHeight}>
+        {isLive(job) ? `Shows the best value so far once a trial reports ${metric}.` : `No trial reported ${metric}.`}
       </EmptyState>
     );
   } else {

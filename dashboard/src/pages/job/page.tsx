@@ -6,7 +6,7 @@ import {Badge, Button, EmptyState, ErrorState, LinkButton, Skeleton, StateBadge,
 import {ApiError} from '../../api/client';
 import {ago, duration, exactMoment} from '../../format';
 import {askToDelete, askToStop, isLive, togglePaused} from '../actions';
-import {countsText, secondsLeft} from '../job_words';
+import {countsText, secondsLeft, shownState} from '../job_words';
 import {ModelButton} from '../model/button';
 import {constraintText, objectivesOf, objectiveText} from '../objectives';
 import {AnnotationBox} from '../annotation/annotation';
@@ -199,7 +199,7 @@ function Head({id, job, live}: {id: string; job: TuningJob | undefined; live: Li
         </nav>
         <h1>{id}</h1>
         <div class="row job-state">
-          {job && <StateBadge state={job.state} />}
+          {job && <StateBadge state={shownState(job)} />}
           {live.line === 'lost' && <Badge tone="failed">not connected, trying again</Badge>}
           {job && (
             <span class="muted job-reason" title={job.stateReason}>

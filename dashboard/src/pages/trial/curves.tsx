@@ -62,7 +62,7 @@ function Picture({data, job, trial, best, others}: {data: LearningCurves; job: s
   const own = curveOf(trial);
   if (!own?.resource.length && !data.envelope?.resource.length) {
     return (
-      <EmptyState title="Nothing reported yet" height={kRoomPx}>
+      <EmptyState title="Nothing reported" height={kRoomPx}>
         The curve begins with the first value of {data.metric}.
       </EmptyState>
     );

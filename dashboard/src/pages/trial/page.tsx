@@ -170,7 +170,7 @@ function Headline({trial, attempts, job, near}: {trial: Trial; attempts: Attempt
       <Stat
         label={`${objectiveName(job.spec.objective, 'Best ')} (${job.spec.objective.goal === 'MINIMIZE' ? 'lowest' : 'highest'})`}
         value={value === undefined ? '–' : <span class={job.best?.trial === trial.number ? 'best-ink' : undefined}>{number(value)}</span>}
-        note={value === undefined ? 'not reported yet' : `at ${counted(trial.valueResource, 'unit')}; now ${number(trial.objective)}`}
+        note={value === undefined ? 'not reported' : `at ${counted(trial.valueResource, 'unit')}; now ${number(trial.objective)}`}
       />
       <Stat
         label="Rank"
@@ -183,7 +183,7 @@ function Headline({trial, attempts, job, near}: {trial: Trial; attempts: Attempt
             '–'
           )
         }
-        note={near?.rank ? rankNote(near.rank, near.ranked) : 'no value yet'}
+        note={near?.rank ? rankNote(near.rank, near.ranked) : 'no value'}
       />
       <Stat label="Trained" value={<>{count(trial.resource)} <small>{trial.resource === 1 ? 'unit' : 'units'}</small></>} note={trial.trainedResource > trial.resource ? `${count(trial.trainedResource)} over all attempts` : counted(trial.attempts, 'attempt')} />
       <Stat label="Training time" value={duration(seconds)} note={`${duration(trial.billableNodeSeconds + (seconds - trial.trainingSeconds) * trial.nodes)} of node time`} />
