@@ -85,6 +85,10 @@ std::string WrongScaling(const std::string& text) {
   return almost && std::all_of(parts[2].begin(), parts[2].end(), is_letter) ? parts[2] : "";
 }
 
+// Whether the text is 0:1, two integers, behind a name or not: most who write it mean the numbers between
+// them.
+bool IsZeroOrOne(const std::string& text) { return text == "0:1" || text.ends_with("=0:1"); }
+
 std::string WithoutDashes(const std::string& flag) {
   return flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
 }
@@ -196,6 +200,8 @@ Exit RunProgram(Session& session, const RunOptions& options) {
   std::error_code ignored;
   auto spec = CheckedJob(*file, "the job", fs::current_path(ignored), "");
   if (!spec.ok()) return spec.status();
+  if (std::any_of(options.words.begin(), options.words.end(), IsZeroOrOne))
+    session.err.Print("note: 0:1 is the integers 0 and 1; the numbers between them are 0:1:real\n");
   if (options.print) {
     session.out.Print(*file);
     return kSuccess;

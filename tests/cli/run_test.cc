@@ -22,6 +22,16 @@ Result RunPrinted(std::vector<std::string> words) {
 
 }  // namespace
 
+TEST_CASE("run: 0:1 is two integers, and a note says how to write the numbers between them", "[cli]") {
+  for (const std::string range : {"--dropout=0:1", "0:1"}) {
+    const Result result = RunPrinted({"--", "train", "--dropout", range});
+    CHECK(result.code == 0);
+    CHECK(result.err == "note: 0:1 is the integers 0 and 1; the numbers between them are 0:1:real\n");
+    CHECK(json::parse(result.out)["parameters"][0]["integer"]["max"] == 1);
+  }
+  CHECK(RunPrinted({"--", "train", "--dropout", "0:1:real"}).err.empty());
+}
+
 TEST_CASE("run: ranges of a command line become hyperparameters of a job file", "[cli]") {
   const Result result = RunPrinted({"--trials",
                                     "7",
