@@ -445,8 +445,9 @@ std::string TrainerRun::DescribeLines() const {
     const std::string problem = follower_->problem();
     if (!problem.empty()) return problem;
     const std::string names = follower_->first_names().substr(0, kShownLineBytes);
-    return fmt::format("{} got {} lines or records{}{}", assignment_.metrics_file(), follower_->records(),
-                       names.empty() ? "" : ", the first with ", names);
+    const char* const s = follower_->records() == 1 ? "" : "s";
+    return fmt::format("{} got {} line{} or record{}{}{}", assignment_.metrics_file(), follower_->records(),
+                       s, s, names.empty() ? "" : ", the first with ", names);
   }
   if (line_count_ == 0) return "it printed no line";
   return fmt::format("it printed {} line{}, the last was `{}`", line_count_, line_count_ == 1 ? "" : "s",

@@ -222,6 +222,26 @@ TEST_CASE("TrainerRun: a program without the objective is reported with its expr
              Catch::Contains("at levels below 1 only"));
 }
 
+TEST_CASE("TrainerRun: a metrics file without the objective is reported with what it got", "[worker]") {
+  const auto reason = [](const std::string& lines) {
+    NoticeScene scene;
+    v1::Assignment assignment =
+        Script("mkdir -p $SM_OUTPUT_DATA_DIR; printf '" + lines + "' > $SM_OUTPUT_DATA_DIR/m.jsonl");
+    assignment.set_metrics_file("m.jsonl");
+    assignment.clear_resource_regex();
+    assignment.mutable_metrics(0)->clear_regex();
+    assignment.mutable_metrics(0)->set_key("loss");
+    return scene.Run(assignment).outcome.reason();
+  };
+  const std::string line = R"({"epoch": 1, "accuracy": 0.5}\n)",
+                    why = "The program exited without writing `loss`";
+  CHECK_THAT(reason(line),
+             Catch::StartsWith(why) &&
+                 Catch::Contains("m.jsonl got 1 line or record, the first with accuracy, epoch"));
+  CHECK_THAT(reason(line + line),
+             Catch::Contains("m.jsonl got 2 lines or records, the first with accuracy, epoch"));
+}
+
 TEST_CASE("TrainerRun: why it failed leads, then how it ended", "[worker]") {
   NoticeScene scene;
   const auto reason = [&scene](const std::string& script) {
