@@ -63,6 +63,13 @@ function(winnow_library name)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
 endfunction()
 
+# winnow_hooked(<file>...): sources of this folder's library that tests/simulation compiles once more, with the hooks of
+# base/mutant.h switched on. They are objects of their own in every build, so that one without tests compiles the same
+# files together as one with tests.
+function(winnow_hooked)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # winnow_binary(<name> SOURCES <file>... [LINK <target>...]): lands in bin/ under <name>.
 function(winnow_binary name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})

@@ -51,12 +51,12 @@ std::optional<std::string> OwnPath(const std::string& v1_controller, const fs::p
   return std::nullopt;
 }
 
-bool RemoveTree(const fs::path& path) {
+bool RemoveGroups(const fs::path& path) {
   if (rmdir(path.c_str()) == 0 || errno == ENOENT) return true;  // as a rule there are no groups below it
   std::error_code error;
   for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code ignored;
-    if (entry->is_directory(ignored)) RemoveTree(entry->path());
+    if (entry->is_directory(ignored)) RemoveGroups(entry->path());
   }
   return rmdir(path.c_str()) == 0 || errno == ENOENT;
 }
@@ -174,6 +174,6 @@ bool Cgroup::KillSome() {
   return !killed_.empty() && ++empty_calls_ <= kMostEmptyCalls;
 }
 
-bool Cgroup::Remove() const { return RemoveTree(path_); }
+bool Cgroup::Remove() const { return RemoveGroups(path_); }
 
 }  // namespace winnow
