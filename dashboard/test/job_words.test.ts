@@ -46,7 +46,7 @@ test('Progress: what is left is as long as it took so far for as much', () => {
   assert.ok(Number.isNaN(secondsLeft(job('COMPLETED', {counts: {completed: 40}, plannedTrials: 40, spend}))));
 });
 
-test('Paused: a job that is paused is shown so, and is told no time that is left', () => {
+test('Paused: a paused job is shown as PAUSED, without a remaining time', () => {
   const paused = {...job('RUNNING', {counts: {completed: 10}, plannedTrials: 40, spend: {elapsedSeconds: 30}}), paused: true};
   assert.ok(Number.isNaN(secondsLeft(paused)));
   assert.equal(shownState(paused), 'PAUSED');

@@ -37,7 +37,7 @@ constexpr int kMostHeldJobs = 1000;     // of a request that are looked at
 constexpr size_t kMostSpared = 16;      // of them that are named to be ended first
 constexpr size_t kMaxTextBytes = 2000;  // of a notice, or why a model does not come
 constexpr size_t kMaxReasonBytes = 4096;
-constexpr size_t kMaxFieldBytes = 1024;  // of what a worker says of itself
+constexpr size_t kMaxFieldBytes = 1024;  // of a worker's host, storage_id, version or limits
 
 // It stands in tables, paths and log lines.
 absl::Status CheckName(const std::string& name) {

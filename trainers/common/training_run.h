@@ -96,7 +96,7 @@ class TrainingRun {
   // Waits for its turn (AwaitTurn). Then calls train_level until the run is finished or a rank has to stop;
   // prints each level, stops early, and writes a checkpoint every other second and at the end. A single rank
   // under a worker that keeps waiting trainers then writes the model as Finish does, waits, and trains on
-  // when it is told to. It saves at a low priority while another program may have its slot. train_level also
+  // when it is told to. While another program may use its slot, it saves at a low priority. train_level also
   // evaluates and records the level; it is Cancelled if it abandoned the level because of a stop.
   absl::Status TrainLevels(const std::function<absl::Status()>& train_level);
 
