@@ -42,12 +42,12 @@ def builtin(folder, trainer):
             "limits": {"max_trials": 1}, "seed": 3}
     if trainer == "gbdt":
         return spec | {
-            "static_hyperparameters": {"objective": "binary:logistic", "eval_metric": "auc", "num_round": "8000",
+            "static_hyperparameters": {"objective": "binary:logistic", "eval_metric": "auc", "num_round": "4000",
                                        "max_depth": "6"},
             "parameters": [{"name": "eta", "continuous": {"min": 0.01, "max": 0.1}}],
             "objective": {"metric": "validation:auc", "goal": "MAXIMIZE"}}
     return spec | {
-        "static_hyperparameters": {"epochs": "2000", "hidden_layers": "64,32", "batch_size": "96", "loss": "logistic"},
+        "static_hyperparameters": {"epochs": "1000", "hidden_layers": "64,32", "batch_size": "96", "loss": "logistic"},
         "parameters": [{"name": "learning_rate", "continuous": {"min": 0.01, "max": 0.1}}],
         "objective": {"metric": "validation:loss", "goal": "MINIMIZE"}}
 
