@@ -25,7 +25,7 @@
 #include "bench/load.h"
 #include "bench/no_op_job.h"
 #include "bench/sqlite_writer.h"
-#include "store/database.h"
+#include "store/database/database.h"
 #include "tests/support/server_process.h"
 #include "winnow/v1/worker.grpc.pb.h"
 

@@ -50,9 +50,9 @@
 #include "server/tasks.h"
 #include "server/webhooks/sender.h"
 #include "server/webhooks/webhooks_file.h"
+#include "store/database/room.h"
+#include "store/database/wal_check.h"
 #include "store/leadership.h"
-#include "store/room.h"
-#include "store/wal_check.h"
 
 namespace winnow {
 namespace {

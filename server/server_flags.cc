@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <set>
 
-#include "store/database.h"
+#include "store/database/database.h"
 
 namespace winnow {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "store/database.h"
+#include "store/database/database.h"
 
 namespace winnow {
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "scheduler/space/types.h"
-#include "store/database.h"
+#include "store/database/database.h"
 
 namespace winnow {
 

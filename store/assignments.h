@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "scheduler/attempt_end.h"
 #include "scheduler/space/types.h"
-#include "store/database.h"
+#include "store/database/database.h"
 
 namespace winnow {
 

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "store/wal_check.h"
+#include "store/database/wal_check.h"
 
 namespace winnow {
 namespace {

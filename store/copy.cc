@@ -8,9 +8,9 @@
 
 #include <filesystem>
 
-#include "store/foreign_file.h"
-#include "store/room.h"
-#include "store/sqlite_database.h"
+#include "store/database/foreign_file.h"
+#include "store/database/room.h"
+#include "store/database/sqlite_database.h"
 
 namespace winnow {
 namespace {

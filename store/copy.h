@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "store/database.h"
+#include "store/database/database.h"
 
 namespace winnow {
 

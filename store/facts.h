@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "scheduler/state/facts.h"
-#include "store/database.h"
+#include "store/database/database.h"
 
 namespace winnow {
 

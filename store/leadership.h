@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
-#include "store/postgres_database.h"
+#include "store/database/postgres_database.h"
 
 namespace winnow {
 

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "store/database.h"
+#include "store/database/database.h"
 
 namespace winnow {
 
 // Migrates a database from the version of the migration before it to `version`; the first one starts with an
-// empty database. In SQLite's SQL; store/postgres_dialect.h has PostgreSQL's. A released migration is never
-// changed.
+// empty database. In SQLite's SQL; store/database/postgres_dialect.h has PostgreSQL's. A released migration
+// is never changed.
 struct Migration {
   int64_t version;
   const char* sql;

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "store/database.h"
+#include "store/database/database.h"
 
 namespace winnow {
 

@@ -1,7 +1,7 @@
 #include "store/store.h"
 
+#include "store/database/room.h"
 #include "store/migrations.h"
-#include "store/room.h"
 
 namespace winnow {
 

@@ -9,7 +9,7 @@
 #include "store/artifacts.h"
 #include "store/assignments.h"
 #include "store/audit.h"
-#include "store/database.h"
+#include "store/database/database.h"
 #include "store/facts.h"
 #include "store/jobs.h"
 #include "store/logs.h"

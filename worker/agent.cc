@@ -9,7 +9,7 @@
 #include "base/status_text.h"
 #include "fmt/format.h"
 #include "spdlog/spdlog.h"
-#include "worker/failure_cause.h"
+#include "worker/runs/failure_cause.h"
 #include "worker/storage_id.h"
 
 namespace winnow {

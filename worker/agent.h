@@ -13,8 +13,8 @@
 #include "worker/host/event_loop.h"
 #include "worker/host/timers.h"
 #include "worker/host/usage.h"
+#include "worker/runs/trainers.h"
 #include "worker/sync_client.h"
-#include "worker/trainers.h"
 
 namespace winnow {
 

@@ -6,7 +6,7 @@
 
 #include "fmt/format.h"
 #include "spdlog/spdlog.h"
-#include "worker/trainer_environment.h"
+#include "worker/runs/trainer_environment.h"
 
 namespace winnow {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "base/gpus.h"
-#include "worker/trainer_environment.h"
+#include "worker/runs/trainer_environment.h"
 
 namespace winnow {
 namespace {

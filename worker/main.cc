@@ -50,10 +50,10 @@
 #include "worker/host/run_as.h"
 #include "worker/host/usage.h"
 #include "worker/preemption.h"
-#include "worker/process_trainers.h"
+#include "worker/runs/process_trainers.h"
+#include "worker/runs/trainer_environment.h"
 #include "worker/sources/source_keeper.h"
 #include "worker/storage_id.h"
-#include "worker/trainer_environment.h"
 #include "worker/trainer_module.h"
 #include "worker/work_folder_lock.h"
 

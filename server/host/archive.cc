@@ -17,7 +17,7 @@
 #include "server/engine/jobs.h"
 #include "spec/hidden_value.h"
 #include "store/check.h"
-#include "store/foreign_file.h"
+#include "store/database/foreign_file.h"
 #include "store/migrations.h"
 #include "store/move.h"
 #include "store/workers.h"

@@ -18,7 +18,7 @@
 #include "artifact/files.h"
 #include "base/status_text.h"
 #include "store/copy.h"
-#include "store/room.h"
+#include "store/database/room.h"
 
 namespace winnow {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "store/wal_check.h"
+#include "store/database/wal_check.h"
 
 namespace winnow {
 

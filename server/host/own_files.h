@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "store/foreign_file.h"
+#include "store/database/foreign_file.h"
 
 namespace winnow {
 

@@ -13,8 +13,8 @@
 #include "server/host/endpoint_state.h"
 #include "server/host/own_files.h"
 #include "store/copy.h"
-#include "store/database.h"
-#include "store/foreign_file.h"
+#include "store/database/database.h"
+#include "store/database/foreign_file.h"
 #include "store/migrations.h"
 
 namespace winnow {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "store/foreign_file.h"
+#include "store/database/foreign_file.h"
 
 namespace winnow {
 

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "scheduler/project_use.h"
 #include "scheduler/quota.h"
-#include "store/database.h"
+#include "store/database/database.h"
 
 namespace winnow {
 

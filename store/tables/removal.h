@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "store/database.h"
+#include "store/database/database.h"
 
 namespace winnow {
 

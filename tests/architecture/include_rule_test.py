@@ -17,7 +17,8 @@ COMMON = {"absl", "fmt", "posix"}
 SERVER = COMMON | {"google", "spdlog"}
 TRAINER = COMMON | {"nlohmann", "CLI"}
 SCHEDULER = {"scheduler", "scheduler/state", "scheduler/space"}  # what other folders may include of it
-ENGINE = SCHEDULER | {"server/engine", "store", "spec", "proto", "artifact"}
+STORE = {"store", "store/database"}
+ENGINE = SCHEDULER | STORE | {"server/engine", "spec", "proto", "artifact"}
 HYPERPARAMETERS = {"trainers/hyperparameters", "trainers/gbdt/hyperparameters", "trainers/mlp/hyperparameters"}
 TRAINERS = {"trainers/hyperparameters", "trainers/common", "trainers/data", "trainers/data/cache", "trainers/collective"}
 RULE = {  # base is everybody's
@@ -36,9 +37,10 @@ RULE = {  # base is everybody's
     "artifact": ({"artifact", "proto"}, COMMON | {"openssl"}),
     "aws": ({"aws"}, COMMON | {"curl"}),
     "spec": (SCHEDULER | HYPERPARAMETERS | {"spec", "proto"}, COMMON | {"google", "nlohmann", "re2"}),
-    "store": (SCHEDULER | {"store"}, COMMON | {"libpq-fe.h", "sqlite3.h", "nlohmann"}),
+    "store/database": ({"store/database"}, COMMON | {"libpq-fe.h", "sqlite3.h"}),
+    "store": (SCHEDULER | STORE, COMMON | {"libpq-fe.h", "sqlite3.h", "nlohmann"}),
     "server/engine": (ENGINE, SERVER | {"prometheus"}),  # no transport
-    "server/reads/imports": (SCHEDULER | {"server/reads/imports", "store"}, COMMON | {"csv.h", "nlohmann"}),
+    "server/reads/imports": (SCHEDULER | {"server/reads/imports", "store/database"}, COMMON | {"csv.h", "nlohmann"}),
     "server/reads": (ENGINE | {"server/reads", "server/reads/imports"}, SERVER),
     "server/insights": (ENGINE | {"server/reads", "server/insights", "insight"}, SERVER),
     "server/host/blobs": ({"server/host/blobs", "server/host/pools", "artifact", "aws"}, SERVER | {"curl"}),
@@ -55,10 +57,10 @@ RULE = {  # base is everybody's
                     SERVER | {"cjose", "curl", "nlohmann", "openssl"}),
     "server/http": ({"server/http", "server/oidc", "server/grpc", "server/host", "server/reads", "server/engine", "rpc", "json", "proto", "spec"},
                     SERVER | {"boost", "grpc", "grpcpp", "nlohmann", "openssl", "zlib.h"}),
-    "server/sagemaker": ({"server/sagemaker", "server/http", "server/grpc", "store", "artifact",
-                          "trainers/gbdt/hyperparameters", "proto"},
+    "server/sagemaker": (STORE | {"server/sagemaker", "server/http", "server/grpc", "artifact",
+                                  "trainers/gbdt/hyperparameters", "proto"},
                          SERVER | {"archive.h", "archive_entry.h", "grpcpp", "libxml", "nlohmann", "openssl", "re2", "zlib.h"}),
-    "server": ({"server", "server/pools", "server/webhooks", "server/host/blobs", "server/host/pools", "server/sagemaker", "server/http", "server/oidc", "server/grpc", "server/host", "server/reads", "server/engine", "store", "flags"},
+    "server": (STORE | {"server", "server/pools", "server/webhooks", "server/host/blobs", "server/host/pools", "server/sagemaker", "server/http", "server/oidc", "server/grpc", "server/host", "server/reads", "server/engine", "flags"},
                SERVER | {"CLI", "grpcpp"}),
     "worker/host": ({"worker/host", "artifact", "rpc", "proto"}, SERVER | {"nlohmann"}),
     "worker/checkpoints": ({"worker/checkpoints", "worker/host", "artifact", "proto"}, SERVER | {"grpc", "grpcpp"}),
@@ -67,8 +69,10 @@ RULE = {  # base is everybody's
     "worker/containers": ({"worker/containers", "worker/host", "artifact", "proto"}, SERVER),
     "worker/data": ({"worker/data", "worker/checkpoints", "worker/host", "artifact", "aws", "proto"},
                     SERVER | {"curl", "nlohmann", "openssl"}),
-    "worker": ({"worker", "worker/host", "worker/checkpoints", "worker/containers", "worker/data", "worker/metrics", "worker/sources", "flags", "proto", "rpc", "artifact", "aws"},
-               SERVER | {"grpc", "grpcpp", "nlohmann", "CLI", "re2"}),
+    "worker/runs": ({"worker/runs", "worker/host", "worker/checkpoints", "worker/containers", "worker/data", "worker/metrics",
+                     "worker/sources", "proto", "artifact"}, SERVER | {"nlohmann", "re2"}),
+    "worker": ({"worker", "worker/runs", "worker/host", "worker/checkpoints", "worker/containers", "worker/data", "worker/sources",
+                "flags", "proto", "rpc", "artifact", "aws"}, SERVER | {"grpc", "grpcpp", "CLI"}),
     "trainers/data/cache": ({"trainers/data/cache"}, COMMON),
     "trainers/data": ({"trainers/data", "trainers/data/cache"}, COMMON | {"openssl", "zlib.h"}),
     "trainers/collective": ({"trainers/collective"}, COMMON | {"openssl"}),
@@ -105,7 +109,7 @@ type_traits typeindex typeinfo unordered_map unordered_set utility valarray vari
 LINK = {
     "winnow_proto": "proto", "winnow_rpc": "rpc", "winnow_json": "json", "winnow_flags": "flags", "winnow_artifact": "artifact", "winnow_aws": "aws", "winnow_blobs": "server/host/blobs",
     "winnow_scheduler": "scheduler", "winnow_models": "scheduler/models", "winnow_spec": "spec", "winnow_insight": "insight",
-    "winnow_store": "store", "winnow_engine": "server/engine", "winnow_reads": "server/reads", "winnow_imports": "server/reads/imports", "winnow_insights": "server/insights",
+    "winnow_database": "store/database", "winnow_store": "store", "winnow_engine": "server/engine", "winnow_reads": "server/reads", "winnow_imports": "server/reads/imports", "winnow_insights": "server/insights",
     "winnow_host": "server/host", "winnow_rank_authority": "server/host", "winnow_pools": "server/host/pools",
     "winnow_pool_keeper": "server/pools", "winnow_webhooks": "server/webhooks", "winnow_kubernetes": "server/host/pools/kubernetes", "winnow_grpc": "server/grpc", "winnow_http": "server/http", "winnow_oidc": "server/oidc", "winnow_sagemaker": "server/sagemaker", "winnow_dashboard": "server/http",
     "winnow_agent": "worker", "winnow_data": "trainers/data", "winnow_collective": "trainers/collective",

@@ -5,7 +5,7 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "worker/host/line_splitter.h"
-#include "worker/metric_parser.h"
+#include "worker/runs/metric_parser.h"
 
 namespace {
 

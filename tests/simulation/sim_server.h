@@ -9,7 +9,7 @@
 
 #include "server/engine/batches.h"
 #include "server/engine/engine.h"
-#include "store/faults/commit_hook.h"
+#include "store/database/faults/commit_hook.h"
 #include "tests/simulation/setting.h"
 #include "tests/simulation/sim_database.h"
 

@@ -9,8 +9,8 @@
 
 #include "scheduler/placement.h"
 #include "server/engine/requester.h"
-#include "worker/trainer_parents.h"
-#include "worker/waiting_trainers.h"
+#include "worker/runs/trainer_parents.h"
+#include "worker/runs/waiting_trainers.h"
 
 namespace winnow {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/simulation/setting.h"
-#include "worker/trainers.h"
+#include "worker/runs/trainers.h"
 
 namespace winnow {
 

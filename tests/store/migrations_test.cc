@@ -6,7 +6,7 @@
 #include "base/status_text.h"
 #include "checkout.h"
 #include "scheduler/simulate.h"
-#include "store/sqlite_database.h"
+#include "store/database/sqlite_database.h"
 #include "store/store.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"

@@ -1,6 +1,6 @@
+#include "store/database/postgres_database.h"
+#include "store/database/postgres_dialect.h"
 #include "store/leadership.h"
-#include "store/postgres_database.h"
-#include "store/postgres_dialect.h"
 #include "store/store.h"
 #include "tests/catch.h"
 #include "tests/store/get.h"

@@ -12,8 +12,8 @@
 #include "tests/support/temp_folder.h"
 #include "tests/worker/fake_server.h"
 #include "worker/agent.h"
-#include "worker/process_trainers.h"
-#include "worker/trainer_environment.h"
+#include "worker/runs/process_trainers.h"
+#include "worker/runs/trainer_environment.h"
 
 namespace winnow {
 namespace {

@@ -8,10 +8,10 @@
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
 #include "worker/host/event_loop.h"
-#include "worker/metric_parser.h"
 #include "worker/metrics/event_reader.h"
 #include "worker/metrics/metrics_follower.h"
 #include "worker/metrics/text_records.h"
+#include "worker/runs/metric_parser.h"
 
 namespace winnow {
 namespace {

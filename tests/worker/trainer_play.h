@@ -10,7 +10,7 @@
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
 #include "worker/host/limits.h"
-#include "worker/trainer_run.h"
+#include "worker/runs/trainer_run.h"
 
 namespace winnow {
 

@@ -15,7 +15,7 @@
 #include "scheduler/quota.h"
 #include "scheduler/state/job_state.h"
 #include "server/engine/projects/stored_bytes.h"
-#include "store/database.h"
+#include "store/database/database.h"
 #include "store/tables/quotas.h"
 
 namespace winnow {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "store/sqlite_database.h"
+#include "store/database/sqlite_database.h"
 
 namespace winnow {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "scheduler/space/types.h"
-#include "store/foreign_file.h"
+#include "store/database/foreign_file.h"
 
 namespace winnow {
 

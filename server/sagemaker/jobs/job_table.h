@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
-#include "store/database.h"
+#include "store/database/database.h"
 
 namespace winnow {
 

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
 #include "server/http/message.h"
-#include "store/database.h"
+#include "store/database/database.h"
 
 namespace winnow {
 

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "store/database.h"
+#include "store/database/database.h"
 #include "tests/server/grpc/token_play.h"
 #include "winnow/v1/tuning.grpc.pb.h"
 

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "store/database.h"
+#include "store/database/database.h"
 #include "tests/catch.h"
 #include "tests/store/temp_folder.h"
 

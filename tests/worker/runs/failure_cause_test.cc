@@ -1,0 +1,64 @@
+#include "worker/runs/failure_cause.h"
+
+#include "tests/catch.h"
+
+namespace winnow {
+
+TEST_CASE("FailureCause: of a container that did not start, what its runtime says", "[worker]") {
+  CHECK(FindCause("runc create failed: exec: \"train\": executable file not found in $PATH\n"
+                  "Error: container create failed (no logs from conmon): conmon bytes \"\"\n") ==
+        "runc create failed: exec: \"train\": executable file not found in $PATH");
+}
+
+TEST_CASE("FailureCause: the exception of a Python traceback, whatever comes after it", "[worker]") {
+  CHECK(FindCause("loading\n"
+                  "Traceback (most recent call last):\n"
+                  "  File \"/job/train.py\", line 9, in <module>\n"
+                  "    main()\n"
+                  "    ^^^^^^\n"
+                  "  File \"/job/train.py\", line 5, in main\n"
+                  "    raise ValueError(f\"lr is {lr}\")\n"
+                  "ValueError: lr is 7\n"
+                  "see the manual\n"
+                  "resource_tracker.py:224: UserWarning: there appear to be 6 leaked semaphore objects\n"
+                  "  warnings.warn('resource_tracker: '\n") == "ValueError: lr is 7");
+  // The newer of two, and one whose beginning is missing.
+  CHECK(FindCause("  File \"a.py\", line 1, in f\n    g()\nKeyError: 'x'\n\n"
+                  "During handling of the above exception, another exception occurred:\n\n"
+                  "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    f()\n"
+                  "RuntimeError: CUDA error: out of memory\nCUDA kernel errors might be reported later.\n") ==
+        "RuntimeError: CUDA error: out of memory");
+  CHECK(FindCause("  File \"train.py\", line 1, in <module>\nModuleNotFoundError: No module named 'torch'\n"
+                  "  File \"torchrun\", line 8, in <module>\n"
+                  "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n"
+                  "======\n  exitcode  : 1 (pid: 7)\n======\n") ==
+        "ModuleNotFoundError: No module named 'torch'");
+}
+
+TEST_CASE("FailureCause: the last line that says something", "[worker]") {
+  CHECK(FindCause("usage: torchrun [-h] [--nnodes NNODES]\n                [--rdzv-backend RDZV_BACKEND]\n"
+                  "torchrun: error: unrecognized arguments: --lr 0.1\n") ==
+        "torchrun: error: unrecognized arguments: --lr 0.1");
+  CHECK(FindCause("out of luck\n\n  ~~~^^^\n=====\n 40%|####      | 4/10 [00:01<00:02, 2.5it/s]\r") ==
+        "out of luck");
+  CHECK(FindCause("cannot open data\ntrain.py:3: DeprecationWarning: old\n  import imp\n") ==
+        "cannot open data");
+  CHECK(FindCause(
+            "terminate called after throwing an instance of 'std::runtime_error'\n  what():  bad data\n") ==
+        "what():  bad data");
+  CHECK(FindCause("Datei fehlt: größe\n╰────╯\n") == "Datei fehlt: größe");
+}
+
+TEST_CASE("FailureCause: without a better one the last line that is there; without any, none", "[worker]") {
+  CHECK(FindCause("a.py:1: UserWarning: old\n") == "a.py:1: UserWarning: old");
+  CHECK(FindCause("") == "");
+  CHECK(FindCause("\n \t\n") == "");
+}
+
+TEST_CASE("FailureCause: a long line is cut between characters", "[worker]") {
+  std::string line(496, 'x');
+  const std::string cut = FindCause(line + "üü and so on, and on, and on\n");
+  CHECK(cut == line + "...");
+}
+
+}  // namespace winnow

@@ -1,0 +1,230 @@
+#include "worker/runs/metric_parser.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
+#include "fmt/format.h"
+#include "worker/metrics/text_records.h"
+
+namespace winnow {
+namespace {
+
+// Largest level that a double holds exactly.
+constexpr double kMaxLevel = 9007199254740992.0;
+// Values of which it is known that they were read. Beyond that many it begins to forget, and the server
+// ignores what it has.
+constexpr size_t kMostSeen = 1 << 18;
+constexpr size_t kMostCompiled = 64;  // expressions that are kept
+// How programs name a level, where the job does not say it.
+constexpr const char* kLevelKeys[] = {"step", "epoch", "round", "iteration", "level"};
+
+// Parts of one job have the same expressions, and one takes longer to compile than a short part to start.
+absl::StatusOr<std::shared_ptr<const RE2>> Compile(const std::string& what, const std::string& expression) {
+  thread_local std::map<std::string, std::shared_ptr<const RE2>> compiled;
+  if (const auto known = compiled.find(expression); known != compiled.end()) return known->second;
+  RE2::Options options;
+  options.set_log_errors(false);
+  auto regex = std::make_shared<const RE2>(expression, options);
+  if (!regex->ok()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: expression \"{}\": {}", what, expression, regex->error()));
+  }
+  if (regex->NumberOfCapturingGroups() != 1) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: expression \"{}\" has {} groups, expected exactly 1 (write "
+                    "(?:...) for a group that holds no value)",
+                    what, expression, regex->NumberOfCapturingGroups()));
+  }
+  if (compiled.size() >= kMostCompiled) compiled.clear();
+  compiled[expression] = regex;
+  return std::shared_ptr<const RE2>(std::move(regex));
+}
+
+// "loss=0.25." and "loss=0.25," are common ends of a sentence.
+std::optional<double> ParseNumber(absl::string_view text) {
+  while (!text.empty() && (text.back() == '.' || text.back() == ',' || text.back() == ';'))
+    text.remove_suffix(1);
+  double value;
+  if (text.find_first_of("xX") != absl::string_view::npos)
+    return std::nullopt;  // Abseil would read hexadecimal
+  if (!absl::SimpleAtod(text, &value)) return std::nullopt;
+  return value;
+}
+
+std::optional<double> Find(std::string_view line, const RE2& regex) {
+  re2::StringPiece group;
+  if (!RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), regex, &group)) return std::nullopt;
+  return ParseNumber(absl::string_view(group.data(), group.size()));
+}
+
+}  // namespace
+
+MetricRules RulesOf(const v1::Assignment& assignment) {
+  const bool all = assignment.rank() == 0;
+  MetricRules rules;
+  for (const v1::MetricDefinition& metric : assignment.metrics()) {
+    if (all || metric.name() == assignment.objective_metric())
+      rules.metrics.push_back({metric.name(), metric.regex(), metric.key()});
+  }
+  rules.reads_json_lines = assignment.metrics_file().empty();
+  rules.objective = assignment.objective_metric();
+  if (!all) return rules;
+  rules.resource_key = assignment.resource_key();
+  rules.resource_regex = assignment.resource_regex();
+  rules.resource_offset = assignment.resource_offset();
+  rules.counted_from = assignment.resumes() ? assignment.resource_from() : 0;
+  return rules;
+}
+
+absl::StatusOr<MetricParser> MetricParser::Create(const MetricRules& rules) {
+  MetricParser parser;
+  for (const MetricRules::Metric& metric : rules.metrics) {
+    Metric& added = parser.metrics_.emplace_back();
+    added.name = metric.name;
+    added.key = metric.key.empty() ? metric.name : metric.key;
+    added.is_objective = metric.name == rules.objective;
+    if (metric.regex.empty()) {
+      parser.reads_json_ = rules.reads_json_lines;
+      continue;
+    }
+    auto regex = Compile(fmt::format("metric {}", metric.name), metric.regex);
+    if (!regex.ok()) return regex.status();
+    added.regex = *std::move(regex);
+  }
+  if (!rules.resource_regex.empty()) {
+    auto regex = Compile("resource_regex", rules.resource_regex);
+    if (!regex.ok()) return regex.status();
+    parser.resource_regex_ = *std::move(regex);
+  } else {
+    const bool known = std::any_of(parser.metrics_.begin(), parser.metrics_.end(),
+                                   [](const Metric& metric) { return metric.is_objective; });
+    if (!known) {
+      return absl::InvalidArgumentError(fmt::format(
+          "objective \"{}\" is not among the metric definitions, so there is nothing to count levels by; "
+          "expected a definition of it or a resource_regex",
+          rules.objective));
+    }
+    parser.level_ = rules.counted_from;
+  }
+  parser.resource_offset_ = rules.resource_offset;
+  parser.resource_key_ = rules.resource_key;
+  parser.comes_before_.assign(parser.metrics_.size(), false);
+  return parser;
+}
+
+std::optional<MetricReading> MetricParser::Parse(std::string_view line) {
+  std::vector<Value> values = FindValues(line);
+  const std::optional<MetricRecord> record = reads_json_ ? ReadJsonRecord(line) : std::nullopt;
+  if (record) FindKeys(*record, values);
+  if (resource_regex_ != nullptr) {
+    const std::optional<double> found = Find(line, *resource_regex_);
+    if (found && std::abs(*found) <= kMaxLevel && *found == std::floor(*found)) {
+      level_ = static_cast<int64_t>(*found) + resource_offset_;
+      has_level_ = true;
+    }
+    return has_level_ ? TakeNew(values) : std::nullopt;
+  }
+  if (record && !TakeLevel(*record)) return std::nullopt;
+  return Place(std::move(values));
+}
+
+std::optional<MetricReading> MetricParser::Add(const MetricRecord& record) {
+  std::vector<Value> values;
+  FindKeys(record, values);
+  return TakeLevel(record) ? Place(std::move(values)) : std::nullopt;
+}
+
+std::vector<MetricParser::Value> MetricParser::FindValues(std::string_view line) {
+  std::vector<Value> values;
+  for (size_t i = 0; i < metrics_.size(); ++i) {
+    if (metrics_[i].regex == nullptr) continue;
+    const std::optional<double> value = Find(line, *metrics_[i].regex);
+    if (!value.has_value()) continue;
+    metrics_[i].matched = true;
+    values.push_back({static_cast<int>(i), *value});
+  }
+  return values;
+}
+
+void MetricParser::FindKeys(const MetricRecord& record, std::vector<Value>& values) {
+  for (size_t i = 0; i < metrics_.size(); ++i) {
+    if (metrics_[i].regex != nullptr) continue;
+    const std::optional<double> value = record.Find(metrics_[i].key);
+    if (!value.has_value()) continue;
+    metrics_[i].matched = true;
+    values.push_back({static_cast<int>(i), *value});
+  }
+}
+
+bool MetricParser::TakeLevel(const MetricRecord& record) {
+  std::optional<double> found;
+  if (!resource_key_.empty()) {
+    found = record.Find(resource_key_);
+  } else {
+    for (const char* key : kLevelKeys) {
+      if (found = record.Find(key); found.has_value()) break;
+    }
+  }
+  if (!found.has_value()) return true;
+  if (!(std::abs(*found) <= kMaxLevel) || *found != std::floor(*found)) return false;
+  level_ = static_cast<int64_t>(*found) + resource_offset_;
+  has_level_ = named_level_ = true;
+  return true;
+}
+
+std::vector<size_t> MetricParser::Unmatched() const {
+  std::vector<size_t> unmatched;
+  for (size_t i = 0; i < metrics_.size(); ++i) {
+    if (!metrics_[i].matched) unmatched.push_back(i);
+  }
+  return unmatched;
+}
+
+std::optional<MetricReading> MetricParser::Place(std::vector<Value> values) {
+  if (counts()) return Count(std::move(values));
+  return has_level_ ? TakeNew(values) : std::nullopt;
+}
+
+std::optional<MetricReading> MetricParser::Count(std::vector<Value> values) {
+  const bool counts = std::any_of(values.begin(), values.end(),
+                                  [this](const Value& value) { return metrics_[value.metric].is_objective; });
+  if (counts) {
+    for (const Value& value : early_) comes_before_[value.metric] = true;
+    values.insert(values.begin(), early_.begin(), early_.end());
+    early_.clear();
+    ++level_;
+    has_level_ = true;
+    return TakeNew(values);
+  }
+  const auto waits = [this](const Value& value) { return !has_level_ || comes_before_[value.metric]; };
+  for (const Value& value : values) {
+    const bool known = std::any_of(early_.begin(), early_.end(),
+                                   [&value](const Value& early) { return early.metric == value.metric; });
+    if (waits(value) && !known) early_.push_back(value);
+  }
+  values.erase(std::remove_if(values.begin(), values.end(), waits), values.end());
+  return TakeNew(values);
+}
+
+std::optional<MetricReading> MetricParser::TakeNew(const std::vector<Value>& values) {
+  if (level_ < 1) {
+    if (!values.empty() && !below_one_) below_one_ = level_;
+    return std::nullopt;
+  }
+  MetricReading reading{level_, {}};
+  for (const Value& value : values) {
+    if (seen_.size() >= kMostSeen) seen_.clear();
+    if (seen_.emplace(value.metric, level_).second) {
+      reading.metrics.emplace_back(metrics_[value.metric].name, value.value);
+    }
+  }
+  if (reading.metrics.empty()) return std::nullopt;
+  return reading;
+}
+
+}  // namespace winnow
