@@ -25,7 +25,7 @@ enum class FailureCause {
   kTrainer,      // by itself: nothing more is known
   kOutOfMemory,  // it took more memory than it may
   kTimeLimit,    // it took longer than an attempt may
-  kNotStarted,   // its worker could not start it
+  kNotStarted,   // its worker could not start it, or its disk is full
   kRanksGone,    // it lost the other ranks
 };
 

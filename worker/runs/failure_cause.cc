@@ -118,6 +118,11 @@ std::string FindCause(std::string_view words) {
   return std::string(Utf8Prefix(cause, kMaxCauseBytes - 3)) + "...";
 }
 
+bool SaysDiskIsFull(std::string_view cause) {
+  return cause.find("No space left on device") != std::string_view::npos ||
+         cause.find("Disk quota exceeded") != std::string_view::npos;
+}
+
 v1::Outcome FailedOutcome(std::string reason) {
   v1::Outcome outcome;
   outcome.set_kind(v1::Outcome::FAILED);

@@ -14,6 +14,10 @@ namespace winnow {
 // bars, unless there is nothing else. Trimmed, at most 500 bytes; empty: no such line.
 std::string FindCause(std::string_view words);
 
+// Whether a program with this cause failed because a disk or a quota is full, as the system's words for that
+// say.
+bool SaysDiskIsFull(std::string_view cause);
+
 // Returns an outcome with the current time for a failure before the start, caused by the trainer.
 v1::Outcome FailedOutcome(std::string reason);
 // A failure to prepare what the job asked for: SETUP_FAILED, DATA_FAILED or IMAGE_FAILED.

@@ -686,7 +686,9 @@ v1::Outcome TrainerRun::Judge(const TimedEnd& timed) const {
     outcome.set_reason(memory + (cause.empty() ? "" : ": " + cause));
   } else {
     outcome.set_kind(v1::Outcome::FAILED);
-    outcome.set_reason(FailureReason(end, cause));
+    const bool full = SaysDiskIsFull(cause);
+    if (full) outcome.set_cause(v1::Outcome::NOT_STARTED);
+    outcome.set_reason((full ? "the disk or its quota is full: " : "") + FailureReason(end, cause));
   }
   return outcome;
 }

@@ -248,6 +248,17 @@ TEST_CASE("TrainerRun: distinguishes what the machine lacks from what the traine
   CHECK(absl::IsResourceExhausted(host.Run(Shell("true")).start));
 }
 
+TEST_CASE("TrainerRun: a disk that is full when the program saves is the machine's fault", "[worker]") {
+  const std::string save = GENERATE(as<std::string>(), "cp /etc/passwd /dev/full",
+                                    "exec python3 -c 'open(\"/dev/full\", \"wb\", 0).write(b\"x\")'");
+  Host host(false);
+  const v1::Outcome outcome = host.Run(Shell("echo loss=1; " + save)).outcome;
+  CHECK(outcome.kind() == v1::Outcome::FAILED);
+  CHECK(outcome.cause() == v1::Outcome::NOT_STARTED);
+  CHECK_THAT(outcome.reason(), Catch::StartsWith("the disk or its quota is full: ") &&
+                                   Catch::Contains("No space left on device (exit code 1)"));
+}
+
 TEST_CASE("TrainerRun: logs that find no space cost neither reports nor the outcome", "[worker]") {
   Host host(false);
   std::filesystem::create_directories(host.folder / "work/jobs/job/1");
