@@ -93,8 +93,10 @@ class Client:
         found: dict[str, Any] = self._calls.call("GET", "/v1/caller")
         return found
 
-    def close(self) -> None:
-        """Closes this thread's connection. The client may be used again."""
+    def close(self, *, gone: str = "") -> None:
+        """Closes this thread's connection. The client may be used again, unless `gone` says why its server will not
+        come back: each further call raises Unavailable with these words."""
+        self._calls.gone = gone or self._calls.gone
         self._calls.close()
 
     def __enter__(self) -> Client:

@@ -130,7 +130,7 @@ def tune(function: Function, space: spaces.Space, *, max_trials: Optional[int] =
     finally:
         if started is not None:
             started.stop()
-            client._calls.gone = _GONE
+            client.close(gone=_GONE)
 
 
 def _stop(job: Job) -> None:

@@ -56,6 +56,9 @@ class Jobs(WithFolder):
         job = winnow.connect(f"{server.http},127.0.0.1:1").submit(SHELL)
         self.assertEqual(client.job(job.id).watch(show=False)["state"], "COMPLETED")
         self.assertEqual(str(client), f"<winnow.Client of http://{server.http}>")
+        client.close(gone="it is over")
+        with self.assertRaisesRegex(winnow.Unavailable, "it is over"):
+            client.jobs()
 
     def test_the_best_model_is_downloaded(self):
         server = self.serve(local_workers=1)
