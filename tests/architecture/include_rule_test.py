@@ -22,7 +22,7 @@ ENGINE = SCHEDULER | STORE | {"server/engine", "spec", "proto", "artifact"}
 HYPERPARAMETERS = {"trainers/hyperparameters", "trainers/gbdt/hyperparameters", "trainers/mlp/hyperparameters"}
 TRAINERS = {"trainers/hyperparameters", "trainers/common", "trainers/data", "trainers/data/cache", "trainers/collective"}
 RULE = {  # base is everybody's
-    "base": ({"base"}, {"absl", "posix"}),
+    "base": ({"base"}, {"absl", "nlohmann", "posix"}),
     "scheduler/models": ({"scheduler/models"}, {"Eigen", "boost", "nlopt.h"}),
     "scheduler/space": ({"scheduler/space"}, set()),
     "scheduler/state": ({"scheduler/state", "scheduler/space", "scheduler/models"}, set()),

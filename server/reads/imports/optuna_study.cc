@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/bounded_json.h"
 #include "store/database/sqlite_database.h"
 
 namespace winnow {
@@ -18,6 +19,7 @@ using nlohmann::json;
 constexpr int64_t kMostStudyBytes = 256 << 20;
 constexpr size_t kMostTrials = 100'000;
 constexpr size_t kMostParameters = 2'000'000;
+constexpr int kMostDepth = 60;  // more than any distribution has
 
 // The tables of Optuna's storages/_rdb/models.py, schema 12 (3.0 and later), as far as they are read here.
 // They have had these columns since 2.4; only the types of values are newer.
@@ -141,15 +143,9 @@ Value Choice(const json& choice) {
   return choice.dump();
 }
 
-// What is nested deeper is left out: to write it again would take a frame of the stack for each level.
-bool IsShallow(int depth, json::parse_event_t, json&) {
-  constexpr int kDeepest = 60;  // more than any distribution has
-  return depth <= kDeepest;
-}
-
 // Returns a parameter's value from the table's number: for a category, its index.
 Value ReadParameter(double number, const std::string& distribution) {
-  const json parsed = json::parse(distribution, IsShallow);
+  const json parsed = ParseBoundedJson(distribution, kMostDepth);
   const auto name = parsed.at("name").get<std::string>();
   if (name == "CategoricalDistribution") {
     const json& choices = parsed.at("attributes").at("choices");

@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
+#include "base/bounded_json.h"
 #include "base/status_text.h"
 #include "server/sagemaker/wire/aws_error.h"
 #include "server/sagemaker/wire/aws_request.h"
@@ -24,7 +25,7 @@ using nlohmann::json;
 
 constexpr char kCborPath[] = "/service/";
 constexpr size_t kMostFormDepth = 16;
-constexpr size_t kMostDepth = 32;  // of a body that is JSON or CBOR
+constexpr int kMostDepth = 32;  // of a body that is JSON or CBOR
 
 AwsProtocol ProtocolOf(const HttpRequest& request, const std::string& service) {
   if (request.target.starts_with(kCborPath)) return AwsProtocol::kCbor;
@@ -117,18 +118,6 @@ std::string XmlErrorOf(const std::string& service, const std::string& code, cons
 
 // ---- JSON and CBOR
 
-// Discarded: it is no JSON, or nested deeper than kMostDepth, which those that read it would follow by a
-// frame of the stack for each level.
-json FromJson(const std::string& body) {
-  bool deep = false;
-  const auto shallow = [&deep](int depth, json::parse_event_t, json&) {
-    deep = deep || depth > static_cast<int>(kMostDepth);
-    return !deep;
-  };
-  json parsed = json::parse(body, shallow, /*allow_exceptions=*/false);
-  return deep ? json(json::value_t::discarded) : parsed;
-}
-
 // The same items without their tags: json::from_cbor does not know that of times. Absent: they are nested
 // deeper than kMostDepth; json::from_cbor is recursive and has no limit. What is no CBOR stays as it is,
 // so that json::from_cbor finds that.
@@ -159,7 +148,7 @@ std::optional<std::string> WithoutTags(std::string_view bytes) {
     } else if (major >= 2 && major <= 6) {
       const uint64_t items = endless ? UINT64_MAX : major == 5 ? 2 * length : major == 6 ? 1 : length;
       if (items > 0) {
-        if (left.size() == kMostDepth) return std::nullopt;
+        if (left.size() == size_t{kMostDepth}) return std::nullopt;
         left.push_back(items);
         opens = true;
       }
@@ -264,7 +253,7 @@ absl::StatusOr<AwsCall> ReadAwsCall(const HttpRequest& request, const std::strin
   call.protocol = ProtocolOf(request, service);
   switch (call.protocol) {
     case AwsProtocol::kJson:
-      call.body = request.body.empty() ? json::object() : FromJson(request.body);
+      call.body = request.body.empty() ? json::object() : ParseBoundedJson(request.body, kMostDepth);
       break;
     case AwsProtocol::kQuery:
       call.body = FromForm(request.body);

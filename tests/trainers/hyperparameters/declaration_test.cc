@@ -18,6 +18,16 @@ TEST_CASE("Declaration: every name is there once, and second names mean first na
   }
 }
 
+TEST_CASE("Declaration: lists of winnow-gbdt that are nested deeply are an error", "[hyperparameters]") {
+  constexpr size_t kDeep = 200'000;
+  for (const std::string name : {"monotone_constraints", "interaction_constraints"}) {
+    const std::string list = std::string(kDeep, '[') + std::string(kDeep, ']');
+    std::vector<std::string> warnings;
+    const auto read = gbdt::ParseHyperparameters("{\"" + name + "\": \"" + list + "\"}", &warnings);
+    CHECK(absl::IsInvalidArgument(read.status()));
+  }
+}
+
 TEST_CASE("Declaration: every default is legal", "[hyperparameters]") {
   for (const Declaration* trainer : {&gbdt::GbdtDeclaration(), &mlp::MlpDeclaration()}) {
     for (const Hyperparameter* known : trainer->hyperparameters) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/bounded_json.h"
 #include "trainers/gbdt/hyperparameters/hyperparameter_names.h"
 #include "trainers/hyperparameters/json_object.h"
 
@@ -15,6 +16,8 @@ using Json = nlohmann::json;
 using P = GbdtParameters;
 using F = Fields<P>;
 using ValueKind = Hyperparameter::Kind;
+
+constexpr int kMostDepth = 2;  // of a hyperparameter that is a list of lists of names
 
 template <class Enum>
 constexpr Word WordFor(std::string_view text, Enum value) {
@@ -265,7 +268,7 @@ absl::Status ReadMonotone(const Json& value, P* parameters) {
       text.back() = ']';
     }
     if (text.empty()) return absl::OkStatus();
-    given = Json::parse(text, nullptr, false);
+    given = ParseBoundedJson(text, kMostDepth);
   }
   if (!given.is_array() && !given.is_object()) return BadValue(name, value, expected);
   for (const auto& [feature, entry] : given.items()) {
@@ -286,7 +289,7 @@ absl::Status ReadInteractions(const Json& value, P* parameters) {
   if (value.is_string()) {
     const std::string_view text = Trimmed(value.get_ref<const std::string&>());
     if (text.empty()) return absl::OkStatus();
-    given = Json::parse(text, nullptr, false);
+    given = ParseBoundedJson(text, kMostDepth);
   }
   if (!given.is_array()) return BadValue(name, value, expected);
   for (const Json& group : given) {
