@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/time/time.h"
 #include "base/check.h"
@@ -26,7 +27,7 @@ constexpr size_t kRandomLength = 43;  // 32 bytes in base64url without padding
 constexpr double kBurstSeconds = 2;
 constexpr size_t kFewCallers = 1024;
 
-constexpr std::string_view kBearer = "Bearer ";
+constexpr std::string_view kBearer = "bearer ";  // in any case of its letters
 constexpr std::string_view kUnixPeer = "unix:";
 
 // Without the port, so that a caller keeps its identity over several connections.
@@ -133,7 +134,7 @@ absl::StatusOr<Authority::Identity> Authority::Identify(const CallOrigin& origin
   const std::string host = HostOf(origin.peer);
   if (!options_.tokens_required || origin.peer.starts_with(kUnixPeer)) return Identity{v1::ADMIN, "", host};
   std::string_view secret = origin.authorization;
-  if (!secret.starts_with(kBearer)) return NoToken();
+  if (absl::AsciiStrToLower(std::string(secret.substr(0, kBearer.size()))) != kBearer) return NoToken();
   secret.remove_prefix(kBearer.size());
   const std::string hash = HashSecret(secret);
   MutexLock lock(mutex_);

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "base/mutex.h"
 #include "base/status_text.h"
 #include "server/engine/requester.h"
@@ -89,9 +90,9 @@ HttpAnswer NoSuchPath() {
 }
 
 bool SaysJson(std::string_view type) {
-  type = type.substr(0, type.find(';'));
-  while (type.ends_with(' ')) type.remove_suffix(1);
-  return type == "application/json";
+  std::string kind = absl::AsciiStrToLower(std::string(type.substr(0, type.find(';'))));
+  absl::StripAsciiWhitespace(&kind);
+  return kind == "application/json";
 }
 
 const pb::MethodDescriptor& GetCaller() {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/ascii.h"
+
 namespace winnow {
 namespace {
 
@@ -36,7 +38,7 @@ std::optional<std::string> Gzip(std::string_view text) {
 bool AcceptsGzip(std::string_view accept) {
   while (!accept.empty()) {
     const size_t end = accept.find(',');
-    std::string coding(accept.substr(0, end));
+    std::string coding = absl::AsciiStrToLower(std::string(accept.substr(0, end)));
     accept.remove_prefix(end == std::string_view::npos ? accept.size() : end + 1);
     std::erase(coding, ' ');
     if (coding != "gzip" && !coding.starts_with("gzip;")) continue;

@@ -85,7 +85,8 @@ absl::StatusOr<Payload> TakePayload(const HttpRequest& request) {
                     "Bodies whose chunks are signed one by one are not offered here; use an SDK that sends "
                     "STREAMING-UNSIGNED-PAYLOAD-TRAILER or the digest of the body.");
   }
-  if (signed_as.starts_with("STREAMING-") || request.header("content-encoding").starts_with("aws-chunked")) {
+  if (signed_as.starts_with("STREAMING-") ||
+      Lowered(request.header("content-encoding")).starts_with("aws-chunked")) {
     absl::StatusOr<std::string> bytes = Unchunked(request.body, checksums);
     if (!bytes.ok()) return bytes.status();
     payload.decoded = *std::move(bytes);

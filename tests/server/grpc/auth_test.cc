@@ -50,6 +50,7 @@ TEST_CASE("Authority: a token is its secret, not its id", "[server]") {
     return authority.Admit(kTuning, "ListTuningJobs", From("ipv4:10.0.0.1:5", secret));
   };
   CHECK(*list(mine.secret) == mine.id);
+  CHECK(*authority.Admit(kTuning, "ListTuningJobs", {"ipv4:10.0.0.1:5", "BEARER " + mine.secret}) == mine.id);
   std::string other = mine.secret;
   other.back() = other.back() == 'A' ? 'B' : 'A';
   CHECK(absl::IsUnauthenticated(list(other).status()));

@@ -169,6 +169,8 @@ TEST_CASE("Http: unknown paths, other verbs and other types of bodies are refuse
   CHECK(put.status == 405);
   CHECK_THAT(put.headers.at("allow"), Catch::Contains("GET") && Catch::Contains("POST"));
   CHECK(play.Ask("POST", "/v1/tuning-jobs", "{}", {{"Content-Type", "text/plain"}}).status == 415);
+  for (const char* type : {"application/json", "APPLICATION/JSON", "Application/Json \t; Charset=UTF-8"})
+    CHECK(play.Ask("POST", "/v1/tuning-jobs", "{}", {{"Content-Type", type}}).status == 400);
   CHECK(play.Ask("GET", "/v1/tuning-jobs/%2e%2e").status == 400);
   CHECK(play.Ask("GET", "/v1/tuning-jobs/%4").status == 400);
   CHECK(play.Ask("GET", "/v1/tuning-jobs/%00").status == 400);
