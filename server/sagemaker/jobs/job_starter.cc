@@ -91,7 +91,7 @@ absl::StatusOr<std::vector<JobPlan>> JobStarter::PlansOf(const SagemakerJob& row
     if (!single.ok()) return single.status();
     plans.push_back(*std::move(single));
   }
-  if (absl::Status status = table_.AddJobKey(id, secret, row.account); !status.ok()) return status;
+  if (absl::Status status = table_.AddJobKey(id, secret, row); !status.ok()) return status;
   return plans;
 }
 

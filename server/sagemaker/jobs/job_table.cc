@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -22,8 +23,19 @@ CREATE INDEX IF NOT EXISTS jobs_by_status ON jobs (account, kind, status, name, 
 CREATE INDEX IF NOT EXISTS jobs_of_parent ON jobs (account, parent, status, objective, name, created_us, modified_us, kind) WHERE parent != '';
 CREATE INDEX IF NOT EXISTS jobs_unfinished ON jobs (status) WHERE status IN ('InProgress', 'Stopping');
 CREATE TABLE IF NOT EXISTS tags (account TEXT, arn TEXT, key TEXT, value TEXT, PRIMARY KEY (account, arn, key)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS keys_of_jobs (id TEXT PRIMARY KEY, secret TEXT, account TEXT, kind INTEGER, name TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS job_keys (id TEXT PRIMARY KEY, secret TEXT, account TEXT) WITHOUT ROWID;
+INSERT OR IGNORE INTO keys_of_jobs SELECT id, secret, account, NULL, NULL FROM job_keys;
+DROP TABLE job_keys;
 )";
+
+// Those of jobs that have ended, or are not there any more. Older keys have no name: they stay while their
+// account has any job that has not ended.
+constexpr char kRemoveOldKeys[] =
+    "DELETE FROM keys_of_jobs WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE parent = '' AND "
+    "status IN ('InProgress', 'Stopping') AND jobs.account = keys_of_jobs.account AND (keys_of_jobs.name IS "
+    "NULL OR (jobs.kind = "
+    "keys_of_jobs.kind AND jobs.name = keys_of_jobs.name)))";
 
 // Requests are large: what selects, counts and sorts jobs is in the indices.
 constexpr char kColumns[] =
@@ -114,7 +126,9 @@ std::vector<std::string> SagemakerJob::winnow_jobs() const {
 absl::StatusOr<std::unique_ptr<SagemakerJobs>> SagemakerJobs::Open(const std::filesystem::path& file) {
   absl::StatusOr<std::unique_ptr<Database>> database = Database::Open(file, OpenMode::kReadWrite);
   if (!database.ok()) return database.status();
-  if (absl::Status status = (*database)->Execute(kSchema); !status.ok()) return status;
+  for (const char* text : {kSchema, kRemoveOldKeys}) {
+    if (absl::Status status = (*database)->Execute(text); !status.ok()) return status;
+  }
   return std::unique_ptr<SagemakerJobs>(new SagemakerJobs(*std::move(database)));
 }
 
@@ -159,7 +173,10 @@ absl::Status SagemakerJobs::Write(const std::vector<SagemakerJob>& rows) {
         "('InProgress', 'Stopping')");
     if (!status.ok()) return status;
   }
-  return (*transaction)->Commit();
+  const bool ended = std::any_of(rows.begin(), rows.end(),
+                                 [](const SagemakerJob& row) { return row.parent.empty() && row.ended(); });
+  const absl::Status status = ended ? database_->Execute(kRemoveOldKeys) : absl::OkStatus();
+  return status.ok() ? (*transaction)->Commit() : status;
 }
 
 absl::Status SagemakerJobs::MarkStopping(const SagemakerJob& row, int64_t now_us) {
@@ -186,6 +203,7 @@ absl::Status SagemakerJobs::Delete(const SagemakerJob& row, const std::string& a
   }
   status = job.Bind(row.account, static_cast<int64_t>(row.kind), row.name).Run();
   if (status.ok()) status = tags.Bind(row.account, arn).Run();
+  if (status.ok()) status = database_->Execute(kRemoveOldKeys);
   return status.ok() ? (*transaction)->Commit() : status;
 }
 
@@ -297,15 +315,15 @@ absl::Status SagemakerJobs::RemoveTags(const std::string& account, const std::st
 }
 
 absl::Status SagemakerJobs::AddJobKey(const std::string& id, const std::string& secret,
-                                      const std::string& account) {
+                                      const SagemakerJob& row) {
   MutexLock lock(mutex_);
-  Statement insert(*database_, "INSERT INTO job_keys VALUES (?1, ?2, ?3)");
-  return insert.Bind(id, secret, account).Run();
+  Statement insert(*database_, "INSERT INTO keys_of_jobs VALUES (?1, ?2, ?3, ?4, ?5)");
+  return insert.Bind(id, secret, row.account, static_cast<int64_t>(row.kind), row.name).Run();
 }
 
 absl::StatusOr<std::optional<SagemakerJobs::JobKey>> SagemakerJobs::FindJobKey(const std::string& id) {
   MutexLock lock(mutex_);
-  Statement find(*database_, "SELECT secret, account FROM job_keys WHERE id = ?1");
+  Statement find(*database_, "SELECT secret, account FROM keys_of_jobs WHERE id = ?1");
   const absl::StatusOr<bool> found = find.Bind(id).Next();
   if (!found.ok()) return found.status();
   return *found ? std::optional<JobKey>({find.Text(0), find.Text(1)}) : std::nullopt;

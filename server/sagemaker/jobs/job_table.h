@@ -91,8 +91,8 @@ class SagemakerJobs {
   absl::Status RemoveTags(const std::string& account, const std::string& arn,
                           const std::vector<std::string>& keys);
 
-  // The credentials that a job's processes have: for its account's objects only.
-  absl::Status AddJobKey(const std::string& id, const std::string& secret, const std::string& account);
+  // The credentials that a job's processes have: for its account's objects only, until the job has ended.
+  absl::Status AddJobKey(const std::string& id, const std::string& secret, const SagemakerJob& row);
   struct JobKey {
     std::string secret, account;
   };

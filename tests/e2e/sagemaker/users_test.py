@@ -83,20 +83,35 @@ class Creations(unittest.TestCase):
         cluster.client.run("stop", ids["unknown"])
         cluster.client.run("delete", ids["unknown"])
         cluster.server.kill()
-        with sqlite3.connect(os.path.join(cluster.folder, "winnow.db.d", "sagemaker", "jobs.db")) as database:
+        jobs = os.path.join(cluster.folder, "winnow.db.d", "sagemaker", "jobs.db")
+        with sqlite3.connect(jobs) as database:
+            self.assertEqual(database.execute("SELECT name FROM keys_of_jobs ORDER BY name").fetchall(), [("known",), ("stopped",), ("unknown",)])
             database.execute("UPDATE jobs SET winnow_job = '', status = 'InProgress', secondary = 'Starting', ended_us = 0 "
                              "WHERE name IN ('known', 'unknown')")
         database.close()
         cluster.restart()
         processes.wait_until(lambda: len(cluster.client.json("list")["jobs"]) == 3, "the creations are finished")
-        jobs = {job["spec"]["name"]: job["id"] for job in cluster.client.json("list")["jobs"]}
-        self.assertEqual(jobs["known"], ids["known"])
-        self.assertNotEqual(jobs["unknown"], ids["unknown"])
+        now = {job["spec"]["name"]: job["id"] for job in cluster.client.json("list")["jobs"]}
+        self.assertEqual(now["known"], ids["known"])
+        self.assertNotEqual(now["unknown"], ids["unknown"])
         cluster.client.run("stop", ids["stopped"])
         for name in ("known", "unknown"):
             sagemaker.stop_training_job(TrainingJobName=name)
         for name in ("known", "unknown", "stopped"):
             self.assertEqual(ended(sagemaker, name)["TrainingJobStatus"], "Stopped")
+        cluster.server.kill()
+        with sqlite3.connect(jobs) as database:
+            self.assertEqual(database.execute("SELECT name FROM keys_of_jobs").fetchall(), [])
+            # From before keys had names, and of a job that ended while nobody looked.
+            database.execute("CREATE TABLE job_keys (id TEXT PRIMARY KEY, secret TEXT, account TEXT) WITHOUT ROWID")
+            database.execute("INSERT INTO job_keys VALUES ('WNWJ1', 'x', '1')")
+            database.execute("INSERT INTO keys_of_jobs SELECT 'WNWJ2', 'x', account, kind, name FROM jobs WHERE name = 'known'")
+        database.close()
+        cluster.restart()
+        cluster.server.kill()
+        with sqlite3.connect(jobs) as database:
+            self.assertEqual(database.execute("SELECT id FROM keys_of_jobs").fetchall(), [])
+        database.close()
 
 
 class Teams(unittest.TestCase):
