@@ -45,6 +45,7 @@ test('Dashboard: failures are named with their reasons, and nothing is saved by 
   await table.getByRole('row').nth(1).getByRole('link').click();
   await page.waitForURL('**/trials/*');
   await page.getByRole('log', {name: 'Errors'}).getByText(/is too high/).waitFor();  // and not its output
+  assert.ok(await page.getByRole('button', {name: 'Model'}).isDisabled(), 'it has no model');
   assert.deepEqual(page.faults, []);
 });
 

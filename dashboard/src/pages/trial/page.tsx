@@ -48,7 +48,7 @@ export default function TrialPage({id, trial: text}: {id: string; trial: string}
   const shownAttempt = Number(param('attempt')) || (attempts.length ? attempts[attempts.length - 1].number : 0);
   return (
     <>
-      <Head id={id} number={text} trial={answer?.trial} job={job} reload={described.reload} />
+      <Head id={id} number={text} trial={answer?.trial} attempts={attempts} job={job} reload={described.reload} />
       <div class="stack">
         {answer && job ? <Headline trial={answer.trial} attempts={attempts} job={job} near={near.data} /> : <Waits name="figures" />}
         {answer && job ? <Why trial={answer.trial} /> : <Waits name="why" />}
@@ -91,7 +91,20 @@ function Waits({name}: {name: 'figures' | 'why'}) {
   );
 }
 
-function Head({id, number: text, trial, job, reload}: {id: string; number: string; trial?: Trial; job?: TuningJob; reload?: () => void}) {
+// A trial that failed has the model of a part before.
+const mayHaveModel = (trial: Trial, attempts: Attempt[]) =>
+  trial.attempts > 0 && (trial.state !== 'FAILED' || attempts.some((attempt) => !['failed', 'lost'].includes(attempt.outcome)));
+
+interface HeadProps {
+  id: string;
+  number: string;
+  trial?: Trial;
+  attempts?: Attempt[];
+  job?: TuningJob;
+  reload?: () => void;
+}
+
+function Head({id, number: text, trial, attempts = [], job, reload}: HeadProps) {
   const own = Number(text);
   const mayKeep = trial && job && mayChange(job) && isLive(job) && kUnended.includes(trial.state);
   const last = job ? trialsOf(job.trialCounts) : own;
@@ -130,7 +143,7 @@ function Head({id, number: text, trial, job, reload}: {id: string; number: strin
         >
           Keep
         </Button>
-        <ModelButton job={id} trial={own} label="Model" disabled={!trial || trial.attempts === 0} />
+        <ModelButton job={id} trial={own} label="Model" disabled={!trial || !mayHaveModel(trial, attempts)} />
         {/* Both are there from the start, so that nothing moves. */}
         <Step id={id} to={own - 1} icon="left" there={own > 1} />
         <Step id={id} to={own + 1} icon="right" there={own < last} />
