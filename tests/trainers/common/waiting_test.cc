@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +19,7 @@
 #include "tests/support/temp_folder.h"
 #include "trainers/common/checkpoint_folder.h"
 #include "trainers/common/control.h"
+#include "trainers/common/training_run.h"
 #include "trainers/common/whole_file.h"
 
 namespace winnow {
@@ -55,6 +59,38 @@ std::vector<std::string> FilesIn(const std::filesystem::path& folder) {
   std::sort(names.begin(), names.end());
   return names;
 }
+
+// Five levels without any work. It is told to stop when it has written a checkpoint.
+class StoppedRun : public TrainingRun {
+ public:
+  StoppedRun(const TrainFiles& files, Communicator* ranks, std::atomic<bool>* stop, std::FILE* out)
+      : TrainingRun("test", "level", files, ranks, *stop, out, out), told_to_stop_(*stop) {}
+
+ private:
+  ToldThings Told() const override { return {}; }
+  absl::Status LoadAndTrain() override {
+    return TrainLevels([this] {
+      ++done_;
+      return absl::OkStatus();
+    });
+  }
+  int64_t done() const override { return done_; }
+  int64_t target() const override { return UpToResource(5); }
+  bool stopped_early() const override { return false; }
+  const std::vector<std::string>& metric_names() const override { return names_; }
+  std::vector<float> ValuesAt(int64_t) const override { return {}; }
+  void StopEarlyIfDue() override {}
+  absl::Status WriteCheckpoint() override {
+    const absl::Status status = WriteCheckpointFile(files_.checkpoint_folder, done_, ".c", "state");
+    told_to_stop_ = true;
+    return status;
+  }
+  absl::Status WriteModel() override { return absl::OkStatus(); }
+
+  std::atomic<bool>& told_to_stop_;
+  const std::vector<std::string> names_;
+  int64_t done_ = 0;
+};
 
 }  // namespace
 
@@ -120,6 +156,23 @@ TEST_CASE("LateSync: a checkpoint is there at once, and the older one goes when 
   // Outside the scope all is as ever.
   REQUIRE(WriteCheckpointFile(place, 10, ".c", "ten").ok());
   CHECK(FilesIn(place) == std::vector<std::string>{"checkpoint-00000010.c"});
+}
+
+// The older checkpoint goes when the new one is on disk.
+TEST_CASE("TrainingRun: what it has saved before a stop that prevents its wait is on disk at the end",
+          "[trainer]") {
+  const TempFolder folder;
+  Worker worker;
+  TrainFiles files;
+  files.checkpoint_folder = folder.path().string();
+  files.resource_to = 2;
+  REQUIRE(WriteCheckpointFile(files.checkpoint_folder, 1, ".c", "older").ok());
+  std::atomic<bool> stop{false};
+  const auto alone = MakeSoleRank();
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> out(std::fopen("/dev/null", "w"), std::fclose);
+  CHECK(StoppedRun(files, alone.get(), &stop, out.get()).Run().ok());
+  CHECK(worker.Heard() == "saving 2\n");
+  CHECK(FilesIn(folder.path()) == std::vector<std::string>{"checkpoint-00000002.c"});
 }
 
 }  // namespace winnow
