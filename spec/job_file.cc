@@ -251,6 +251,18 @@ class Reader {
     return value;
   }
 
+  // Where a sampler or a pruner is named as the strategy; else "".
+  static std::string OtherField(const EnumDescriptor& type, const JsonNode& node) {
+    if (&type != v1::Strategy_descriptor() || node.kind != NodeKind::kString) return "";
+    const std::string name = absl::AsciiStrToUpper(node.text);
+    for (const auto& [field, kinds] : {std::pair("sampler", v1::SamplerSpec::Kind_descriptor()),
+                                       std::pair("pruner", v1::PrunerSpec::Kind_descriptor())}) {
+      if (kinds->FindValueByName(name) != nullptr)
+        return fmt::format("; {0} is a {1}, which is chosen by {1}: {{kind: {0}}}", name, field);
+    }
+    return "";
+  }
+
   void ReadEnum(const JsonNode& node, const std::string& path, const FieldDescriptor& field,
                 Message& message) {
     const EnumDescriptor& type = *field.enum_type();
@@ -260,7 +272,8 @@ class Reader {
     if (node.kind == NodeKind::kNumber) {
       if (const auto number = WholeNumber<int32_t>(node.text)) value = type.FindValueByNumber(*number);
     }
-    if (value == nullptr) return Wrong(path, node, "one of " + Joined(EnumNames(type)));
+    if (value == nullptr)
+      return Wrong(path, node, "one of " + Joined(EnumNames(type)) + OtherField(type, node));
     message.GetReflection()->SetEnum(&message, &field, value);
   }
 
