@@ -92,6 +92,10 @@ Exit ListWorkers(Session& session, bool all) {
   if (!list.ok()) return list.status();
   if (PrintsJson(session, *list, list->workers())) return kSuccess;
   if (list->workers().empty()) {
+    if (const auto caller = session.client().Caller(); caller.ok() && caller->read_only()) {
+      session.out.Print("This server shows a file, and has no workers.\n");
+      return kSuccess;
+    }
     session.out.Print(
         "No worker is connected, so nothing can train. A server's own take a moment to start; start others "
         "with: winnow-worker --server " +

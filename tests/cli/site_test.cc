@@ -15,6 +15,7 @@
 #include "winnow/v1/admin.grpc.pb.h"
 #include "winnow/v1/audit.grpc.pb.h"
 #include "winnow/v1/projects.grpc.pb.h"
+#include "winnow/v1/tuning.grpc.pb.h"
 #include "winnow/v1/webhooks.grpc.pb.h"
 
 namespace winnow {
@@ -26,7 +27,8 @@ using nlohmann::json;
 class FakeSite : private v1::AuditService::Service,
                  private v1::WebhookService::Service,
                  private v1::ProjectService::Service,
-                 private v1::AdminService::Service {
+                 private v1::AdminService::Service,
+                 private v1::TuningService::Service {
  public:
   FakeSite() {
     grpc::ServerBuilder builder;
@@ -35,6 +37,7 @@ class FakeSite : private v1::AuditService::Service,
     builder.RegisterService(static_cast<v1::WebhookService::Service*>(this));
     builder.RegisterService(static_cast<v1::ProjectService::Service*>(this));
     builder.RegisterService(static_cast<v1::AdminService::Service*>(this));
+    builder.RegisterService(static_cast<v1::TuningService::Service*>(this));
     server_ = builder.BuildAndStart();
   }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
@@ -66,6 +69,10 @@ class FakeSite : private v1::AuditService::Service,
  private:
   grpc::Status GetCaller(grpc::ServerContext*, const v1::GetCallerRequest*, v1::Caller* answer) override {
     *answer = caller;
+    return grpc::Status::OK;
+  }
+  grpc::Status ListWorkers(grpc::ServerContext*, const v1::ListWorkersRequest*,
+                           v1::ListWorkersResponse*) override {
     return grpc::Status::OK;
   }
   grpc::Status ListProjects(grpc::ServerContext*, const v1::ListProjectsRequest*,
@@ -237,6 +244,7 @@ TEST_CASE("whoami: it says who the caller is, and whether the server is read-onl
              Catch::StartsWith("No name, admin\n") && Catch::Contains("requires no tokens") &&
                  Catch::Contains("It is read-only: it shows an archive and changes nothing."));
   CHECK(json::parse(RunWinnow({"whoami", "-o", "json"}, site.address()).out)["read_only"] == true);
+  CHECK(RunWinnow({"workers"}, site.address()).out == "This server shows a file, and has no workers.\n");
 }
 
 TEST_CASE("projects: what they have and may have is shown, and changed by flags", "[cli]") {
