@@ -11,4 +11,7 @@ namespace winnow {
 // it does, and what would help.
 std::vector<std::string> SpecWarnings(const v1::TuningJobSpec& spec);
 
+// How TuningJob.warm_start_text begins where the job has a warm start and none of its results could be used.
+inline constexpr char kNoResultUsed[] = "No result used";
+
 }  // namespace winnow

@@ -14,6 +14,7 @@
 #include "cli/output/progress.h"
 #include "cli/output/text.h"
 #include "spec/hidden_value.h"
+#include "spec/warnings.h"
 
 namespace winnow::cli {
 namespace {
@@ -109,6 +110,8 @@ Exit SubmitSpec(Session& session, v1::TuningJobSpec spec, const SubmitOptions& o
   }
   if (!job.ok()) return job.status();
 
+  if (job->warm_start_text().starts_with(kNoResultUsed))
+    session.err.Print(fmt::format("winnow: warning: warm_start: {}\n", Clean(job->warm_start_text())));
   if (session.output == Output::kJson) {
     session.out.Print(ToJson(*job, options.watch));
   } else {

@@ -19,6 +19,7 @@
 #include "server/reads/reads.h"
 #include "spec/search_spec.h"
 #include "spec/table_cell.h"
+#include "spec/warnings.h"
 
 namespace winnow {
 namespace {
@@ -238,7 +239,7 @@ class Collector {
       left += count;
     }
     const std::string beginning =
-        used == 0 ? "No result used" : fmt::format("{} {} used", used, used == 1 ? "result" : "results");
+        used == 0 ? kNoResultUsed : fmt::format("{} {} used", used, used == 1 ? "result" : "results");
     return beginning + from + (left > 0 ? fmt::format("; {} left out{}.", left, out) : ".");
   }
 

@@ -53,9 +53,22 @@ TEST_CASE("submit: sends the file, its folder and a fresh request id", "[cli]") 
   CHECK(service.created.spec().working_directory() == folder.path());
   CHECK(service.created.request_id().size() == 32);
   CHECK(service.created.project().empty());
+  CHECK(result.err.empty());
   const std::string first = service.created.request_id();
   CHECK(RunWinnow({"submit", file}, service.address()).code == 0);
   CHECK(service.created.request_id() != first);
+}
+
+TEST_CASE("submit: warns where no earlier result can be used", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob()};
+  service.jobs[0].set_warm_start_text("No result used; 3 left out: 3 without a value of rate.");
+  const Folder folder;
+  const Result result = RunWinnow({"submit", folder.Write("job.json", SampleFile())}, service.address());
+  CHECK(result.err ==
+        "winnow: warning: warm_start: No result used; 3 left out: 3 without a value of rate.\n");
+  service.jobs[0].set_warm_start_text("3 results used: 3 from bank.");
+  CHECK(RunWinnow({"submit", folder.Write("job.json", SampleFile())}, service.address()).err.empty());
 }
 
 TEST_CASE("submit: a relative path, a name, a request id and JSON", "[cli]") {
