@@ -149,7 +149,11 @@ Plan MakePlan(const SearchSpec& spec) {
   Plan plan = HasBracketTable(spec.pruner.kind) ? HyperbandPlan(spec)
               : HasOpenRungs(spec.pruner.kind)  ? OpenRungsPlan(spec)
                                                 : RandomPlan(spec);
-  if (spec.pruner.min_chance > 0) {
+  if (spec.pruner.kind == PrunerKind::kPairedTest) {
+    AddNote(plan,
+            "Configurations that can hardly be the best any more are not repeated further, so that less is "
+            "trained than planned.");
+  } else if (spec.pruner.min_chance > 0) {
     AddNote(
         plan,
         "Trials that can hardly win any more are stopped by their learning curves, so that less is trained "

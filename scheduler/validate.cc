@@ -31,6 +31,7 @@ class SearchValidator {
       Add("objective.metric", "is empty; expected the name of a metric");
     Objectives();
     MetricConstraints();
+    ContradictingConstraints();
     Sampler(spec_.sampler);
     if (HasRungs(spec_.pruner.kind)) Rungs();
     Pruner(spec_.pruner);
@@ -75,7 +76,7 @@ class SearchValidator {
                std::isfinite(*objective.threshold));
       }
     }
-    if (spec_.pruner.min_chance != 0) {
+    if (spec_.pruner.min_chance != 0 && spec_.pruner.kind != PrunerKind::kPairedTest) {
       Add("pruner.min_chance",
           std::string(TraitsOf(spec_.pruner.kind).name) +
               " extrapolates the curve of one objective; expected none of it with objectives");
@@ -105,6 +106,23 @@ class SearchValidator {
       const bool below = std::isfinite(constraint.at_most), above = std::isfinite(constraint.at_least);
       if (below == above) {
         Add(at, std::string(below ? "has two bounds" : "has no bound") + "; expected at_most or at_least");
+      }
+    }
+  }
+
+  // Of all bounds on a metric the tightest ones must leave a value.
+  void ContradictingConstraints() {
+    const std::vector<MetricConstraint>& constraints = spec_.metric_constraints;
+    for (size_t i = 0; i < constraints.size(); ++i) {
+      for (size_t k = 0; k < i; ++k) {
+        if (constraints[i].metric != constraints[k].metric) continue;
+        const double least = std::max(constraints[i].at_least, constraints[k].at_least);
+        const double most = std::min(constraints[i].at_most, constraints[k].at_most);
+        if (least <= most) continue;
+        Add("metric_constraints[" + std::to_string(i) + "]",
+            "with metric_constraints[" + std::to_string(k) + "] says that " + constraints[i].metric +
+                " is at least " + DoubleToString(least) + " and at most " + DoubleToString(most) +
+                "; expected bounds that a value can meet");
       }
     }
   }

@@ -313,6 +313,13 @@ TEST_CASE("Objectives: what has no sense is refused by its name", "[scheduler]")
   spec.metric_constraints[0].at_most = 1;
   spec.metric_constraints[0].at_least = 0;
   CHECK_THAT(Errors(spec), Catch::Contains("metric_constraints[0] has two bounds"));
+  spec.metric_constraints = {{.metric = "memory", .at_most = 3}, {.metric = "memory", .at_least = 5}};
+  CHECK(Errors(spec) ==
+        "metric_constraints[1] with metric_constraints[0] says that memory is at least 5 and at most 3; "
+        "expected bounds "
+        "that a value can meet\n");
+  spec.metric_constraints[1].at_least = 3;
+  CHECK(Errors(spec).empty());
 }
 
 }  // namespace

@@ -47,6 +47,15 @@ TEST_CASE("Plan: what is not known beforehand is 0, and said", "[scheduler]") {
   CHECK(MakePlan(endless).brackets.size() == 3);
 }
 
+TEST_CASE("Plan: with repeats it says what is not repeated, and nothing of learning curves", "[scheduler]") {
+  SearchSpec spec = RandomJob(10, 4);
+  spec.repeats = 4;
+  spec.pruner.kind = PrunerKind::kPairedTest;
+  spec.pruner.min_chance = kPairedTestChance;
+  CHECK_THAT(MakePlan(spec).note,
+             Catch::Contains("are not repeated further") && !Catch::Contains("learning curves"));
+}
+
 TEST_CASE("Plan: limits and own ends are taken in", "[scheduler]") {
   SearchSpec spec = HyperbandJob(81, 3, 143);
   spec.limits.max_total_resource = 1000;
