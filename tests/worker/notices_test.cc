@@ -218,6 +218,12 @@ TEST_CASE("TrainerRun: a program without the objective is reported with its expr
       scene.Run(Script("echo step 1 loss=1")).outcome.reason(),
       Catch::StartsWith(
           "The program printed `loss` without a level (resource_regex `epoch ([-0-9]+)` matched none"));
+  v1::Assignment fractions = Script("for i in 0.5 1.5; do echo epoch $i loss=1; done");
+  fractions.set_resource_regex("epoch ([0-9.]+)");
+  CHECK(scene.Run(fractions).outcome.reason() ==
+        "The program printed `loss` without a level: resource_regex `epoch ([0-9.]+)` found 0.5; expected a "
+        "whole "
+        "number, such as the number of an epoch or a step.");
   CHECK_THAT(scene.Run(Script("echo epoch 0 loss=1")).outcome.reason(),
              Catch::Contains("at levels below 1 only"));
 }

@@ -126,6 +126,8 @@ std::optional<MetricReading> MetricParser::Parse(std::string_view line) {
     if (found && std::abs(*found) <= kMaxLevel && *found == std::floor(*found)) {
       level_ = static_cast<int64_t>(*found) + resource_offset_;
       has_level_ = true;
+    } else if (found && !no_level_) {
+      no_level_ = *found;
     }
     return has_level_ ? TakeNew(values) : std::nullopt;
   }

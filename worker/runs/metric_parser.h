@@ -72,6 +72,8 @@ class MetricParser {
   bool has_level() const { return has_level_; }
   // The first level below 1 that had a value, which was ignored. Absent: none.
   std::optional<int64_t> below_one() const { return below_one_; }
+  // The first number that the level's expression found and that is no level, such as 1.5. Absent: none.
+  std::optional<double> no_level() const { return no_level_; }
 
  private:
   struct Metric {
@@ -104,6 +106,7 @@ class MetricParser {
   int64_t level_ = 0;  // the newest; without has_level_, values are ignored
   bool has_level_ = false;
   std::optional<int64_t> below_one_;
+  std::optional<double> no_level_;
   std::vector<Value> early_;        // if counting: values that wait for the next objective
   std::vector<bool> comes_before_;  // if counting, by metric: whether its lines precede the objective's
   absl::flat_hash_set<std::pair<int, int64_t>> seen_;  // metric, level

@@ -478,6 +478,12 @@ std::string TrainerRun::WithoutObjective() const {
     return fmt::format("The program gave `{}` without a level: none of its lines had a whole number `{}`.",
                        name, assignment_.resource_key().empty() ? "step" : assignment_.resource_key());
   }
+  if (const std::optional<double> found = parser_->no_level(); !parser_->has_level() && found) {
+    return fmt::format(
+        "The program printed `{}` without a level: resource_regex `{}` found {}; expected a whole number, "
+        "such as the number of an epoch or a step.",
+        name, assignment_.resource_regex(), *found);
+  }
   if (!parser_->has_level()) {
     return fmt::format(
         "The program printed `{}` without a level (resource_regex `{}` matched none of {} line{}; the last "
