@@ -119,6 +119,9 @@ class Collector {
 
   void AddResultsOf(const JobView& job) {
     const SearchSpec& search = job.state.spec();
+    // A level of a job with repeats is a repeat, in others a unit: there the job's own value of a trial counts.
+    const bool own = search.repeats > 0 || search_.repeats > 0;
+    const ObjectiveValue counted = own ? search.objective_value : search_.objective_value;
     for (const EarlierResult& earlier : job.state.earlier_results()) {
       Add(ValuesOf(job.spec, search, earlier.configuration), earlier.objective, earlier.resource,
           earlier.source);
@@ -130,7 +133,7 @@ class Collector {
       }
       std::optional<double> value;
       if (!trial.curve.empty())
-        value = trial.counted_at(trial.curve.back().first, search_.objective_value);
+        value = trial.counted_at(trial.curve.back().first, counted);
       Add(ValuesOf(job.spec, search, trial.configuration), value,
           trial.curve.empty() ? 0 : trial.curve.back().first,
           fmt::format("job {}, trial {}", job.row.id, trial.number));
@@ -166,7 +169,12 @@ class Collector {
       const auto found = std::find(table->header.begin(), table->header.end(), name);
       return found == table->header.end() ? -1 : static_cast<int>(found - table->header.begin());
     };
-    const int objective = column("objective"), resource = column("resource");
+    const int newest = column("objective"), resource = column("resource");
+    // A table of winnow analytics, where "objective" is the newest value.
+    const bool own =
+        newest >= 0 && column("state") >= 0 && column("value") >= 0 && column("value_resource") >= 0;
+    const int objective = own ? column("value") : newest;
+    const int state = own ? column("state") : -1;
     if (objective < 0) {
       const size_t columns = table->header.size();
       return Refuse(
@@ -177,6 +185,10 @@ class Collector {
     }
     for (size_t r = 0; r < table->rows.size() && !TooMany(field); ++r) {
       const std::vector<std::string>& row = table->rows[r];
+      if (state >= 0 && row[state] == "FAILED") {
+        LeaveOut("that failed");
+        continue;
+      }
       Values values;
       for (size_t c = 0; c < row.size(); ++c) {
         const bool parameter = static_cast<int>(c) != objective && static_cast<int>(c) != resource;

@@ -81,6 +81,23 @@ TEST_CASE("Warm start: a table, and what of it does not fit", "[server]") {
   CHECK_THAT(play.Describe(play.job.id()).warm_start_text(), Catch::StartsWith("2 results used"));
 }
 
+TEST_CASE("Warm start: of a table of winnow analytics the value that ranked the trial counts", "[server]") {
+  WarmPlay play;
+  std::ofstream(play.folder.file("own.csv"))
+      << "trial,state,x,objective,best_objective,best_resource,value,value_resource,resource\n"
+         "1,COMPLETED,0.25,1.5,0.5,3,1,4,4\n"
+         "2,FAILED,0.5,0.25,0.25,1,0.25,1,1\n"
+         "3,CANCELLED,0.5,,,,,,0\n";
+  v1::TuningJobSpec spec = play.Spec();
+  spec.mutable_warm_start()->add_csv_files("own.csv");
+  REQUIRE(play.Start(spec).ok());
+  CHECK(play.job.warm_start_text() ==
+        "1 result used: 1 from own.csv; 2 left out: 1 that failed, 1 without a value.");
+  std::vector<EarlierResult> earlier = play.Earlier();
+  REQUIRE(earlier.size() == 1);
+  CHECK(Identical(earlier[0], EarlierResult{{0.25}, 1, 4, "own.csv, row 2"}));
+}
+
 TEST_CASE("Warm start: what cannot be used is refused, with its field", "[server]") {
   WarmPlay play;
   v1::TuningJobSpec other = play.Spec(1);
