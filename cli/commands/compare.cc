@@ -26,6 +26,17 @@ std::string GoalText(const v1::Comparison& comparison) {
   return text;
 }
 
+// The reference point of all rows: "auc 0.5, size its worst value with a margin".
+std::string ReferenceText(const v1::Comparison& comparison) {
+  std::string text;
+  for (const v1::ObjectivesEntry& objective : comparison.objectives()) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", Clean(objective.metric()),
+                        objective.has_threshold() ? NumberText(objective.threshold())
+                                                  : "its worst value in all rows with a margin");
+  }
+  return text;
+}
+
 // "0.78"; with several objectives "3.2 (7 trials)".
 std::string ResultText(const v1::ComparisonRow& row) {
   if (row.has_hypervolume())
@@ -55,8 +66,10 @@ std::string ComparisonText(const Session& session, const v1::Comparison& compari
                {row.pareto() ? "*" : ""}});
   }
   const bool fronts = !comparison.objectives().empty();
-  return table.Text(session.out) + fmt::format("\n{}; *: Pareto front of {}, elapsed and node-seconds\n",
-                                               GoalText(comparison), fronts ? "hypervolume" : "best");
+  const std::string reference = fronts ? "; reference point: " + ReferenceText(comparison) : "";
+  return table.Text(session.out) +
+         session.out.Wrapped(fmt::format("\n{}{}; *: Pareto front of {}, elapsed and node-seconds\n",
+                                         GoalText(comparison), reference, fronts ? "hypervolume" : "best"));
 }
 
 std::string ComparisonCsv(const v1::Comparison& comparison) {

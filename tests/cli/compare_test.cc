@@ -58,6 +58,7 @@ TEST_CASE("compare: jobs with several objectives by the hypervolumes of their fr
     objective.set_metric(metric);
     objective.set_goal(goal);
   }
+  service.comparison.mutable_objectives(0)->set_threshold(0.5);
   for (const auto& [name, volume] : {std::pair("slow", 3.5), std::pair("quick", 2.0)}) {
     v1::ComparisonRow& row = Add(service.comparison, name, 5, 100, 100, volume > 3);
     row.set_hypervolume(volume);
@@ -67,7 +68,8 @@ TEST_CASE("compare: jobs with several objectives by the hypervolumes of their fr
         "JOB    TRIALS  HYPERVOLUME (FRONT)   ELAPSED  NODE-SECONDS  PARETO\n"
         "slow        5       3.5 (4 trials)  1 m 40 s         100.0  *\n"
         "quick       5         2 (4 trials)  1 m 40 s         100.0\n"
-        "\nMAXIMIZE auc, MINIMIZE size; *: Pareto front of hypervolume, elapsed and node-seconds\n");
+        "\nMAXIMIZE auc, MINIMIZE size; reference point: auc 0.5, size its worst value in all rows with a "
+        "margin; *: Pareto front of hypervolume, elapsed and node-seconds\n");
   CHECK(RunWinnow({"compare", "slow", "quick", "-o", "csv"}, service.address()).out ==
         "job,trials,hypervolume,front_trials,elapsed_seconds,node_seconds,pareto\n"
         "slow,5,3.5,4,100.000,100.000,1\n"
