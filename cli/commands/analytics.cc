@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -19,8 +20,10 @@ std::string AnalyticsText(const Session& session, const v1::GetAnalyticsResponse
   using Align = Table::Align;
   std::vector<Table::Column> columns = {{"TRIAL", Align::kRight}, {"STATE"}};
   AddHyperparameters(answer.job().spec(), columns);
-  columns.insert(columns.end(), {{"OBJECTIVE", Align::kRight},
-                                 {"UNITS", Align::kRight, kDropEarly},
+  const v1::TuningJobSpec& spec = answer.job().spec();
+  if (!HasFront(spec)) columns.push_back({"OBJECTIVE", Align::kRight});
+  for (const std::string& metric : StandingMetrics(spec)) columns.push_back({Clean(metric), Align::kRight});
+  columns.insert(columns.end(), {{"UNITS", Align::kRight, kDropEarly},
                                  {"START", Align::kRight, kDropEarly + 2},
                                  {"END", Align::kRight, kDropEarly + 1},
                                  {"ELAPSED", Align::kRight, kDropEarly + 3},
@@ -34,8 +37,17 @@ std::string AnalyticsText(const Session& session, const v1::GetAnalyticsResponse
       row.emplace_back(ValueText(trial, parameter.name()));
     }
     const bool ended = trial.has_start_time() && trial.has_end_time();
-    row.insert(row.end(), {{trial.has_objective() ? NumberText(trial.objective()) : "–"},
-                           {Thousands(trial.trained_resource())},
+    if (!HasFront(spec)) {
+      const bool counts = trial.has_value();
+      row.push_back({counts                  ? NumberText(trial.value())
+                     : trial.has_objective() ? NumberText(trial.objective())
+                                             : "–"});
+    }
+    for (const std::string& metric : StandingMetrics(spec)) {
+      const std::optional<double> value = NewestValue(trial, metric);
+      row.push_back({value ? NumberText(*value) : "–"});
+    }
+    row.insert(row.end(), {{Thousands(trial.trained_resource())},
                            {ClockText(trial.start_time())},
                            {ClockText(trial.end_time())},
                            {ended ? DurationText(SecondsBetween(trial.start_time(), trial.end_time())) : ""},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/commands/actions.h"
 #include "cli/output/format.h"
@@ -31,6 +32,18 @@ absl::Status CheckSort(const v1::TuningJob& job, const std::string& sort) {
 // The newest value. Of one that is not a number the message has the level only.
 std::string ObjectiveText(const v1::Trial& trial) {
   return trial.has_objective() ? NumberText(trial.objective()) : trial.resource() > 0 ? "nan" : "–";
+}
+
+// What ranks trials in a list, as the title of its column.
+const char* RankTitle(const v1::TuningJobSpec& spec) {
+  if (spec.has_repeats() || spec.objective().value() == v1::ObjectiveSpec::MEAN) return "MEAN";
+  return spec.objective().value() == v1::ObjectiveSpec::LAST ? "LAST" : "BEST";
+}
+
+// "", "0.5", or "no value" where it ended without one.
+std::string ViolationText(const v1::Trial& trial) {
+  if (std::isinf(trial.violation())) return "no value";
+  return trial.violation() > 0 ? NumberText(trial.violation()) : "";
 }
 
 // Returns " (GPU 0)" or " (GPUs 0, 1)"; empty if the rank had none.
@@ -100,35 +113,50 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
   }
 
   using Align = Table::Align;
-  std::vector<Table::Column> columns = {{"TRIAL", Align::kRight},
-                                        {"STATE"},
-                                        {"BEST", Align::kRight},
-                                        {"AT", Align::kRight, kDropEarly + 3},
-                                        {"LAST", Align::kRight, kDropEarly + 2},
-                                        {"UNITS", Align::kRight, kDropEarly},
-                                        {"TRAINING", Align::kRight, kDropEarly + 1}};
+  const v1::TuningJobSpec& spec = job->spec();
+  const std::string rank = RankTitle(spec);
+  const std::vector<std::string> metrics = StandingMetrics(spec);
+  const bool constrained = spec.metric_constraints_size() > 0;
+  std::vector<Table::Column> columns = {{"TRIAL", Align::kRight}, {"STATE"}};
+  if (!HasFront(spec)) {
+    columns.push_back({rank, Align::kRight});
+    columns.push_back({"AT", Align::kRight, kDropEarly + 3});
+    if (rank != "LAST") columns.push_back({"LAST", Align::kRight, kDropEarly + 2});
+  }
+  for (const std::string& metric : metrics) columns.push_back({Clean(metric), Align::kRight});
+  if (constrained) columns.push_back({"VIOLATES BY", Align::kRight});
+  columns.push_back({"UNITS", Align::kRight, kDropEarly});
+  columns.push_back({"TRAINING", Align::kRight, kDropEarly + 1});
   const bool tagged = std::any_of(list.trials().begin(), list.trials().end(),
                                   [](const v1::Trial& trial) { return trial.annotation().tags_size() > 0; });
   const bool any_kept = std::any_of(list.trials().begin(), list.trials().end(),
                                     [](const v1::Trial& trial) { return !trial.kept().empty(); });
   if (tagged) columns.push_back({"TAGS", Align::kLeft, kDropEarly + 4});
   if (any_kept) columns.push_back({"KEPT", Align::kLeft, kDropEarly + 4});
-  AddHyperparameters(job->spec(), columns);
+  AddHyperparameters(spec, columns);
   Table table(std::move(columns));
   for (const auto& trial : list.trials()) {
     const bool best = job->has_best() && job->best().trial() == trial.number();
     std::vector<Table::Cell> row = {{Thousands(trial.number()), best ? Style::kGood : Style::kPlain},
-                                    {StateText(trial.state()), StateStyle(trial.state())},
-                                    {trial.has_best_objective() ? NumberText(trial.best_objective()) : "–",
-                                     best ? Style::kGood : Style::kPlain},
-                                    {trial.has_best_objective() ? Thousands(trial.best_resource()) : ""},
-                                    {ObjectiveText(trial)},
-                                    {Thousands(trial.resource())},
-                                    {DurationText(trial.training_seconds())}};
+                                    {StateText(trial.state()), StateStyle(trial.state())}};
+    if (!HasFront(spec)) {
+      const bool at_best = rank == "BEST";
+      const bool known = at_best ? trial.has_best_objective() : trial.has_value();
+      row.push_back({known ? NumberText(at_best ? trial.best_objective() : trial.value()) : "–",
+                     best ? Style::kGood : Style::kPlain});
+      row.push_back({known ? Thousands(at_best ? trial.best_resource() : trial.value_resource()) : ""});
+      if (rank != "LAST") row.push_back({ObjectiveText(trial)});
+    }
+    for (const std::string& metric : metrics) {
+      const std::optional<double> value = NewestValue(trial, metric);
+      row.push_back({value ? NumberText(*value) : "–"});
+    }
+    if (constrained) row.push_back({ViolationText(trial)});
+    row.push_back({Thousands(trial.resource())});
+    row.push_back({DurationText(trial.training_seconds())});
     if (tagged) row.emplace_back(TagsText(trial.annotation()));
     if (any_kept) row.push_back({trial.kept().empty() ? "" : "kept"});
-    for (const auto& parameter : job->spec().parameters())
-      row.emplace_back(ValueText(trial, parameter.name()));
+    for (const auto& parameter : spec.parameters()) row.emplace_back(ValueText(trial, parameter.name()));
     table.Add(std::move(row));
   }
   session.out.Print(
@@ -239,6 +267,10 @@ Exit ShowBest(Session& session, const std::string& name) {
   const auto job = session.client().Describe(name);
   if (!job.ok()) return job.status();
   if (HasFront(job->spec())) return ShowFront(session, job->id());
+  if (!job->has_best() && AllFailed(job->trial_counts())) {
+    return absl::NotFoundError(fmt::format("{} has no best trial: all its trials {}failed", job->id(),
+                                           HasEnded(*job) ? "" : "so far "));
+  }
   if (!job->has_best() && job->spec().metric_constraints_size() > 0) {
     return absl::NotFoundError(fmt::format("{} has no best trial: none satisfies metric_constraints{}",
                                            job->id(), HasEnded(*job) ? "" : " so far"));

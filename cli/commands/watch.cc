@@ -49,10 +49,11 @@ std::string ConfigurationText(const v1::Trial& trial, int width) {
 }
 
 std::string NoBestText(const v1::TuningJob& job, bool reported) {
-  if (reported && job.spec().metric_constraints_size() > 0)
-    return "none: no trial satisfies metric_constraints";
-  return fmt::format("none: no trial reported {}{}", reported ? "a finite value of " : "",
-                     Clean(FirstMetric(job.spec())));
+  const std::string metric = Clean(FirstMetric(job.spec()));
+  if (!reported) return "none: no trial reported " + metric;
+  if (AllFailed(job.trial_counts())) return "none: every trial failed";
+  if (job.spec().metric_constraints_size() > 0) return "none: no trial satisfies metric_constraints";
+  return fmt::format("none: every trial that reported {} failed", metric);
 }
 
 // Returns the summary of an ended job: its best configuration, the training done and saved, and commands for

@@ -100,6 +100,27 @@ std::string MetricsText(const v1::TuningJobSpec& spec) {
   return text;
 }
 
+std::vector<std::string> StandingMetrics(const v1::TuningJobSpec& spec) {
+  std::vector<std::string> metrics;
+  const auto add = [&metrics](const std::string& metric) {
+    if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end()) metrics.push_back(metric);
+  };
+  for (const v1::ObjectivesEntry& objective : spec.objectives()) add(objective.metric());
+  for (const auto& constraint : spec.metric_constraints()) add(constraint.metric());
+  return metrics;
+}
+
+std::optional<double> NewestValue(const v1::Trial& trial, const std::string& metric) {
+  for (const v1::MetricReading& reading : trial.metrics()) {
+    if (reading.metric() == metric) return reading.value();
+  }
+  return std::nullopt;
+}
+
+bool AllFailed(const v1::TrialCounts& counts) {
+  return counts.failed() > 0 && counts.failed() == AllTrials(counts);
+}
+
 std::string CountsText(const v1::TrialCounts& counts) {
   const std::pair<int64_t, const char*> parts[] = {
       {counts.running(), "running"}, {counts.pending(), "waiting for slots"},

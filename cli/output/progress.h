@@ -25,6 +25,13 @@ bool HasFront(const v1::TuningJobSpec& spec);
 const std::string& FirstMetric(const v1::TuningJobSpec& spec);
 // All of them: "auc", "auc, size".
 std::string MetricsText(const v1::TuningJobSpec& spec);
+// The metrics that make up what a trial counts, where that is more than one: of several objectives and of the
+// metric constraints, each once. Else none.
+std::vector<std::string> StandingMetrics(const v1::TuningJobSpec& spec);
+// The trial's newest value of such a metric; absent: it has reported none.
+std::optional<double> NewestValue(const v1::Trial& trial, const std::string& metric);
+// Whether there are trials, and each has failed.
+bool AllFailed(const v1::TrialCounts& counts);
 // "4 running, 12 pruned"; omits states without a trial.
 std::string CountsText(const v1::TrialCounts& counts);
 int64_t EndedTrials(const v1::TrialCounts& counts);

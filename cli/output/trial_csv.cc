@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "cli/output/format.h"
@@ -12,11 +13,13 @@ namespace winnow::cli {
 namespace {
 
 // The columns after trial, state and the hyperparameters.
-const std::vector<std::string>& ResultColumns() {
-  static const std::vector<std::string> columns = {
+std::vector<std::string> ResultColumns(const v1::TuningJobSpec& spec) {
+  std::vector<std::string> columns = {
       "objective",   "best_objective", "best_resource", "value",           "value_resource",
       "resource",    "start_time",     "end_time",      "elapsed_seconds", "billable_seconds",
       "stop_reason", "tags",           "note"};
+  for (const std::string& metric : StandingMetrics(spec)) columns.push_back("metric." + metric);
+  if (spec.metric_constraints_size() > 0) columns.push_back("violation");
   return columns;
 }
 
@@ -37,13 +40,18 @@ std::string Row(const v1::TuningJobSpec& spec, const v1::Trial& trial) {
        fmt::format("{:.3f}", trial.billable_node_seconds()), CsvField(trial.state_reason()),
        CsvField(fmt::format("{}", fmt::join(trial.annotation().tags(), " "))),
        CsvField(trial.annotation().note())});
+  for (const std::string& metric : StandingMetrics(spec)) {
+    const std::optional<double> value = NewestValue(trial, metric);
+    fields.push_back(number(value.has_value(), value.value_or(0)));
+  }
+  if (spec.metric_constraints_size() > 0) fields.push_back(fmt::format("{}", trial.violation()));
   return CsvLine(fields);
 }
 
 }  // namespace
 
 std::string TrialsCsvHeader(const v1::TuningJobSpec& spec) {
-  const std::vector<std::string>& results = ResultColumns();
+  const std::vector<std::string> results = ResultColumns(spec);
   std::vector<std::string> titles = {"trial", "state"};
   for (const auto& parameter : spec.parameters()) {
     const std::string& name = parameter.name();
@@ -51,7 +59,7 @@ std::string TrialsCsvHeader(const v1::TuningJobSpec& spec) {
                        std::find(results.begin(), results.end(), name) != results.end();
     titles.push_back(CsvField(taken ? "hyperparameter." + name : name));
   }
-  titles.insert(titles.end(), results.begin(), results.end());
+  for (const std::string& result : results) titles.push_back(CsvField(result));
   return CsvLine(titles);
 }
 

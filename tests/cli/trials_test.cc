@@ -36,6 +36,62 @@ TEST_CASE("trials: a line each with its hyperparameters", "[cli]") {
   CHECK(list["total_size"] == 3);
 }
 
+TEST_CASE("trials, analytics: what ranks a trial is shown, not the luckiest of its repeats", "[cli]") {
+  FakeService service;
+  Fill(service);
+  v1::TuningJobSpec& spec = *service.jobs.front().mutable_spec();
+  spec.mutable_parameters()->DeleteSubrange(1, 2);
+  service.trials.resize(1);
+  service.trials[0].set_value(0.7);
+  service.trials[0].set_value_resource(3);
+  const auto trials = [&] { return RunWinnow({"trials", "bank"}, service.address()).out; };
+  const std::string mean =
+      "TRIAL  STATE   MEAN  AT  LAST  UNITS  TRAINING  num_round\n"
+      "    1  PRUNED   0.7   3  0.74      3     2.5 s        150\n";
+  spec.mutable_repeats()->set_seeds(4);
+  CHECK(trials() == mean);
+  CHECK_THAT(RunWinnow({"analytics", "bank"}, service.address()).out, Catch::Contains("150        0.7  "));
+  spec.clear_repeats();
+  spec.mutable_objective()->set_value(v1::ObjectiveSpec::MEAN);
+  CHECK(trials() == mean);
+  spec.mutable_objective()->set_value(v1::ObjectiveSpec::LAST);
+  CHECK(trials() ==
+        "TRIAL  STATE   LAST  AT  UNITS  TRAINING  num_round\n"
+        "    1  PRUNED   0.7   3      3     2.5 s        150\n");
+}
+
+TEST_CASE("trials, analytics: several objectives and constraints have a column each", "[cli]") {
+  FakeService service;
+  Fill(service);
+  v1::TuningJobSpec& spec = *service.jobs.front().mutable_spec();
+  spec.mutable_parameters()->DeleteSubrange(1, 2);
+  spec.clear_objective();
+  for (const char* metric : {"auc", "size"}) spec.add_objectives()->set_metric(metric);
+  for (const char* metric : {"memory", "size"}) spec.add_metric_constraints()->set_metric(metric);
+  const auto read = [](v1::Trial& trial, const char* metric, double value) {
+    v1::MetricReading& reading = *trial.add_metrics();
+    reading.set_metric(metric);
+    reading.set_value(value);
+  };
+  read(service.trials[0], "auc", 0.74);
+  read(service.trials[0], "size", 40);
+  read(service.trials[0], "memory", 10.5);
+  service.trials[0].set_violation(0.5);
+  read(service.trials[2], "auc", 0.78);
+  read(service.trials[2], "size", 20);
+  service.trials[2].set_violation(std::numeric_limits<double>::infinity());
+  CHECK(RunWinnow({"trials", "bank"}, service.address()).out ==
+        "TRIAL  STATE       auc  size  memory  VIOLATES BY  UNITS  TRAINING  num_round\n"
+        "    1  PRUNED     0.74    40    10.5          0.5      3     2.5 s        150\n"
+        "    2  FAILED        –     –       –                   0     1.0 s        100\n"
+        "    3  COMPLETED  0.78    20       –     no value      9  1 m 01 s        200\n");
+  CHECK_THAT(RunWinnow({"analytics", "bank"}, service.address()).out,
+             Catch::Contains("num_round   auc  size  memory  UNITS"));
+  const std::string csv = RunWinnow({"analytics", "bank", "-o", "csv"}, service.address()).out;
+  CHECK_THAT(csv, Catch::Contains(",tags,note,metric.auc,metric.size,metric.memory,violation\n") &&
+                      Catch::Contains(",,,0.74,40,10.5,0.5\n") && Catch::Contains(",,,0.78,20,,inf\n"));
+}
+
 TEST_CASE("trials: sorting, states and limit are the server's to do", "[cli]") {
   FakeService service;
   Fill(service);
@@ -181,6 +237,12 @@ TEST_CASE("best: where no trial satisfies the constraints, it says so", "[cli]")
   Fill(service);
   service.jobs.front().clear_best();
   service.jobs.front().mutable_spec()->add_metric_constraints()->set_metric("memory");
+  const v1::TrialCounts counts = service.jobs.front().trial_counts();
+  service.jobs.front().mutable_trial_counts()->Clear();
+  service.jobs.front().mutable_trial_counts()->set_failed(3);
+  CHECK(RunWinnow({"best", "bank"}, service.address()).err ==
+        "winnow: bank has no best trial: all its trials failed\n");
+  *service.jobs.front().mutable_trial_counts() = counts;
   CHECK(RunWinnow({"best", "bank"}, service.address()).err ==
         "winnow: bank has no best trial: none satisfies metric_constraints\n");
   service.trials[0].set_violation(0.5);

@@ -106,7 +106,7 @@ TEST_CASE("watch: a job that has ended shows its summary; a failed one is exit c
   service.metrics =
       Text<v1::QueryMetricsResponse>("points { trial: 1 metric: 'auc' resource: 1 value: nan }");
   CHECK(RunWinnow({"watch", "latest"}, service.address())
-            .out.find("best     none: no trial reported a finite value of auc\n") != std::string::npos);
+            .out.find("best     none: every trial that reported auc failed\n") != std::string::npos);
   CHECK(service.metrics_asked.metrics(0) == "auc");
 }
 
