@@ -59,6 +59,22 @@ TEST_CASE("Warm start: the results of an ended job, with what it was started wit
   CHECK(play.Earlier().size() == 3 + 3);
 }
 
+TEST_CASE("Warm start: a job with repeats takes the value of another one's trial, not the mean of its levels",
+          "[server]") {
+  WarmPlay play;
+  FakeWorker worker(play, "one", 1);
+  v1::TuningJobSpec spec = play.Spec();
+  REQUIRE(play.Start(spec).ok());
+  PlayToEnd(play, "job", {&worker});
+  spec.mutable_repeats()->set_seeds(3);
+  spec.mutable_limits()->clear_max_trial_resource();
+  spec.mutable_warm_start()->add_jobs("job");
+  REQUIRE(play.Start(spec).ok());
+  const std::vector<EarlierResult> earlier = play.Earlier();
+  REQUIRE(earlier.size() == 2);
+  CHECK(earlier[0].objective == worker.objective(1, 4));
+}
+
 TEST_CASE("Warm start: a table, and what of it does not fit", "[server]") {
   WarmPlay play;
   std::ofstream(play.folder.file("old.csv"))
