@@ -149,7 +149,7 @@ Plan MakePlan(const SearchSpec& spec) {
   Plan plan = HasBracketTable(spec.pruner.kind) ? HyperbandPlan(spec)
               : HasOpenRungs(spec.pruner.kind)  ? OpenRungsPlan(spec)
                                                 : RandomPlan(spec);
-  if (spec.pruner.kind == PrunerKind::kPairedTest) {
+  if (spec.repeats > 0 && spec.pruner.min_chance > 0) {
     AddNote(plan,
             "Configurations that can hardly be the best any more are not repeated further, so that less is "
             "trained than planned.");

@@ -76,7 +76,7 @@ class SearchValidator {
                std::isfinite(*objective.threshold));
       }
     }
-    if (spec_.pruner.min_chance != 0 && spec_.pruner.kind != PrunerKind::kPairedTest) {
+    if (spec_.pruner.min_chance != 0 && spec_.repeats == 0) {
       Add("pruner.min_chance",
           std::string(TraitsOf(spec_.pruner.kind).name) +
               " extrapolates the curve of one objective; expected none of it with objectives");
@@ -110,7 +110,7 @@ class SearchValidator {
     }
   }
 
-  // Of all bounds on a metric the tightest ones must leave a value.
+  // Finds bounds on one metric that no value can meet.
   void ContradictingConstraints() {
     const std::vector<MetricConstraint>& constraints = spec_.metric_constraints;
     for (size_t i = 0; i < constraints.size(); ++i) {

@@ -119,7 +119,7 @@ class Collector {
 
   void AddResultsOf(const JobView& job) {
     const SearchSpec& search = job.state.spec();
-    // A level of a job with repeats is a repeat, in others a unit: there the job's own value of a trial counts.
+    // With repeats a level is one of them, else a unit: between such jobs each one's own value counts.
     const bool own = search.repeats > 0 || search_.repeats > 0;
     const ObjectiveValue counted = own ? search.objective_value : search_.objective_value;
     for (const EarlierResult& earlier : job.state.earlier_results()) {
