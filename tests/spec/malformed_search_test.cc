@@ -55,10 +55,10 @@ TEST_CASE("Malformed job files: several objectives and metric constraints", "[sp
 
 TEST_CASE("Malformed job files: strategy, sampler and pruner", "[spec]") {
   CheckCases({
-      {ExternalJob("", "", R"("strategy": "tpe")"),
+      {ExternalJob(R"("strategy": "tpe")"),
        "strategy",
        {"expected one of RANDOM", "TPE is a sampler, which is chosen by sampler: {kind: TPE}"}},
-      {ExternalJob("", "", R"("strategy": "MEDIAN")"),
+      {ExternalJob(R"("strategy": "MEDIAN")"),
        "strategy",
        {"MEDIAN is a pruner, which is chosen by pruner: {kind: MEDIAN}"}},
       {BuiltinJob("\"hyperband\": {", "\"pruner\": {\"kind\": \"ASHA\"}, \"hyperband\": {"),

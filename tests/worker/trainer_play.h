@@ -25,10 +25,12 @@ struct TrainerPlay {
 };
 
 inline TrainerPlay RunTrainer(EventLoop* loop, const TempFolder& folder, const v1::Assignment& assignment,
-                              Limiter* limiter, const std::filesystem::path& secrets = {}) {
+                              Limiter* limiter, const std::filesystem::path& secrets = {},
+                              const std::filesystem::path& shared = {}) {
   TrainerPlay play;
-  TrainerPlace place{folder / "work", folder / "shared",      WINNOW_BIN_DIR,
-                     "127.0.0.1",     {"PATH=/usr/bin:/bin"}, limiter};
+  TrainerPlace place{folder / "work",        shared.empty() ? folder / "shared" : shared,
+                     WINNOW_BIN_DIR,         "127.0.0.1",
+                     {"PATH=/usr/bin:/bin"}, limiter};
   place.worker = "w1";
   place.secrets = secrets;
   auto run =

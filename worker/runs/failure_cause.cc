@@ -118,9 +118,15 @@ std::string FindCause(std::string_view words) {
   return std::string(Utf8Prefix(cause, kMaxCauseBytes - 3)) + "...";
 }
 
-bool SaysDiskIsFull(std::string_view cause) {
-  return cause.find("No space left on device") != std::string_view::npos ||
-         cause.find("Disk quota exceeded") != std::string_view::npos;
+bool DiskIsFull(std::string_view cause, std::initializer_list<std::filesystem::path> folders) {
+  constexpr std::uintmax_t kLeastRoom = 16 << 20;
+  const bool says_so = cause.find("No space left on device") != std::string_view::npos ||
+                       cause.find("Disk quota exceeded") != std::string_view::npos;
+  return says_so && std::any_of(folders.begin(), folders.end(), [](const std::filesystem::path& folder) {
+           std::error_code unknown;
+           const std::filesystem::space_info room = std::filesystem::space(folder, unknown);
+           return !unknown && room.available < kLeastRoom;
+         });
 }
 
 v1::Outcome FailedOutcome(std::string reason) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <filesystem>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -14,9 +16,10 @@ namespace winnow {
 // bars, unless there is nothing else. Trimmed, at most 500 bytes; empty: no such line.
 std::string FindCause(std::string_view words);
 
-// Whether a program with this cause failed because a disk or a quota is full, as the system's words for that
-// say.
-bool SaysDiskIsFull(std::string_view cause);
+// Whether a program with this cause failed because the disk of one of the folders is full: the system's words
+// for that are in the cause, and less than 16 MiB are free there. A program alone cannot cause it, because
+// what it says of another disk, such as a small /dev/shm, is its own failure.
+bool DiskIsFull(std::string_view cause, std::initializer_list<std::filesystem::path> folders);
 
 // Returns an outcome with the current time for a failure before the start, caused by the trainer.
 v1::Outcome FailedOutcome(std::string reason);

@@ -491,11 +491,9 @@ std::string TrainerRun::WithoutObjective() const {
         "`{}`).",
         name, assignment_.resource_regex(), line_count_, line_count_ == 1 ? "" : "s", last_line_);
   }
-  return parser_->below_one()
-             ? fmt::format(
-                   "The program printed `{}` at levels below 1 only; trainer.resource_offset shifts them.",
-                   name)
-             : "";
+  if (!parser_->below_one()) return "";
+  return fmt::format("The program printed `{}` at levels below 1 only; trainer.resource_offset shifts them.",
+                     name);
 }
 
 // If it has ended already, Gone comes, and decides as for any other program.
@@ -692,9 +690,9 @@ v1::Outcome TrainerRun::Judge(const TimedEnd& timed) const {
     outcome.set_reason(memory + (cause.empty() ? "" : ": " + cause));
   } else {
     outcome.set_kind(v1::Outcome::FAILED);
-    const bool full = SaysDiskIsFull(cause);
+    const bool full = DiskIsFull(cause, {place_.shared, place_.work});
     if (full) outcome.set_cause(v1::Outcome::NOT_STARTED);
-    outcome.set_reason((full ? "the disk or its quota is full: " : "") + FailureReason(end, cause));
+    outcome.set_reason((full ? "the disk is full: " : "") + FailureReason(end, cause));
   }
   return outcome;
 }

@@ -29,8 +29,8 @@ INSERT OR IGNORE INTO keys_of_jobs SELECT id, secret, account, NULL, NULL FROM j
 DROP TABLE job_keys;
 )";
 
-// Those of jobs that have ended, or are not there any more. Older keys have no name: they stay while their
-// account has any job that has not ended.
+// Removes the keys of jobs that have ended or are not there any more. Older keys have no name: they stay
+// while their account has any job that has not ended.
 constexpr char kRemoveOldKeys[] =
     "DELETE FROM keys_of_jobs WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE parent = '' AND "
     "status IN ('InProgress', 'Stopping') AND jobs.account = keys_of_jobs.account AND (keys_of_jobs.name IS "
