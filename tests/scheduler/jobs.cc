@@ -287,6 +287,12 @@ void AddObjectives(SearchSpec& spec, const Draw& draw) {
     MetricConstraint constraint;
     constraint.metric = draw(2) == 0 ? spec.objective_metric : "c" + std::to_string(draw(2));
     (draw(2) == 0 ? constraint.at_most : constraint.at_least) = 0.25 * static_cast<double>(draw(4));
+    for (const MetricConstraint& other : spec.metric_constraints) {
+      if (other.metric != constraint.metric) continue;
+      // Bounds that no value can meet are refused.
+      if (constraint.at_least > other.at_most) constraint.at_least = other.at_most;
+      if (constraint.at_most < other.at_least) constraint.at_most = other.at_least;
+    }
     spec.metric_constraints.push_back(std::move(constraint));
   }
 }
