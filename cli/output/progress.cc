@@ -80,9 +80,18 @@ std::string StrategyText(const v1::TuningJobSpec& spec) {
   const auto wanted = [](v1::Goal goal, const std::string& metric) {
     return fmt::format(", {} {}", goal == v1::MINIMIZE ? "minimize" : "maximize", Clean(metric));
   };
-  if (!HasFront(spec)) return text + wanted(spec.objective().goal(), spec.objective().metric());
+  if (!HasFront(spec)) text += wanted(spec.objective().goal(), spec.objective().metric());
   for (const v1::ObjectivesEntry& objective : spec.objectives())
     text += wanted(objective.goal(), objective.metric());
+  for (const v1::MetricConstraint& constraint : spec.metric_constraints()) {
+    const std::string metric = Clean(constraint.metric());
+    if (constraint.has_at_least())
+      text += fmt::format(", {} at least {}", metric, NumberText(constraint.at_least()));
+    if (constraint.has_at_most())
+      text += fmt::format(", {} at most {}", metric, NumberText(constraint.at_most()));
+  }
+  if (spec.repeats().seeds() > 0) text += fmt::format(", {} seeds each", spec.repeats().seeds());
+  if (spec.repeats().folds() > 0) text += fmt::format(", {} folds each", spec.repeats().folds());
   return text;
 }
 

@@ -17,7 +17,8 @@ std::string StateText(v1::Trial::State state);
 Style StateStyle(v1::TuningJob::State state);
 Style StateStyle(v1::Trial::State state);
 
-// "HYPERBAND, R = 81, eta = 3, maximize validation:auc"; "TPE sampler, MEDIAN pruner, maximize auc".
+// "HYPERBAND, R = 81, eta = 3, maximize validation:auc"; "TPE sampler, MEDIAN pruner, maximize auc, size at
+// most 3000".
 std::string StrategyText(const v1::TuningJobSpec& spec);
 // Whether the job has several objectives, and so a Pareto front in place of a best trial.
 bool HasFront(const v1::TuningJobSpec& spec);

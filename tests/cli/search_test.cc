@@ -106,8 +106,8 @@ TEST_CASE("simulate: parts take their start-up too, and the output gives its sha
   const std::string job = files.Write("job.json", JobOf(kHyperband)),
                     table = files.Write("curves.csv", Curves());
   const auto simulated = [&](const std::string& seconds, const std::string& output) {
-    const Result result = RunWinnow(
-        {"simulate", job, "--table", table, "--startup-seconds", seconds, "--output", output}, "");
+    const Result result =
+        RunWinnow({"simulate", job, "--table", table, "--startup-seconds", seconds, "--output", output}, "");
     INFO(result.err);
     REQUIRE(result.code == 0);
     return result.out;
@@ -327,6 +327,11 @@ TEST_CASE("plan: names what searches, whatever the strategy", "[cli]") {
         "curves  TPE sampler, MEDIAN pruner, maximize auc");
   CHECK(planned(R"("limits": {"max_trials": 9, "max_trial_resource": 9})") ==
         "curves  FREEZE_THAW, R = 9, eta = 3, maximize auc");
+  CHECK(planned(R"("strategy": "RANDOM", "limits": {"max_trials": 9}, "repeats": {"seeds": 5})") ==
+        "curves  RANDOM sampler, PAIRED_TEST pruner, maximize auc, 5 seeds each");
+  CHECK(planned(R"("strategy": "RANDOM", "limits": {"max_trials": 9},
+                   "metric_constraints": [{"metric": "auc", "at_least": 0.5}])") ==
+        "curves  RANDOM, maximize auc, auc at least 0.5");
   const std::string unknown = RunWinnow({"plan", "-"}, "", JobOf(R"("strategy": "BOHP")")).err;
   CHECK(unknown.find("1 problem") != std::string::npos);
   CHECK(unknown.find("strategy: is \"BOHP\"; expected one of RANDOM") != std::string::npos);
@@ -345,8 +350,8 @@ TEST_CASE("plan: estimates the time from slots and the seconds of a unit", "[cli
   CHECK(eight["elapsed_seconds"] > 0);
   CHECK(one["busy_fraction"] > eight["busy_fraction"]);
   CHECK(one["strategy_text"].get<std::string>().find("HYPERBAND") != std::string::npos);
-  const Result slow = RunWinnow(
-      {"plan", "-", "--unit-seconds", "3", "--startup-seconds", "30", "-o", "json"}, "", JobOf(kHyperband));
+  const Result slow = RunWinnow({"plan", "-", "--unit-seconds", "3", "--startup-seconds", "30", "-o", "json"},
+                                "", JobOf(kHyperband));
   CHECK(json::parse(slow.out)["startup_fraction"] > 0.5);
   const Result told =
       RunWinnow({"plan", "-", "--unit-seconds", "3", "--startup-seconds", "30"}, "", JobOf(kHyperband));
