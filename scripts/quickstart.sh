@@ -109,7 +109,7 @@ if [ -n "$bin" ]; then
 else
   bin=$PWD/build/bin
   echo "Installs Debian packages (asks for root if some are missing), builds Winnow into build/, prepares the data, starts a server on"
-  echo "this machine and tunes a model in 30 trials. The build takes most of the time: about 20 minutes on two cores, less on more;"
+  echo "this machine and tunes a model in 30 trials. The build takes most of the time: about 16 minutes on two cores, less on more;"
   echo "a build that was interrupted goes on where it was. The rest takes about a minute."
   echo "== 1/4  packages"
   scripts/install-packages.sh
