@@ -5,8 +5,8 @@
 
 namespace winnow {
 
-// Returns the JSON that others wrote. Discarded: it is no JSON, or nested deeper than `most` levels below its
-// top; who copies or prints it would follow each level by a frame of the stack.
+// Parses JSON that another program wrote. Returns a discarded value if `text` is no JSON, or is nested more
+// than `most` levels below its top: to copy or print a deeper value could overflow the stack.
 nlohmann::json ParseBoundedJson(std::string_view text, int most);
 
 }  // namespace winnow

@@ -98,6 +98,9 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t trial);
 // dropped before all of them has a drop of kDropEarly or more.
 constexpr int kDropEarly = 100'000;
 void AddHyperparameters(const v1::TuningJobSpec& spec, std::vector<Table::Column>& columns);
+// Adds a column per metric of StandingMetrics, and to a row the trial's newest values of these.
+void AddStanding(const v1::TuningJobSpec& spec, std::vector<Table::Column>& columns);
+void AddStanding(const v1::TuningJobSpec& spec, const v1::Trial& trial, std::vector<Table::Cell>& row);
 
 // Prints the best trial's configuration; of a job with several objectives its Pareto front.
 Exit ShowBest(Session& session, const std::string& job);

@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -19,10 +18,10 @@ namespace {
 std::string AnalyticsText(const Session& session, const v1::GetAnalyticsResponse& answer) {
   using Align = Table::Align;
   std::vector<Table::Column> columns = {{"TRIAL", Align::kRight}, {"STATE"}};
-  AddHyperparameters(answer.job().spec(), columns);
   const v1::TuningJobSpec& spec = answer.job().spec();
+  AddHyperparameters(spec, columns);
   if (!HasFront(spec)) columns.push_back({"OBJECTIVE", Align::kRight});
-  for (const std::string& metric : StandingMetrics(spec)) columns.push_back({Clean(metric), Align::kRight});
+  AddStanding(spec, columns);
   columns.insert(columns.end(), {{"UNITS", Align::kRight, kDropEarly},
                                  {"START", Align::kRight, kDropEarly + 2},
                                  {"END", Align::kRight, kDropEarly + 1},
@@ -33,7 +32,7 @@ std::string AnalyticsText(const Session& session, const v1::GetAnalyticsResponse
   for (const auto& trial : answer.trials()) {
     std::vector<Table::Cell> row = {{Thousands(trial.number())},
                                     {StateText(trial.state()), StateStyle(trial.state())}};
-    for (const auto& parameter : answer.job().spec().parameters()) {
+    for (const auto& parameter : spec.parameters()) {
       row.emplace_back(ValueText(trial, parameter.name()));
     }
     const bool ended = trial.has_start_time() && trial.has_end_time();
@@ -43,10 +42,7 @@ std::string AnalyticsText(const Session& session, const v1::GetAnalyticsResponse
                      : trial.has_objective() ? NumberText(trial.objective())
                                              : "–"});
     }
-    for (const std::string& metric : StandingMetrics(spec)) {
-      const std::optional<double> value = NewestValue(trial, metric);
-      row.push_back({value ? NumberText(*value) : "–"});
-    }
+    AddStanding(spec, trial, row);
     row.insert(row.end(), {{Thousands(trial.trained_resource())},
                            {ClockText(trial.start_time())},
                            {ClockText(trial.end_time())},

@@ -86,6 +86,18 @@ void AddHyperparameters(const v1::TuningJobSpec& spec, std::vector<Table::Column
   }
 }
 
+void AddStanding(const v1::TuningJobSpec& spec, std::vector<Table::Column>& columns) {
+  for (const std::string& metric : StandingMetrics(spec))
+    columns.push_back({Clean(metric), Table::Align::kRight});
+}
+
+void AddStanding(const v1::TuningJobSpec& spec, const v1::Trial& trial, std::vector<Table::Cell>& row) {
+  for (const std::string& metric : StandingMetrics(spec)) {
+    const std::optional<double> value = NewestValue(trial, metric);
+    row.push_back({value ? NumberText(*value) : "–"});
+  }
+}
+
 Exit ListTrials(Session& session, const TrialsOptions& options) {
   const auto job = session.client().Describe(options.job);
   if (!job.ok()) return job.status();
@@ -115,7 +127,6 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
   using Align = Table::Align;
   const v1::TuningJobSpec& spec = job->spec();
   const std::string rank = RankTitle(spec);
-  const std::vector<std::string> metrics = StandingMetrics(spec);
   const bool constrained = spec.metric_constraints_size() > 0;
   std::vector<Table::Column> columns = {{"TRIAL", Align::kRight}, {"STATE"}};
   if (!HasFront(spec)) {
@@ -123,7 +134,7 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
     columns.push_back({"AT", Align::kRight, kDropEarly + 3});
     if (rank != "LAST") columns.push_back({"LAST", Align::kRight, kDropEarly + 2});
   }
-  for (const std::string& metric : metrics) columns.push_back({Clean(metric), Align::kRight});
+  AddStanding(spec, columns);
   if (constrained) columns.push_back({"VIOLATES BY", Align::kRight});
   columns.push_back({"UNITS", Align::kRight, kDropEarly});
   columns.push_back({"TRAINING", Align::kRight, kDropEarly + 1});
@@ -147,10 +158,7 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
       row.push_back({known ? Thousands(at_best ? trial.best_resource() : trial.value_resource()) : ""});
       if (rank != "LAST") row.push_back({ObjectiveText(trial)});
     }
-    for (const std::string& metric : metrics) {
-      const std::optional<double> value = NewestValue(trial, metric);
-      row.push_back({value ? NumberText(*value) : "–"});
-    }
+    AddStanding(spec, trial, row);
     if (constrained) row.push_back({ViolationText(trial)});
     row.push_back({Thousands(trial.resource())});
     row.push_back({DurationText(trial.training_seconds())});

@@ -16,9 +16,9 @@ namespace winnow {
 // bars, unless there is nothing else. Trimmed, at most 500 bytes; empty: no such line.
 std::string FindCause(std::string_view words);
 
-// Whether a program with this cause failed because the disk of one of the folders is full: the system's words
-// for that are in the cause, and less than 16 MiB are free there. A program alone cannot cause it, because
-// what it says of another disk, such as a small /dev/shm, is its own failure.
+// Whether a program failed because the disk of one of the folders is full: `cause` has the system's words for
+// a full disk, and less than 16 MiB are free in one of the folders. Words alone are not enough, because the
+// full disk may be another one, such as a small /dev/shm; that is the program's own failure.
 bool DiskIsFull(std::string_view cause, std::initializer_list<std::filesystem::path> folders);
 
 // Returns an outcome with the current time for a failure before the start, caused by the trainer.

@@ -60,7 +60,7 @@ std::vector<std::string> FilesIn(const std::filesystem::path& folder) {
   return names;
 }
 
-// Five levels without any work. It is told to stop when it has written a checkpoint.
+// A run of five levels that trains nothing. After its first checkpoint it is told to stop.
 class StoppedRun : public TrainingRun {
  public:
   StoppedRun(const TrainFiles& files, Communicator* ranks, std::atomic<bool>* stop, std::FILE* out)
