@@ -28,9 +28,8 @@ struct Categories {
       return rule.Gain(static_cast<double>(sum.gradient), static_cast<double>(sum.hessian));
     };
     const GradientSum right = total - left;
-    if (!rule.MayBeChild(static_cast<double>(left.hessian)) ||
-        !rule.MayBeChild(static_cast<double>(right.hessian)))
-      return -1;
+    const auto lighter = static_cast<double>(std::min(left.hessian, right.hessian));
+    if (lighter < p.min_child_weight || lighter <= 0) return -1;
     return static_cast<float>(side(left) + side(right) - side(total));
   }
 

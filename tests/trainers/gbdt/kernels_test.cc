@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -162,32 +163,74 @@ TEST_CASE("Kernels: prefix sums are those of the bins", "[gbdt]") {
   }
 }
 
+// The gain of one cut by its definition, from sums in plain numbers.
+double GainByFormula(double gradient, double hessian, const Kernels::GainInputs& in, double* weight) {
+  const double shrunk = std::fabs(gradient) <= in.alpha ? 0 : gradient - std::copysign(in.alpha, gradient);
+  *weight = -shrunk / (hessian + in.lambda);
+  if (std::fabs(*weight) > in.most_weight) *weight = std::copysign(in.most_weight, *weight);
+  *weight = std::clamp(*weight, in.lower_bound, in.upper_bound);
+  if (!in.at_weights) return shrunk * shrunk / (hessian + in.lambda);
+  return -(2 * gradient * *weight + (hessian + in.lambda) * *weight * *weight);
+}
+
 TEST_CASE("Kernels: gains are the formula's, with the same bits everywhere", "[gbdt]") {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  struct Limits {
+    bool at_weights;
+    double most, lower, upper, direction;
+  };
+  const std::vector<Limits> all_limits = {{false, kNone, -kNone, kNone, 0}, {true, kNone, -kNone, kNone, 0},
+                                          {true, 0.75, -kNone, kNone, 0},   {true, 0.75, -0.5, 0.25, 0},
+                                          {true, kNone, -kNone, kNone, 1},  {true, 0.75, -kNone, 0.5, -1},
+                                          {true, kNone, -0.25, kNone, 1}};
+  std::vector<double> gradient, hessian;
+  for (uint64_t i = 0; i < 1001; ++i) {
+    gradient.push_back(static_cast<double>(HashOf(8, i) % 4001) - 2000);
+    hessian.push_back(static_cast<double>(i * 8));  // from nothing to all; 200 / 8 = 25 on the border
+  }
+  const auto count = gradient.size();
   for (const double lambda : {0.0, 1.5}) {
-    for (const double least : {0.0, 25.0}) {
-      const Kernels::GainInputs in{0.25, 0.125, 100, 8000, lambda, least, 3.75};
-      std::vector<double> gradient, hessian;
-      for (uint64_t i = 0; i < 1001; ++i) {
-        gradient.push_back(static_cast<double>(HashOf(8, i) % 4001) - 2000);
-        hessian.push_back(static_cast<double>(i * 8));  // from nothing to all; 200 / 8 = 25 on the border
-      }
-      std::vector<float> expected(gradient.size());
-      Runnable()[0]->gains(gradient.data(), hessian.data(), expected.size(), in, expected.data());
-      for (std::size_t i = 0; i < expected.size(); ++i) {
-        const double gl = gradient[i] * 0.25, hl = hessian[i] * 0.125, gr = 25 - gl, hr = 1000 - hl;
-        const bool both = std::min(hl, hr) >= least && std::min(hl, hr) > 0;
-        const double formula = gl * gl / (hl + lambda) + gr * gr / (hr + lambda) - 3.75;
-        CHECK(expected[i] == Approx(both ? formula : -1).epsilon(1e-6));
-      }
-      for (const Kernels* kernels : Runnable()) {
-        std::vector<float> gain(gradient.size());
-        const float most = kernels->gains(gradient.data(), hessian.data(), gain.size(), in, gain.data());
-        INFO(kernels->name);
-        CHECK(gain == expected);
-        CHECK(most == *std::max_element(expected.begin(), expected.end()));
-        CHECK(kernels->gains(gradient.data(), hessian.data(), 0, in, gain.data()) < 0);
-        CHECK(kernels->gains(gradient.data(), hessian.data(), 1, in, gain.data()) <
-              0);  // nothing on the left
+    for (const double alpha : {0.0, 7.0}) {
+      for (const double least : {0.0, 25.0}) {
+        for (const Limits& limits : all_limits) {
+          const Kernels::GainInputs in{0.25,
+                                       0.125,
+                                       100,
+                                       8000,
+                                       lambda,
+                                       alpha,
+                                       least,
+                                       3.75,
+                                       limits.at_weights,
+                                       limits.most,
+                                       limits.lower,
+                                       limits.upper,
+                                       limits.direction};
+          std::vector<float> expected(count);
+          Runnable()[0]->gains(gradient.data(), hessian.data(), count, in, expected.data());
+          for (std::size_t i = 0; i < count; ++i) {
+            const double gl = gradient[i] * 0.25, hl = hessian[i] * 0.125, gr = 25 - gl, hr = 1000 - hl;
+            double left_weight = 0, right_weight = 0;
+            const double formula =
+                GainByFormula(gl, hl, in, &left_weight) + GainByFormula(gr, hr, in, &right_weight) - 3.75;
+            const bool in_order =
+                limits.direction == 0 ||
+                (limits.direction > 0 ? left_weight <= right_weight : left_weight >= right_weight);
+            const bool allowed = std::min(hl, hr) >= least && std::min(hl, hr) > 0 && in_order;
+            CHECK(expected[i] == Approx(allowed ? formula : -1).epsilon(1e-6).margin(1e-6));
+          }
+          for (const Kernels* kernels : Runnable()) {
+            std::vector<float> gain(count);
+            const float most = kernels->gains(gradient.data(), hessian.data(), count, in, gain.data());
+            INFO(kernels->name);
+            CHECK(gain == expected);
+            CHECK(std::max(most, 0.0f) ==
+                  std::max(*std::max_element(expected.begin(), expected.end()), 0.0f));
+            CHECK(kernels->gains(gradient.data(), hessian.data(), 0, in, gain.data()) < 0);
+            CHECK(kernels->gains(gradient.data(), hessian.data(), 1, in, gain.data()) <
+                  0);  // nothing on the left
+          }
+        }
       }
     }
   }

@@ -53,10 +53,10 @@ struct Node {
     SplitFinder::Scratch scratch;
     Split best;
     for (int part = 0; part < parts; ++part) {
-      const Split found = finder.Best(shape, {0x1p-12, 0x1p-13},
-                                      {&histogram, total, {}, &allowed, shape.slots() * part / parts,
-                                       shape.slots() * (part + 1) / parts},
-                                      &scratch);
+      const Split found = finder.Best(
+          shape, {0x1p-12, 0x1p-13},
+          {&histogram, total, {}, &allowed, shape.slots() * part / parts, shape.slots() * (part + 1) / parts},
+          &scratch);
       if (found.Beats(best)) best = found;
     }
     return best;
@@ -88,8 +88,8 @@ double BestByBruteForce(const Node& node, const GbdtParameters& p) {
         for (int bin = 0; bin <= last_left; ++bin) left += sums[f][bin];
         if (missing_left && node.cuts[f].has_missing) left += sums[f].back();
         const GradientSum right = node.total - left;
-        if (!rule.MayBeChild(static_cast<double>(left.hessian) * 0x1p-13)) continue;
-        if (!rule.MayBeChild(static_cast<double>(right.hessian) * 0x1p-13)) continue;
+        const double lighter = static_cast<double>(std::min(left.hessian, right.hessian)) * 0x1p-13;
+        if (lighter < p.min_child_weight || lighter <= 0) continue;
         best = std::max(best, gain(left) + gain(right) - gain(node.total));
       }
     }

@@ -79,13 +79,18 @@ struct Kernels {
   int64_t (*draw_rows)(uint64_t mixed_key, uint64_t threshold, uint64_t first_row, int64_t count,
                        uint32_t* drawn, uint32_t* others);
 
-  // gain[i] = twice the loss reduction of cut i, as XGBoost's without alpha and max_delta_step: Gl^2 / (Hl +
-  // lambda) + Gr^2 / (Hr + lambda) - node_gain, as float; -1 if a side's hessian is below `least_hessian` or
-  // not above 0. left_* in fixed point, to be multiplied by the scales. Returns the largest.
+  // gain[i] = twice the loss reduction of cut i, as GainRule has it: S(Gl)^2 / (Hl + lambda) + S(Gr)^2 / (Hr
+  // + lambda) - node_gain, as float, where S moves a gradient towards 0 by alpha; -1 if a side's hessian is
+  // below `least_hessian` or not above 0. left_* in fixed point, to be multiplied by the scales. Returns the
+  // largest.
   struct GainInputs {
-    double gradient_scale, hessian_scale;    // powers of two
-    double total_gradient, total_hessian;    // of the node, in fixed point
-    double lambda, least_hessian, node_gain;
+    double gradient_scale, hessian_scale;  // powers of two
+    double total_gradient, total_hessian;  // of the node, in fixed point
+    double lambda, alpha, least_hessian, node_gain;
+    // Whether the sides have the gains of their weights, -S(G) / (H + lambda) within these limits: of the
+    // magnitude, and bounds. If the direction is 1 (-1), the left weight may not be above (below) the right.
+    bool at_weights;
+    double most_weight, lower_bound, upper_bound, direction;
   };
   float (*gains)(const double* left_gradient, const double* left_hessian, std::size_t count,
                  const GainInputs& inputs, float* gain);

@@ -118,17 +118,61 @@ int64_t Divide(const Bin* column, const uint8_t* goes_left, uint32_t* rows, uint
   return left - rows;
 }
 
+// A gradient moved towards 0 by alpha; 0 if it is nearer.
+inline double Shrunk(double gradient, double alpha) {
+  const double above = gradient - alpha, below = gradient + alpha;
+  return (above > 0 ? above : 0) + (below < 0 ? below : 0);
+}
+
+inline double Clamp(double value, double lower, double upper) {
+  const double raised = value < lower ? lower : value;
+  return upper < raised ? upper : raised;
+}
+
+struct Side {
+  double gradient, hessian;
+
+  double Gain(const Kernels::GainInputs& in) const {
+    const double shrunk = Shrunk(gradient, in.alpha);
+    return shrunk * shrunk / (hessian + in.lambda);
+  }
+  double Weight(const Kernels::GainInputs& in) const {
+    const double weight = -Shrunk(gradient, in.alpha) / (hessian + in.lambda);
+    return Clamp(Clamp(weight, -in.most_weight, in.most_weight), in.lower_bound, in.upper_bound);
+  }
+  double GainAt(double weight, const Kernels::GainInputs& in) const {
+    return -(2.0 * gradient * weight + (hessian + in.lambda) * weight * weight);
+  }
+};
+
+template <bool kAtWeights>
+void FillGains(const double* left_gradient, const double* left_hessian, std::size_t count,
+               const Kernels::GainInputs& inputs, float* gain) {
+  const Kernels::GainInputs in = inputs;  // a copy: gains could alias the original
+  for (std::size_t i = 0; i < count; ++i) {
+    const Side left = {left_gradient[i] * in.gradient_scale, left_hessian[i] * in.hessian_scale};
+    const Side right = {(in.total_gradient - left_gradient[i]) * in.gradient_scale,
+                        (in.total_hessian - left_hessian[i]) * in.hessian_scale};
+    bool allowed = (left.hessian >= in.least_hessian) & (right.hessian >= in.least_hessian) &
+                   (left.hessian > 0) & (right.hessian > 0);
+    double value;
+    if constexpr (kAtWeights) {
+      const double left_weight = left.Weight(in), right_weight = right.Weight(in);
+      allowed &= !((left_weight - right_weight) * in.direction > 0);
+      value = left.GainAt(left_weight, in) + right.GainAt(right_weight, in) - in.node_gain;
+    } else {
+      value = left.Gain(in) + right.Gain(in) - in.node_gain;
+    }
+    gain[i] = allowed ? static_cast<float>(value) : -1.0f;
+  }
+}
+
 float Gains(const double* left_gradient, const double* left_hessian, std::size_t count,
             const Kernels::GainInputs& in, float* gain) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const double gl = left_gradient[i] * in.gradient_scale;
-    const double hl = left_hessian[i] * in.hessian_scale;
-    const double gr = (in.total_gradient - left_gradient[i]) * in.gradient_scale;
-    const double hr = (in.total_hessian - left_hessian[i]) * in.hessian_scale;
-    const double value = gl * gl / (hl + in.lambda) + gr * gr / (hr + in.lambda) - in.node_gain;
-    const bool both = (hl >= in.least_hessian) & (hr >= in.least_hessian) & (hl > 0) & (hr > 0);
-    gain[i] = both ? static_cast<float>(value) : -1.0f;
-  }
+  if (in.at_weights)
+    FillGains<true>(left_gradient, left_hessian, count, in, gain);
+  else
+    FillGains<false>(left_gradient, left_hessian, count, in, gain);
   // Floats above 0 are ordered like their bits; which of the negative ones is returned does not matter.
   int32_t best_bits = -1;
   for (std::size_t i = 0; i < count; ++i) {

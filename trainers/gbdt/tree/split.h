@@ -55,11 +55,14 @@ class GainRule {
   double GainAt(double gradient, double hessian, double weight) const {
     return -(2.0 * gradient * weight + (hessian + lambda_) * weight * weight);
   }
-  bool MayBeChild(double hessian) const { return hessian >= min_child_weight_ && hessian > 0; }
-  // Gain is gradient^2 / (hessian + lambda).
-  bool IsPlain() const { return alpha_ == 0 && max_delta_step_ == 0; }
   double lambda() const { return lambda_; }
+  double alpha() const { return alpha_; }
   double min_child_weight() const { return min_child_weight_; }
+  // Whether max_delta_step limits the magnitude of weights, and to what; without it, to infinity.
+  bool limits_weights() const { return max_delta_step_ != 0; }
+  double most_weight() const {
+    return limits_weights() ? max_delta_step_ : std::numeric_limits<double>::infinity();
+  }
 
  private:
   double Threshold(double gradient) const {

@@ -204,23 +204,20 @@ struct SplitFinder::Search {
     if (found.gain > kMinGain && found.Beats(best)) best = std::move(found);
   }
 
-  // The general form of Kernels::gains, for one cut.
-  float GainOf(int feature, const GradientSum& left) const {
-    const GainRule& rule = finder.rule_;
-    const GradientSum right = query.total - left;
-    if (!rule.MayBeChild(HessianOf(left)) || !rule.MayBeChild(HessianOf(right))) return -1;
-    if (finder.directions_.empty()) {
-      return static_cast<float>(rule.Gain(GradientOf(left), HessianOf(left)) +
-                                rule.Gain(GradientOf(right), HessianOf(right)) - inputs.node_gain);
-    }
-    const double left_weight = finder.WeightOf(left, scale, query.bounds);
-    const double right_weight = finder.WeightOf(right, scale, query.bounds);
-    const int direction = finder.directions_[feature];
-    if ((direction > 0 && left_weight > right_weight) || (direction < 0 && left_weight < right_weight))
-      return -1;
-    return static_cast<float>(rule.GainAt(GradientOf(left), HessianOf(left), left_weight) +
-                              rule.GainAt(GradientOf(right), HessianOf(right), right_weight) -
-                              inputs.node_gain);
+  float Gains(int feature, const double* left_gradient, const double* left_hessian, int count, float* gain) {
+    if (!finder.directions_.empty()) inputs.direction = finder.directions_[feature];
+    return ChosenKernels().gains(left_gradient, left_hessian, static_cast<std::size_t>(count), inputs, gain);
+  }
+
+  float GainOf(int feature, const GradientSum& left) {
+    const auto gradient = static_cast<double>(left.gradient), hessian = static_cast<double>(left.hessian);
+    float gain = 0;
+    Gains(feature, &gradient, &hessian, 1, &gain);
+    return gain;
+  }
+
+  int EndOf(std::size_t run) const {
+    return run + 1 < scratch.runs.size() ? scratch.runs[run + 1].begin : scratch.count;
   }
 
   GradientSum LeftOf(int i) const {
@@ -230,16 +227,16 @@ struct SplitFinder::Search {
   // Evaluates the candidates, and clears them.
   void Weigh() {
     float most = -1;
-    if (finder.rule_.IsPlain() && finder.directions_.empty()) {
-      most = ChosenKernels().gains(scratch.left_gradient.data(), scratch.left_hessian.data(),
-                                   static_cast<std::size_t>(scratch.count), inputs, scratch.gain.data());
+    const auto weigh = [&](int feature, int begin, int end) {
+      most = std::max(
+          most, Gains(feature, scratch.left_gradient.data() + begin, scratch.left_hessian.data() + begin,
+                      end - begin, scratch.gain.data() + begin));
+    };
+    if (finder.directions_.empty()) {
+      weigh(-1, 0, scratch.count);
     } else {
-      std::size_t run = 0;
-      for (int i = 0; i < scratch.count; ++i) {
-        while (run + 1 < scratch.runs.size() && scratch.runs[run + 1].begin <= i) ++run;
-        scratch.gain[i] = GainOf(scratch.runs[run].feature, LeftOf(i));
-        most = std::max(most, scratch.gain[i]);
-      }
+      for (std::size_t r = 0; r < scratch.runs.size(); ++r)
+        weigh(scratch.runs[r].feature, scratch.runs[r].begin, EndOf(r));
     }
     if (most > kMinGain && most >= best.gain) TakeBest(most);
     scratch.count = 0;
@@ -251,8 +248,8 @@ struct SplitFinder::Search {
     for (std::size_t r = 0; r < scratch.runs.size(); ++r) {
       const Scratch::Run& run = scratch.runs[r];
       if (most == best.gain && best.feature >= 0 && run.feature >= best.feature) continue;
-      const int end = r + 1 < scratch.runs.size() ? scratch.runs[r + 1].begin : scratch.count;
-      const float *const first = scratch.gain.data() + run.begin, *const last = scratch.gain.data() + end;
+      const float *const first = scratch.gain.data() + run.begin, *const last =
+                                                                      scratch.gain.data() + EndOf(r);
       const float* const found = std::find(first, last, most);
       if (found == last) continue;
       const int offset = static_cast<int>(found - first);
@@ -380,8 +377,14 @@ Split SplitFinder::Best(const HistogramShape& shape, const GradientScale& scale,
                    static_cast<double>(query.total.gradient),
                    static_cast<double>(query.total.hessian),
                    rule_.lambda(),
+                   rule_.alpha(),
                    rule_.min_child_weight(),
-                   search.NodeGain()};
+                   search.NodeGain(),
+                   rule_.limits_weights() || !directions_.empty(),
+                   rule_.most_weight(),
+                   query.bounds.lower,
+                   query.bounds.upper,
+                   0};
   if (query.histogram->sparse) {
     const SparseSums& sparse = *query.histogram->sparse;
     if (query.histogram->packed)
