@@ -67,19 +67,22 @@ absl::Status CheckIsText(const ColumnFacts& column, bool is_text) {
   return absl::OkStatus();
 }
 
-absl::Status CheckLevelCount(const ColumnFacts& column, size_t levels, int max_levels) {
-  if (levels <= static_cast<size_t>(max_levels)) return absl::OkStatus();
+absl::Status CheckLevelCount(const ColumnFacts& column, size_t levels, const DataOptions& options) {
+  if (levels <= static_cast<size_t>(options.max_levels)) return absl::OkStatus();
+  const std::string raise = fmt::format(
+      "raise the limit (\"max_levels\": {} of the channel, --max-levels on the command line)", levels);
   const std::string hint =
       HasDecimalComma(column.first_text)
           ? "write numbers with a decimal point instead of a comma"
-          : fmt::format(
-                "keep it as one feature of categories (winnow-gbdt: enable_categorical, "
-                "or \"categorical\": true of the channel), or drop it (\"drop\": [\"{}\"])",
-                Excerpt(column.name));
+          : fmt::format("drop it (\"drop\": [\"{}\"]), or {}{}", Excerpt(column.name), raise,
+                        options.categorical
+                            ? ""
+                            : ", as one feature of categories (winnow-gbdt: enable_categorical, or "
+                              "\"categorical\": true of the channel) instead of one per text");
   return column.Error(column.first_text_place,
                       fmt::format("{} different texts, the first being \"{}\"; expected at most {} "
                                   "(max_levels): {}",
-                                  levels, Excerpt(column.first_text), max_levels, hint));
+                                  levels, Excerpt(column.first_text), options.max_levels, hint));
 }
 
 }  // namespace winnow

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "trainers/data/data_set.h"
 
 namespace winnow {
 
@@ -30,7 +31,7 @@ absl::StatusOr<bool> DecideIsText(const ColumnFacts& column);
 // Used instead if the training data has decided: an error if the cells are not of that kind.
 absl::Status CheckIsText(const ColumnFacts& column, bool is_text);
 
-// Returns an error with advice if a column of texts has more than `max_levels` levels.
-absl::Status CheckLevelCount(const ColumnFacts& column, size_t levels, int max_levels);
+// Returns an error with advice if a column of texts has more levels than options.max_levels.
+absl::Status CheckLevelCount(const ColumnFacts& column, size_t levels, const DataOptions& options);
 
 }  // namespace winnow

@@ -179,6 +179,10 @@ TEST_CASE("Csv: max_levels is a limit that can be reached and raised", "[data]")
   CHECK(folder.Read("y,a\n1,p\n0,q\n1,r\n", options).columns.size() == 3);
   const std::string four = "y,a\n1,p\n0,q\n1,r\n0,s\n";
   CHECK_THAT(folder.ReadError(four, options), Catch::Matchers::Contains("column \"a\": 4 different texts"));
+  options.categorical = true;  // what is so already is not advised
+  CHECK_THAT(folder.ReadError(four, options),
+             Catch::Matchers::Contains("\"max_levels\": 4") && !Catch::Matchers::Contains("categorical"));
+  options.categorical = false;
   options.max_levels = 4;
   CHECK(folder.Read(four, options).columns.size() == 4);
 }

@@ -72,7 +72,7 @@ std::vector<Malformed> MalformedFiles() {
       {"too many levels",
        ManyLevels(),
        {"column \"id\": 300 different texts", "256", "enable_categorical", "\"drop\": [\"id\"]",
-        "max_levels"}},
+        "\"max_levels\": 300"}},
       {"decimal commas", DecimalCommas(), {"column \"price\": 300 different texts", "decimal point"}},
       {"label not there",
        "x,a\n1,2\n",
