@@ -231,7 +231,9 @@ class Simulator {
       last = from + static_cast<int64_t>(Draw(trial, 1) * static_cast<double>(last - from + 1));
     }
     const double speed = RandomUnit(simulation_.seed, trial.number, Purpose::kSimulation, 0);
-    const double unit = simulation_.unit_seconds * (1 + simulation_.jitter * speed) * Slowness(trial, ranks);
+    const double own = simulation_.slowness ? simulation_.slowness(trial.configuration) : 1;
+    const double unit =
+        simulation_.unit_seconds * own * (1 + simulation_.jitter * speed) * Slowness(trial, ranks);
     const int64_t every = simulation_.report_every;
     double at = now_ + simulation_.start_seconds;
     for (int64_t level = from; level < last;) {

@@ -21,6 +21,8 @@ struct Simulation {
   // absent: it is not reported there. Needed where there are such metrics.
   std::function<std::optional<double>(const Configuration&, int64_t resource, int64_t metric)> further;
   double unit_seconds = 1;  // of one unit, times up to 1 + `jitter` by trial
+  // How much longer a configuration's units take; absent: 1.
+  std::function<double(const Configuration&)> slowness;
   double jitter = 0.5;
   double start_seconds = 0.1;  // of every attempt, before its first unit: imports, data
   double end_seconds = 0.01;   // of every attempt, after its last report

@@ -59,6 +59,9 @@ class Family {
   };
   virtual Curve WholeCurve(const std::vector<double>& unit, uint64_t seed) const;
 
+  // The time of a unit beside that of the median configuration; 1 where times are not known.
+  virtual double Slowness(const std::vector<double>& /*unit*/) const { return 1; }
+
  protected:
   Family(std::string name, std::vector<FamilyParameter> parameters, int max_resource)
       : name_(std::move(name)), parameters_(std::move(parameters)), max_resource_(max_resource) {}

@@ -27,6 +27,10 @@ class RecordedTable : public Family {
         play_(play) {
     for (RecordedRow& row : rows_) row.at = ToUnit(row.at);
     if (play_ == TablePlay::kSmooth) Limit();
+    std::vector<double> seconds;
+    for (const RecordedRow& row : rows_) seconds.push_back(row.seconds);
+    std::nth_element(seconds.begin(), seconds.begin() + seconds.size() / 2, seconds.end());
+    for (RecordedRow& row : rows_) row.seconds /= seconds[seconds.size() / 2];
     for (const RecordedRow& row : rows_) {
       for (const double value : play_ == TablePlay::kNearest ? row.curve : CurveAt(row.at)) {
         if (!(value > optimum_)) continue;
@@ -43,6 +47,14 @@ class RecordedTable : public Family {
   Curve WholeCurve(const std::vector<double>& unit, uint64_t /*seed*/) const override {
     std::vector<double> curve = CurveAt(ToUnit(ToNative(unit)));
     return {curve, curve};
+  }
+  double Slowness(const std::vector<double>& unit) const override {
+    double slowness = 0, weights = 0;
+    for (const auto& [row, weight] : WeightsAt(ToUnit(ToNative(unit)))) {
+      slowness += weight * row->seconds;
+      weights += weight;
+    }
+    return slowness / weights;
   }
 
  protected:
@@ -81,7 +93,8 @@ class RecordedTable : public Family {
     return sum;
   }
 
-  std::vector<double> CurveAt(const std::vector<double>& unit) const {
+  // The rows that a configuration is played by, with their weights.
+  std::vector<std::pair<const RecordedRow*, double>> WeightsAt(const std::vector<double>& unit) const {
     std::vector<std::pair<double, size_t>> nearest;  // the first of equally near rows
     const size_t most = play_ == TablePlay::kNearest ? 1 : std::min(kNearestRows, rows_.size() - 1);
     // One row more than are averaged: its distance is the width.
@@ -92,18 +105,27 @@ class RecordedTable : public Family {
       if (nearest.size() == keep) nearest.pop_back();
       nearest.insert(std::upper_bound(nearest.begin(), nearest.end(), std::pair{distance, i}), {distance, i});
     }
-    if (play_ == TablePlay::kNearest) return rows_[nearest[0].second].curve;
-    std::vector<double> mean(rows_[0].curve.size(), 0);
-    double weights = 0;
+    if (play_ == TablePlay::kNearest) return {{&rows_[nearest[0].second], 1}};
+    std::vector<std::pair<const RecordedRow*, double>> weights;
     const double width = nearest.back().first;
     for (size_t i = 0; i < most; ++i) {
       // Falls to 0 at the width, so that the mean has no steps.
-      const double weight = std::pow(1 - nearest[i].first / (width + 1e-12), 2) + 1e-12;
-      weights += weight;
-      const std::vector<double>& curve = rows_[nearest[i].second].curve;
-      for (size_t level = 0; level < mean.size(); ++level) mean[level] += weight * curve[level];
+      weights.emplace_back(&rows_[nearest[i].second],
+                           std::pow(1 - nearest[i].first / (width + 1e-12), 2) + 1e-12);
     }
-    for (double& value : mean) value /= weights;
+    return weights;
+  }
+
+  std::vector<double> CurveAt(const std::vector<double>& unit) const {
+    const auto weights = WeightsAt(unit);
+    if (weights.size() == 1) return weights[0].first->curve;
+    std::vector<double> mean(rows_[0].curve.size(), 0);
+    double sum = 0;
+    for (const auto& [row, weight] : weights) {
+      sum += weight;
+      for (size_t level = 0; level < mean.size(); ++level) mean[level] += weight * row->curve[level];
+    }
+    for (double& value : mean) value /= sum;
     return mean;
   }
 
@@ -138,8 +160,11 @@ class RecordedReader {
     if (!(head >> goal >> kind >> levels >> parameters >> rows) ||
         (goal != "maximize" && goal != "minimize") || (kind != "rows" && kind != "grid") || levels == 0 ||
         parameters == 0 || rows < 2) {
-      return Error("maximize|minimize rows|grid LEVELS PARAMETERS ROWS");
+      return Error("maximize|minimize rows|grid LEVELS PARAMETERS ROWS [timed]");
     }
+    std::string word;
+    const bool timed = static_cast<bool>(head >> word);
+    if (timed && word != "timed") return Error("timed or nothing behind ROWS");
     for (size_t i = 0; i < parameters; ++i) {
       if (!ReadParameter())
         return Error("NAME int|float LEAST GREATEST lin|log, NAME disc NUMBERS or NAME cat WORDS");
@@ -154,6 +179,9 @@ class RecordedReader {
       } else if (!ReadNumbers(line, parameters, row.at)) {
         return Error("a number per hyperparameter");
       }
+      std::vector<double> seconds;
+      if (timed && (!ReadNumbers(line, 1, seconds) || !(seconds[0] > 0))) return Error("seconds above 0");
+      if (timed) row.seconds = seconds[0];
       if (!ReadNumbers(line, levels, row.curve)) return Error(std::to_string(levels) + " values");
       for (double& value : row.curve) value *= sign_;
       read.push_back(std::move(row));

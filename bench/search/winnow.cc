@@ -3,7 +3,7 @@
 // (bench/search/trajectory.py says how all are measured).
 //
 //   bench-search --strategy default --family branin --seeds 1..30 [--multiple 64] [--table CSV] [--workers 1]
-//                [--startup 10] [--stragglers 0.1] [--restarts] [--diverged] [--prior right|wrong]
+//                [--startup 10] [--stragglers 0.1] [--timed] [--restarts] [--diverged] [--prior right|wrong]
 //                [--confidence low|medium|high]
 //                [--earlier rows:TABLE] [--earlier-results 50] [--earlier-wrong]
 //
@@ -23,6 +23,9 @@
 //
 // --stragglers: the part of the trials that take ten times as long as others, which differ by up to a half.
 // What was spent is then the time of all workers together, in units, and time ends the job.
+//
+// --timed: a unit takes as long as the table says of the configuration (recorded_table.h), beside the median.
+// What was spent is then time, which alone limits the job.
 //
 // --restarts: the trainer cannot resume, so every part begins at level 1, and what it trains again is spent
 // again.
@@ -132,12 +135,14 @@ struct Played {
   int workers = 1;
   double startup = 0;
   double stragglers = -1;  // below 0: what was spent is units
+  bool timed = false;      // units take as long as the family says
   bool restarts = false;
   bool diverged = false, choices = false;
   PlayedPrior prior;
   PlayedEarlier earlier;
 
-  bool ends_by_time() const { return startup > 0 || stragglers >= 0; }
+  bool ends_by_time() const { return startup > 0 || is_spent_in_time(); }
+  bool is_spent_in_time() const { return timed || stragglers >= 0; }
 };
 
 void SetTimes(const Played& played, double budget, uint64_t seed, Simulation& simulation) {
@@ -209,6 +214,12 @@ void Play(const std::string& name, const std::string& label, const Family& famil
   };
   const double budget = played.multiple * family.max_resource();
   if (played.ends_by_time()) SetTimes(played, budget, seed, simulation);
+  if (played.timed) {
+    spec.limits.max_wall_time_us = static_cast<int64_t>(simulation.wall_time_seconds * 1e6);
+    simulation.slowness = [&](const Configuration& configuration) {
+      return family.Slowness(space.ToUnit(configuration));
+    };
+  }
   const SimulationResult result = Simulate(spec, simulation);
   if (played.choices) {
     return PrintChoices(
@@ -228,7 +239,7 @@ void Play(const std::string& name, const std::string& label, const Family& famil
     const auto* report = std::get_if<Reported>(&fact.body);
     if (report == nullptr || spent + 1 > budget) continue;
     ++spent;
-    if (played.stragglers >= 0)
+    if (played.is_spent_in_time())
       spent = static_cast<double>(fact.time_us) * 1e-6 / kUnitSeconds * played.workers;
     if (!(report->objective > best)) continue;
     best = report->objective;
@@ -333,6 +344,7 @@ int main(int argc, char** argv) {
   app.add_option("--stragglers", played.stragglers,
                  "the part of the trials that are slow; what is spent is time")
       ->check(CLI::Range(0.0, 1.0));
+  app.add_flag("--timed", played.timed, "units take as long as the table says; what is spent is time");
   app.add_flag("--restarts", played.restarts, "every part begins at level 1");
   app.add_flag("--diverged", played.diverged, "print the units after a first value that is no finite number");
   app.add_flag("--choices", played.choices, "print why the search model chose what it chose");

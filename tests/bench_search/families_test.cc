@@ -167,6 +167,23 @@ TEST_CASE("Families: recorded rows answer with the nearest row's curve, to minim
   CHECK(std::isnan(family->WholeCurve({0.9, 0.25}, 1).values[1]));
 }
 
+TEST_CASE("Families: a timed table says how long a configuration's levels take beside the median row's",
+          "[bench]") {
+  const std::string rows =
+      "x float 0 1 lin\n"
+      "0 0.5 1 2\n"
+      "0.5 2 1 3\n"
+      "1 6 1 4\n";
+  const auto nearest = Open("rows:" + Recorded("maximize rows 2 1 3 timed\n" + rows));
+  CHECK(nearest->Slowness({0.1}) == 0.25);
+  CHECK(nearest->Slowness({0.5}) == 1);
+  CHECK(nearest->Slowness({0.9}) == 3);
+  CHECK(nearest->WholeCurve({0.9}, 1).values == std::vector<double>{1, 4});
+  const auto smooth = Open("smooth:" + Recorded("maximize rows 2 1 3 timed\n" + rows));
+  CHECK(smooth->Slowness({0.1}) < smooth->Slowness({0.2}));
+  CHECK(Open("branin")->Slowness({0.1, 0.9}) == 1);
+}
+
 TEST_CASE("Families: a recorded grid is every combination, the last hyperparameter fastest", "[bench]") {
   const std::string path = Recorded(
       "maximize grid 1 2 4\n"
@@ -198,6 +215,9 @@ TEST_CASE("Families: recorded tables that are none are refused with the line", "
   CHECK(why("minimise rows 1 1 2\n").find(":1: expected maximize|minimize rows|grid") != std::string::npos);
   CHECK(why("minimize rows 1 1 2\nx real 0 1\n").find(":2: expected NAME int|float") != std::string::npos);
   CHECK(why("minimize rows 2 1 2\nx float 0 1 lin\n0.5 1\n").find(":3: expected 2 values") !=
+        std::string::npos);
+  CHECK(why("minimize rows 1 1 2 late\nx float 0 1 lin\n").find(":1: expected timed") != std::string::npos);
+  CHECK(why("minimize rows 1 1 2 timed\nx float 0 1 lin\n0.5 0 1\n").find(":3: expected seconds above 0") !=
         std::string::npos);
   CHECK(absl::IsNotFound(MakeFamily("rows:/nowhere.tab").status()));
 }

@@ -62,5 +62,15 @@ TEST_CASE("Nodes: node time ends a job when the ranks of its trials have used it
   CHECK(result.elapsed_seconds == Approx(100).epsilon(0.01));
 }
 
+TEST_CASE("Simulate: a configuration's units take as much longer as its slowness says", "[scheduler]") {
+  SearchSpec spec = WidthJob(1, 10);
+  spec.parameters[1].range = DiscreteRange{{2}};
+  Simulation simulation = Slots(2);
+  simulation.jitter = simulation.start_seconds = simulation.end_seconds = 0;
+  const double usual = Simulate(spec, simulation).elapsed_seconds;
+  simulation.slowness = [](const Configuration&) { return 2.5; };
+  CHECK(Simulate(spec, simulation).elapsed_seconds == Approx(2.5 * usual));
+}
+
 }  // namespace
 }  // namespace winnow
