@@ -28,6 +28,17 @@ TEST_CASE("ModelFile: a model reads back as it was", "[gbdt]") {
   }
 }
 
+TEST_CASE("ModelFile: a column of numbers is its name, and was an object with it", "[gbdt]") {
+  Model model = SmallModel();
+  model.schema.columns[1].name = "width";
+  const std::string text = ModelText(model);
+  const std::string before = Replaced(text, R"(,\"width\"])",
+                                      R"(,{\"categorical\":0,\"levels\":[],\"name\":\"width\",\"text\":0}])");
+  const absl::StatusOr<Model> read = ParseModel(before);
+  REQUIRE(read.ok());
+  CHECK(ModelText(*read) == text);
+}
+
 TEST_CASE("ModelFile: weights of trees and categories read back as they were", "[gbdt]") {
   for (ModelFormat format : kFormats) {
     absl::StatusOr<Model> read = ParseModel(ModelText(DartModel(), format));

@@ -54,12 +54,16 @@ Document ReadingDocument(const DataOptions& reading) {
 
 Document SchemaDocument(const DataSchema& schema) {
   std::vector<Document> columns;
-  for (const ColumnSchema& column : schema.columns)
-    columns.push_back(Document::Object()
-                          .With("name", Document::Text(column.name))
-                          .With("text", Document::Whole(column.text))
-                          .With("levels", TextsDocument(column.levels))
-                          .With("categorical", Document::Whole(column.categorical)));
+  for (const ColumnSchema& column : schema.columns) {
+    const Document name = Document::Text(column.name);
+    // A column of numbers is its name alone: there may be millions.
+    columns.push_back(column.text ? Document::Object()
+                                        .With("name", name)
+                                        .With("text", Document::Whole(1))
+                                        .With("levels", TextsDocument(column.levels))
+                                        .With("categorical", Document::Whole(column.categorical))
+                                  : name);
+  }
   return Document::Object()
       .With("columns", Document::Array(std::move(columns)))
       .With("label_levels", TextsDocument(schema.label_levels));
@@ -116,9 +120,13 @@ DataOptions ReadReading(const Document& document) {
 
 DataSchema ReadSchema(const Document& document) {
   DataSchema schema;
-  for (const Document& column : document.ItemsAt("columns"))
-    schema.columns.push_back({column.TextAt("name"), IsSet(column, "text"), column.TextsAt("levels"),
-                              IsSet(column, "categorical")});
+  for (const Document& column : document.ItemsAt("columns")) {
+    if (column.kind == Document::Kind::kText)
+      schema.columns.push_back({column.text, false, {}, false});
+    else
+      schema.columns.push_back({column.TextAt("name"), IsSet(column, "text"), column.TextsAt("levels"),
+                                IsSet(column, "categorical")});
+  }
   schema.label_levels = document.TextsAt("label_levels");
   return schema;
 }
