@@ -264,6 +264,19 @@ absl::Status CheckOptions(const std::string& path, const DataOptions& options) {
   return absl::OkStatus();
 }
 
+// The index of a feature f<index>.
+std::optional<int64_t> IndexOf(const ColumnSchema& column) {
+  if (column.text || !column.name.starts_with("f")) return std::nullopt;
+  return LibsvmIndex(std::string_view(column.name).substr(1));
+}
+
+absl::Status NotOfLibsvm(const std::string& path, const ColumnSchema& column) {
+  return absl::InvalidArgumentError(
+      fmt::format("{}: the training data has a column \"{}\", which a LIBSVM file cannot hold; expected "
+                  "the format of the training data",
+                  path, column.name));
+}
+
 // The column of each index: by an array, or by a hash table if indices are large.
 class ColumnOf {
  public:
@@ -307,6 +320,10 @@ class LibsvmTable {
     TableFacts facts;
     facts.rows = rows_;
     facts.weighted = weighted();
+    facts.weighs = std::any_of(parts_.begin(), parts_.end(), [](const auto& part) {
+      return std::any_of(part->weight().begin(), part->weight().end(),
+                         [](float weight) { return weight > 0; });
+    });
     facts.grouped = grouped();
     if (facts.grouped) {
       facts.first_group = groups_.front().id;
@@ -535,6 +552,11 @@ absl::StatusOr<DataSet> ReadLibsvm(const std::vector<std::string>& paths, const 
   const std::string& path = paths.front();
   const DataOptions& options = reading.options;
   const DataSchema* const like = reading.like;
+  if (like != nullptr) {
+    for (const ColumnSchema& column : like->columns) {
+      if (!IndexOf(column)) return NotOfLibsvm(path, column);
+    }
+  }
   if (absl::Status status = CheckOptions(path, options); !status.ok()) return status;
   LibsvmTable table;
   for (const std::string& each : paths) {
@@ -546,6 +568,10 @@ absl::StatusOr<DataSet> ReadLibsvm(const std::vector<std::string>& paths, const 
   if (all->rows == 0) {
     return absl::InvalidArgumentError(
         fmt::format("{}: the file is empty; expected lines of label index:value", path));
+  }
+  if (all->weighted && !all->weighs) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: every weight in label:weight is 0; expected some above 0", path));
   }
   DataSet data;
   data.first_row = all->first_row;
@@ -572,16 +598,7 @@ absl::StatusOr<DataSet> ReadLibsvm(const std::vector<std::string>& paths, const 
   ColumnOf column_of;
   for (size_t i = 0; i < data.schema.columns.size(); ++i) {
     const ColumnSchema& column = data.schema.columns[i];
-    const std::optional<int64_t> index =
-        column.name.starts_with("f") ? LibsvmIndex(std::string_view(column.name).substr(1)) : std::nullopt;
-    if (!index || column.text) {
-      return absl::InvalidArgumentError(
-          fmt::format("{}: the training data has a column \"{}\", which a LIBSVM file cannot hold; expected "
-                      "the format of the "
-                      "training data",
-                      path, column.name));
-    }
-    column_of.Add(*index, i);
+    column_of.Add(*IndexOf(column), i);
     data.feature_names.push_back(column.name);
   }
   if (column_of.columns() == 0) {

@@ -41,6 +41,7 @@ TEST_CASE("Libsvm: weights stand beside the labels", "[data]") {
   const DataSet data = folder.Read("1:0.5 1:1\n0:2 1:2\n");
   CHECK(data.label == Floats{1, 0});
   CHECK(data.weight == Floats{0.5, 2});
+  CHECK_THAT(folder.ReadError("1:0 1:1\n0:0 1:2\n"), Contains("every weight in label:weight is 0"));
 }
 
 TEST_CASE("Libsvm: the name or the first line tells the format", "[data]") {
@@ -67,6 +68,10 @@ TEST_CASE("Libsvm: validation data gets the training data's features", "[data]")
   CHECK(data.columns[1] == Floats{7});
   const DataSchema csv = folder.Read("y,a\n1,2\n").schema;
   CHECK_THAT(folder.ReadError("0 1:9\n", {}, &csv), Contains("column \"a\""));
+  DataOptions of_training;
+  of_training.label = "y";  // the error is of what cannot be changed
+  CHECK_THAT(folder.ReadError("0 1:9\n", of_training, &csv),
+             Contains("expected the format of the training data"));
 }
 
 // All values of a table, dense or sparse.
