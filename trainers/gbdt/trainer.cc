@@ -117,16 +117,21 @@ absl::Status BoostingRun::StartFromModel() {
   absl::StatusOr<Model> given = ReadModel(request_.continue_from);
   if (!given.ok()) return given.status();
   const GbdtParameters& p = request_.parameters;
+  const auto name_of = [](BoosterKind kind) { return kind == BoosterKind::kDart ? "dart" : "gbtree"; };
   if (given->parameters.objective != p.objective ||
       given->trees_per_round() != state_.model.trees_per_round() || given->parameters.booster != p.booster)
     return absl::InvalidArgumentError(fmt::format(
-        "{}: a model of objective {} with {} trees a round: expected {} with {}, and the same booster",
-        request_.continue_from, ObjectiveName(given->parameters.objective), given->trees_per_round(),
-        ObjectiveName(p.objective), state_.model.trees_per_round()));
+        "{}: a model of objective {} and booster {} with {} trees a round: expected {} and {} with {}",
+        request_.continue_from, ObjectiveName(given->parameters.objective),
+        name_of(given->parameters.booster), given->trees_per_round(), ObjectiveName(p.objective),
+        name_of(p.booster), state_.model.trees_per_round()));
   given_rounds_ = given->used_rounds();
   given_hash_ = StableHash(ModelText(*given));
   given_features_ = ModelFeatures{given->feature_names, given->schema};
   if (done() > 0) return absl::OkStatus();  // a checkpoint of this training includes them
+  if (p.base_score_given && p.base_score != given->parameters.base_score)
+    Warn(fmt::format("hyperparameter base_score = {} has no effect: the model to continue has {}",
+                     p.base_score, given->parameters.base_score));
   state_.model.trees = std::move(given->trees);
   state_.model.trees.resize(given_rounds_ * given->trees_per_round());
   state_.model.tree_weights = std::move(given->tree_weights);

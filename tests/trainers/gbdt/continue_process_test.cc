@@ -72,6 +72,20 @@ TEST_CASE("Continue: data may lack a level that the model knows, not a column", 
   CHECK_THAT(lacking.err, Catch::Contains("feature column \"size\" is not there"));
 }
 
+TEST_CASE("Continue: what differs from the model is said", "[gbdt]") {
+  const Desk desk;
+  REQUIRE(desk.Train("model").code == 0);
+  std::ofstream(desk.Path("five.json"))
+      << R"({"objective": "binary:logistic", "num_round": 5, "base_score": 0.3})";
+  CHECK_THAT(desk.Continue("model").err,
+             Catch::Contains("base_score = 0.3 has no effect: the model to continue has 0.5"));
+  std::ofstream(desk.Path("five.json"))
+      << R"({"objective": "binary:logistic", "num_round": 5, "booster": "dart"})";
+  CHECK_THAT(desk.Continue("model").err,
+             Catch::Contains("a model of objective binary:logistic and booster gbtree with 1 trees a round: "
+                             "expected binary:logistic and dart with 1"));
+}
+
 TEST_CASE("Checkpoint: a whole training that is there already is not taken for other data's", "[gbdt]") {
   Desk desk;
   const std::vector<std::string> kept = {"--checkpoint-dir", desk.Path("kept")};
