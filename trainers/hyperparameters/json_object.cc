@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "base/names.h"
@@ -12,10 +15,20 @@ using Json = nlohmann::json;
 
 namespace {
 
-// InvalidArgument if the text is not JSON, with line and column, or has a number that is too large.
+// InvalidArgument if the text is not JSON, with line and column, has a number that is too large, or a name of
+// the outermost object twice.
 absl::StatusOr<Json> ParsedJson(const std::string& text) {
+  std::set<std::string> names;
+  std::optional<std::string> twice;
+  const auto note_name = [&](int depth, Json::parse_event_t event, const Json& parsed) {
+    if (depth == 1 && event == Json::parse_event_t::key && !names.insert(parsed).second && !twice)
+      twice = parsed.get<std::string>();
+    return true;
+  };
   try {
-    return Json::parse(text);
+    Json parsed = Json::parse(text, note_name);
+    if (twice) return absl::InvalidArgumentError(fmt::format("hyperparameter {} is given twice", *twice));
+    return parsed;
   } catch (const Json::parse_error& error) {
     const std::string_view what = error.what();
     const std::size_t line = what.find("line ");
@@ -23,8 +36,8 @@ absl::StatusOr<Json> ParsedJson(const std::string& text) {
                                                   what.substr(line == std::string_view::npos ? 0 : line)));
   } catch (const Json::out_of_range& error) {
     const std::string_view what = error.what();  // "[…] number overflow parsing '1e999'"
-    return absl::InvalidArgumentError(fmt::format("hyperparameters: {}; expected numbers up to 1.8e308",
-                                                  what.substr(what.find("] ") + 2)));
+    return absl::InvalidArgumentError(
+        fmt::format("hyperparameters: {}; expected numbers up to 1.8e308", what.substr(what.find("] ") + 2)));
   }
 }
 

@@ -166,6 +166,7 @@ TEST_CASE("Hyperparameters: bad ones are refused by name, value and expectation"
       {R"({"grow_policy": "best"})",
        "hyperparameter grow_policy = best: expected one of depthwise, lossguide"},
       {R"({"eta": 0.1, "learning_rate": 0.2})", "hyperparameter eta is given twice"},
+      {R"({"eta": 0.1, "gamma": 1, "eta": 0.2})", "hyperparameter eta is given twice"},
       {R"([1, 2])", "expected a JSON object"},
       {R"({"eta": )", "not valid JSON"},
       {"", "not valid JSON"},
