@@ -57,6 +57,13 @@ absl::Status CheckTargets(const GbdtParameters& parameters, const DataSchema& sc
                     "objective={}",
                     what, schema.label_levels[0], ObjectiveName(parameters.objective)));
   }
+  const std::size_t classes = parameters.classes() > 1 ? parameters.classes() : 2;
+  if (schema.label_levels.size() > classes) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: the label column has {} texts (\"{}\" is one of them): expected at most {} with objective {}",
+        what, schema.label_levels.size(), Excerpt(schema.label_levels[0]), classes,
+        ObjectiveName(parameters.objective)));
+  }
   const absl::Status labels = CheckLabels(parameters, targets);
   return labels.ok() ? labels : absl::InvalidArgumentError(fmt::format("{}: {}", what, MessageOf(labels)));
 }

@@ -128,6 +128,9 @@ TEST_CASE("Booster: text labels are no numbers to regress on", "[gbdt]") {
              Catch::Contains("the label column is text (\"1,200\" is one of"));
   const auto classes = ParseHyperparameters(R"({"objective": "binary:logistic"})", &warnings);
   CHECK(CheckTrainable(*classes, data, "train.csv").ok());
+  data.schema.label_levels.push_back("more");
+  CHECK_THAT(MessageOf(CheckTrainable(*classes, data, "train.csv")),
+             Catch::Contains("has 3 texts (\"1,200\" is one of them): expected at most 2 with objective"));
 }
 
 }  // namespace

@@ -195,6 +195,7 @@ TEST_CASE("TrainingData: labels must go with the loss", "[mlp]") {
   CHECK_THAT(error(classes, "x y z", 2), Contains("has 3 texts: expected at most num_class = 2"));
   CHECK_THAT(error(LossKind::kLogistic, "0 1 2"), Contains("row 3: label = 2: expected 0 or 1"));
   CHECK_THAT(error(LossKind::kLogistic, "x y z"), Contains("has 3 texts: expected 2"));
+  CHECK_THAT(error(LossKind::kLogistic, "x x"), Contains("has 1 text: expected 2"));
   CHECK_THAT(error(LossKind::kSquared, "1 1e20"), Contains("row 2: label = 1e+20"));
   CHECK_THAT(error(LossKind::kHuber, "x y"), Contains("is text"));
 }

@@ -88,9 +88,10 @@ absl::StatusOr<int> OutputsFor(const MlpParameters& parameters, const FeatureSch
                       "regression",
                       path, schema.label_levels[0]));
   } else if (parameters.loss == LossKind::kLogistic) {
-    if (levels > 2)
+    if (levels > 0 && levels != 2)
       return absl::InvalidArgumentError(
-          fmt::format("{}: the label column has {} texts: expected 2 with loss logistic", path, levels));
+          fmt::format("{}: the label column has {} text{}: expected 2 with loss logistic", path, levels,
+                      levels == 1 ? "" : "s"));
   } else if (parameters.num_class > 0) {
     outputs = parameters.num_class;
     if (levels > outputs)
