@@ -215,5 +215,14 @@ TEST_CASE("Trainer: data that cannot be learned from is refused by every rank, w
              Catch::Contains("column \"w\": every weight is 0; expected some above 0"));
 }
 
+TEST_CASE("Trainer: multi:softmax predicts the texts of a text label", "[gbdt]") {
+  Table table("y,x\n\"a, b\",1\n\"a, b\",1\nc,5\nc,5\n\"d\"\"\",9\n\"d\"\"\",9\n");
+  const Trained trained =
+      table.Train(R"({"objective": "multi:softmax", "num_class": 3, "min_child_weight": 0})", 1);
+  REQUIRE(trained.codes[0] == 0);
+  CHECK(table.Predict() ==
+        std::vector<std::string>{"\"a, b\"", "\"a, b\"", "\"c\"", "\"c\"", "\"d\"\"\"", "\"d\"\"\""});
+}
+
 }  // namespace
 }  // namespace winnow::gbdt

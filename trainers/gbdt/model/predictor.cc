@@ -21,21 +21,34 @@ struct Table {
   std::function<void(int64_t row, std::size_t column, fmt::memory_buffer*)> append;
 };
 
-std::string ClassName(const Model& model, int k) {
+std::string TextOfClass(const Model& model, int k) {
   const bool named = k < static_cast<int>(model.schema.label_levels.size());
-  return fmt::format("class_{}", named ? model.schema.label_levels[k] : std::to_string(k));
+  return named ? model.schema.label_levels[k] : std::to_string(k);
 }
+
+std::string ClassName(const Model& model, int k) { return "class_" + TextOfClass(model, k); }
 
 template <typename Value>
 void Append(Value value, fmt::memory_buffer* text) {
   fmt::format_to(std::back_inserter(*text), "{}", value);
 }
 
-Table Predictions(const Model& model, std::vector<float> values, int64_t rows) {
+// of_classes: each value is the number of a class.
+Table Predictions(const Model& model, std::vector<float> values, int64_t rows, bool of_classes) {
   Table table;
   const int columns = static_cast<int>(static_cast<int64_t>(values.size()) / std::max<int64_t>(1, rows));
   for (int k = 0; k < columns; ++k) table.names.push_back(CsvQuoted(ClassName(model, k)));
   if (columns <= 1) table.names = {"prediction"};
+  // The texts of multi:softmax's classes.
+  if (of_classes && !model.schema.label_levels.empty()) {
+    std::vector<std::string> texts;
+    for (int k = 0; k < model.parameters.classes(); ++k) texts.push_back(CsvQuoted(TextOfClass(model, k)));
+    table.append = [values = std::move(values), texts = std::move(texts)](int64_t row, std::size_t,
+                                                                          fmt::memory_buffer* text) {
+      text->append(texts[static_cast<std::size_t>(values[row])]);
+    };
+    return table;
+  }
   table.append = [values = std::move(values), rows](int64_t row, std::size_t column,
                                                     fmt::memory_buffer* text) {
     Append(values[column * rows + row], text);
@@ -88,7 +101,8 @@ Table Asked(const PredictRequest& request, const Model& model, const DataSet& da
   if (request.leaves) return Leaves(model, data, rounds, pool);
   std::vector<float> values = PredictMargins(model, data, rounds, pool);
   if (!request.margin) values = PredictionsFrom(model.parameters, values, data.rows);
-  return Predictions(model, std::move(values), data.rows);
+  const bool of_classes = !request.margin && model.parameters.objective == ObjectiveKind::kSoftMax;
+  return Predictions(model, std::move(values), data.rows, of_classes);
 }
 
 }  // namespace
