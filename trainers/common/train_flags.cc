@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <thread>
 
@@ -69,6 +70,8 @@ void TrainFlags::AddRunFlags(CLI::App* app, const char* level) {
 std::string TrainFlags::Settle() {
   if (files.train_path.empty()) return "--train is required";
   if (files.model_folder.empty()) return "--model-dir is required";
+  if (std::isnan(files.validation_fraction))
+    return "--validation-fraction is nan; expected a number from 0 to 1";
   if (files.validation_fraction > 0 && !files.validation_path.empty())
     return "--validation and --validation-fraction exclude each other";
   if (files.validation_path.empty() && (validation_label || validation_weight))
