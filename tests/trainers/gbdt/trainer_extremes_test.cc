@@ -215,6 +215,16 @@ TEST_CASE("Trainer: data that cannot be learned from is refused by every rank, w
              Catch::Contains("column \"w\": every weight is 0; expected some above 0"));
 }
 
+TEST_CASE("Trainer: more categories than a feature may have are refused by name", "[gbdt]") {
+  Table table(Rows(65'536, "u,y", [](int i) { return fmt::format("u{},{}", i, i % 2); }));
+  for (const int ranks : {1, 2}) {
+    const Trained trained =
+        table.Train(R"({"enable_categorical": true, "num_round": 1})", ranks, {"--max-levels", "100000"});
+    CHECK_THAT(trained.errors[0],
+               Catch::Contains("feature u has more than 65535 categories: expected at most"));
+  }
+}
+
 TEST_CASE("Trainer: multi:softmax predicts the texts of a text label", "[gbdt]") {
   Table table("y,x\n\"a, b\",1\n\"a, b\",1\nc,5\nc,5\n\"d\"\"\",9\n\"d\"\"\",9\n");
   const Trained trained =

@@ -92,6 +92,12 @@ class Taker {
 
 enum Flag : uint8_t { kHasMissing = 1, kFew = 2 };
 
+absl::Status TooManyCategories(const std::string& feature) {
+  return absl::InvalidArgumentError(fmt::format(
+      "feature {} has more than {} categories: expected at most that; join rare ones, or drop the column",
+      feature, kMostCategories));
+}
+
 class CutMaker {
  public:
   CutMaker(const DataSet& local, int64_t first_row, int64_t all_rows, int max_bin, ThreadPool* pool,
@@ -211,9 +217,7 @@ absl::Status CutMaker::CheckCategories(const std::vector<int>& features,
   for (std::size_t i = 0; i < features.size(); ++i) {
     if (!IsCategorical(features[i])) continue;
     const std::string& name = data_.feature_names[features[i]];
-    if (!scans[i].few)
-      return absl::InvalidArgumentError(
-          fmt::format("feature {}: expected at most {} categories", name, kMostCategories));
+    if (!scans[i].few) return TooManyCategories(name);
     for (const uint32_t key : scans[i].keys) {
       const float value = KeyedFloat(key);
       if (!(value >= 0 && value < kEnd && value == static_cast<float>(static_cast<int32_t>(value))))
@@ -268,8 +272,7 @@ absl::Status CutMaker::MakeBatch(const std::vector<int>& features) {
   if (absl::Status status = BringTogether(features, put, make); !status.ok()) return status;
   for (const int f : features) {
     if (static_cast<int>(cuts_[f].categories.size()) > kMostCategories)
-      return absl::InvalidArgumentError(
-          fmt::format("feature {}: expected at most {} categories", data_.feature_names[f], kMostCategories));
+      return TooManyCategories(data_.feature_names[f]);
   }
   std::vector<int> sampled;
   std::copy_if(features.begin(), features.end(), std::back_inserter(sampled),
