@@ -94,7 +94,8 @@ std::string Expected(const Hyperparameter& known) {
     case Kind::kReal:
       return RangeText("a number", known.range);
     case Kind::kWhole:
-      return RangeText("a whole number", known.range);
+      return RangeText("a whole number", known.range) +
+             (std::isfinite(known.range.high) ? "" : " and less than 2^63");
     case Kind::kTruth:
     case Kind::kWord:
       return "one of " + FirstWords(known.words);

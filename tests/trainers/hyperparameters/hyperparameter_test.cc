@@ -44,6 +44,7 @@ TEST_CASE("Hyperparameter: what is expected is said in words", "[hyperparameters
   CHECK(expected(Kind::kReal, From(0)) == "a number of at least 0");
   CHECK(expected(Kind::kReal, {}) == "a number");
   CHECK(expected(Kind::kWhole, {1, 1e7}) == "a whole number of at least 1 and at most 10000000");
+  CHECK(expected(Kind::kWhole, From(0)) == "a whole number of at least 0 and less than 2^63");
 }
 
 TEST_CASE("Hyperparameter: lists have commas, or are JSON", "[hyperparameters]") {
