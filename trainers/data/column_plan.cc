@@ -133,7 +133,8 @@ absl::StatusOr<ColumnPlan> PlanColumns(const std::string& path, const std::vecto
   plan.label = options.label.empty() ? 0 : planner.Find(options.label);
   if (by_name && options.label.empty() && HasColumn(*like, names[0])) plan.label = -1;
   if (plan.label < 0 && like == nullptr) return planner.NotThere("label", options.label);
-  const bool to_predict = like != nullptr && plan.label < 0;  // may lack the others too
+  const bool to_predict =
+      options.to_predict || (like != nullptr && plan.label < 0);  // may lack the others too
   if (!options.weight.empty()) {
     plan.weight = planner.Find(options.weight);
     if (plan.weight < 0 && !to_predict) return planner.NotThere("weight", options.weight);

@@ -289,9 +289,10 @@ absl::StatusOr<DataSet> ReadCsv(const std::vector<std::string>& paths, const Sou
                                 const PartReading& reading) {
   absl::StatusOr<CsvTable> table = CsvTable::Open(head, reading.options, reading.like);
   if (!table.ok()) return table.status();
-  const absl::StatusOr<ColumnPlan> plan =
+  absl::StatusOr<ColumnPlan> plan =
       PlanColumns(table->path(), table->names(), table->has_header(), reading.options, reading.like);
   if (!plan.ok()) return plan.status();
+  if (reading.options.to_predict) plan->label = plan->weight = plan->group = -1;
   return CsvReading(reading, *std::move(table), *plan).Read(paths);
 }
 

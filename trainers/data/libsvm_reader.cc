@@ -569,7 +569,7 @@ absl::StatusOr<DataSet> ReadLibsvm(const std::vector<std::string>& paths, const 
     return absl::InvalidArgumentError(
         fmt::format("{}: the file is empty; expected lines of label index:value", path));
   }
-  if (all->weighted && !all->weighs) {
+  if (all->weighted && !all->weighs && !options.to_predict) {
     return absl::InvalidArgumentError(
         fmt::format("{}: every weight in label:weight is 0; expected some above 0", path));
   }
@@ -607,7 +607,7 @@ absl::StatusOr<DataSet> ReadLibsvm(const std::vector<std::string>& paths, const 
   const absl::StatusOr<std::vector<bool>> sparse = SparseColumnsOf(table, column_of, *all, path, reading);
   if (!sparse.ok()) return sparse.status();
   table.MoveTo(column_of, *sparse, reading.threads, &data);
-  if (!table.groups().empty()) {
+  if (!table.groups().empty() && !options.to_predict) {
     absl::StatusOr<std::vector<int64_t>> begins = GroupBegins(table.groups(), data.rows);
     if (!begins.ok()) return begins.status();
     data.group_begin = *std::move(begins);

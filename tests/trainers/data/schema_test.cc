@@ -49,6 +49,27 @@ TEST_CASE("Schema: data to predict has no label", "[data]") {
              Contains("weight column \"w\""));
 }
 
+TEST_CASE("Schema: labels, weights and queries of data to predict are not read", "[data]") {
+  DataFolder folder;
+  const DataSchema schema = TrainingSchema(folder);
+  DataOptions options = Label("y");
+  options.weight = "w";
+  options.group = "q";
+  options.to_predict = true;
+  // No label, an unknown one; weights below 0 or of 0; a query that comes again.
+  const DataSet data =
+      folder.Read("y,w,q,a,colour,b\n,0,1,1,red,2\nmaybe,-1,2,3,blue,4\n,0,1,3,blue,4\n", options, &schema);
+  CHECK(Feature(data, "a") == Floats{1, 3, 3});
+  CHECK(data.label.empty());
+  CHECK(data.weight.empty());
+  CHECK(data.group_begin.empty());
+  CHECK(folder.Read("y,a,colour,b\nno,1,red,2\n", options, &schema).rows == 1);  // without w and q
+  const DataSchema numbers = folder.Read("1 1:2\n0 1:3\n").schema;
+  DataOptions of_libsvm;
+  of_libsvm.to_predict = true;
+  CHECK(folder.Read("0:0 qid:1 1:2\n0:0 qid:2 1:3\n0:0 qid:1 1:4\n", of_libsvm, &numbers).rows == 3);
+}
+
 TEST_CASE("Schema: without a header columns are matched by position", "[data]") {
   DataFolder folder;
   const DataSchema schema = folder.Read("1,5,red\n0,6,blue\n").schema;
