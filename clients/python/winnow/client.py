@@ -158,9 +158,11 @@ def read_spec(spec: Spec, working_directory: Optional[str] = None) -> dict[str, 
         except ValueError as error:
             raise ValueError(f"{path}: is not JSON: {error}") from error
         base = working_directory or str(path.parent)
-    else:
+    elif isinstance(spec, Mapping):
         found = dict(spec)
         base = working_directory or "."
+    else:
+        raise ValueError(f"spec: is {spec!r}; expected a job file's path, or its content as a dict")
     if not isinstance(found, dict):
         raise ValueError(f"spec: is {type(found).__name__}; expected an object")
     found["working_directory"] = os.path.abspath(os.path.join(base, str(found.get("working_directory") or "")))

@@ -33,6 +33,7 @@ class Best:
     value: float  # of the objective
     step: int  # the level of that value
     params: dict[str, Any]
+    standard_error: Optional[float] = None  # of the mean over repeats; None: it has no two of them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,13 +122,14 @@ class Job:
         return found
 
     def best(self) -> Optional[Best]:
-        """The best trial; None while no trial has reported a value."""
+        """The best trial; None while no trial has a value that satisfies metric_constraints, and with several objectives."""
         best = self.describe().get("best")
         if not best:
             return None
         trial = self._calls.call("GET", f"{self._path}/trials/{best['trial']}")["trial"]
         return Best(int(best["trial"]), transport.number(best["objective"]), int(best["resource"]),
-                    dict(trial.get("configuration", {})))
+                    dict(trial.get("configuration", {})),
+                    transport.number(best["standard_error"]) if "standard_error" in best else None)
 
     def front(self) -> list[TrialRecord]:
         """The Pareto front of a job with several objectives, the best of the first objective first."""

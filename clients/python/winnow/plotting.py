@@ -22,7 +22,7 @@ class Plots:
         self._job = job
 
     def history(self, *, axes: Any = None) -> Any:
-        """Every trial's value, and the best so far."""
+        """Every trial's value, and the best so far of those that have not failed and satisfy metric_constraints."""
         axes = _axes(axes)
         trials = [trial for trial in self._job.trials() if trial.value is not None and math.isfinite(trial.value)]
         for state in sorted({trial.state for trial in trials}):
@@ -33,7 +33,9 @@ class Plots:
         best: list[float] = []
         for trial in trials:
             value = float(trial.value or 0.0)
-            best.append(better(best[-1], value) if best else value)
+            if trial.state == "FAILED" or transport.number(trial.raw["violation"]) > 0:
+                value = math.nan
+            best.append(value if not best or math.isnan(best[-1]) else best[-1] if math.isnan(value) else better(best[-1], value))
         axes.step([trial.number for trial in trials], best, where="post", color="black", linewidth=1, label="best so far")
         axes.set(xlabel="trial", ylabel=self._job.metric, title=self._job.id)
         axes.legend(fontsize="small")

@@ -11,9 +11,14 @@ _DONE = ("completed", "pruned", "failed", "cancelled")
 
 
 def line(job: Mapping[str, Any]) -> str:
-    """What is known of a job in one line: its best value and what it has saved."""
-    best, spend = job.get("best"), job.get("spend") or {}
-    text = f"best {float(best['objective']):.6g} (trial {best['trial']})" if best else "no value yet"
+    """What is known of a job in one line: its best value, or how many trials its front has, and what it has saved."""
+    best, spend, front = job.get("best"), job.get("spend") or {}, int(job.get("front_trials") or 0)
+    if best:
+        error = f" ± {float(best['standard_error']):.2g}" if "standard_error" in best else ""
+        unknown = f"; no value of {', '.join(best['unreported'])} yet" if best.get("unreported") else ""
+        text = f"best {float(best['objective']):.6g}{error} (trial {best['trial']}{unknown})"
+    else:
+        text = f"{front} on the Pareto front" if front else "no best trial yet"
     saved = int(spend.get("saved_resource") or 0)
     full = int(spend.get("full_resource") or 0)
     if saved and full:

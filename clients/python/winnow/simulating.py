@@ -161,6 +161,9 @@ def _base(spec: Mapping[str, Any]) -> dict[str, Any]:
     """What every strategy is played with."""
     if "objective" not in spec:
         raise ValueError("spec: has several objectives; expected one, because a table has one metric")
+    for field in ("metric_constraints", "repeats"):
+        if spec.get(field):
+            raise ValueError(f"spec.{field}: is given; expected none, because a table has one value for each level")
     kept = {field: spec[field] for field in _KEPT if spec.get(field)}
     return {"name": "simulation", "trainer": {"external": True, "resumes": True}, **kept}
 

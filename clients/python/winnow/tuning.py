@@ -15,7 +15,7 @@ import tempfile
 import warnings
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
-from winnow import asking, embedded, errors, progress, spaces, tuning_spec
+from winnow import asking, embedded, errors, progress, spaces, transport, tuning_spec
 from winnow.client import Client, connect
 from winnow.job import ENDED, Best, Job, TrialRecord, frame
 
@@ -191,10 +191,28 @@ def _result(job: Job, space: Mapping[str, spaces.Range], cause: Optional[BaseExc
     trials = [_as_given(space, trial) for trial in job.trials()]
     if best is None:
         told = any(trial.value is not None for trial in trials)
-        why = "no trial kept the bounds on metrics" if told else "no trial has reported a value"
+        why = "no trial kept the bounds on metrics" + _nearest(job, trials) if told else "no trial has reported a value"
         raise TuningFailed(described["state_reason"] if not told and described["state_reason"] else why) from cause
     return Result(spaces.values_of(space, best.params), best.value, best.trial, best.step, trials, described["state"],
                   described["state_reason"], job, front, job.all_curves() if with_curves else {})
+
+
+def _nearest(job: Job, trials: list[TrialRecord]) -> str:
+    """The trial that violates the bounds least, and which: "; the nearest is trial 3: memory = 12, expected at most 10"."""
+    known = [trial for trial in trials if trial.value is not None and trial.state != "FAILED"]
+    if not known:
+        return ""
+    nearest = min(known, key=lambda trial: transport.number(trial.raw["violation"]))
+    texts = []
+    for bound in job.spec.get("metric_constraints", ()):
+        value = nearest.values.get(bound["metric"])
+        if value is None:
+            texts.append(f"{bound['metric']} has no value")
+        elif "at_least" in bound and value < bound["at_least"]:
+            texts.append(f"{bound['metric']} = {value:.6g}, expected at least {bound['at_least']:.6g}")
+        elif "at_most" in bound and value > bound["at_most"]:
+            texts.append(f"{bound['metric']} = {value:.6g}, expected at most {bound['at_most']:.6g}")
+    return f"; the nearest is trial {nearest.number}: {'; '.join(texts)}"
 
 
 def _as_given(space: Mapping[str, spaces.Range], trial: TrialRecord) -> TrialRecord:

@@ -10,6 +10,7 @@ import unittest
 
 from servers import PACKAGE, PATIENCE, WithFolder, main
 import winnow
+from winnow import progress
 
 
 def needs(module):
@@ -40,6 +41,19 @@ class Shown(WithFolder):
             scattered = sum(len(found.get_offsets()) for found in plot.history().collections)
             self.assertEqual(scattered, 30)
             self.assertEqual([text.get_text() for text in plot.parallel().get_xticklabels()], ["x", "kind", "value"])
+            bounded = winnow.tune(lambda x: {"value": x, "memory": 1 - x}, {"x": winnow.uniform(0, 1)}, max_trials=8,
+                                  at_most={"memory": 0.5}, server=client, name="bounded")
+            self.assertEqual(bounded.job.plot.history().lines[0].get_ydata()[-1], bounded.best_value)
+
+    def test_the_line_of_a_job(self):
+        with winnow.serve(self.folder) as client:
+            several = winnow.tune(lambda x: {"error": x, "score": x * x}, {"x": winnow.uniform(0, 1)}, max_trials=4,
+                                  objectives={"error": "minimize", "score": "maximize"}, server=client)
+            self.assertEqual(progress.line(several.job.describe()), "4 on the Pareto front")
+            repeated = winnow.tune(lambda x, trial: x + trial.seed % 7, {"x": winnow.uniform(0, 1)}, max_trials=2, repeats=2,
+                                   server=client, name="repeated").job
+            self.assertRegex(progress.line(repeated.describe()), r"^best [0-9.]+ ± [0-9.]+ \(trial \d\)")
+            self.assertEqual(repeated.best().standard_error, repeated.describe()["best"]["standard_error"])
 
     def test_the_view_of_a_job(self):
         with winnow.serve(self.folder) as client:

@@ -53,7 +53,8 @@ class Bounds(unittest.TestCase):
         self.assertLess(min(trial.params["x"] for trial in result.trials), 0.4)  # some did not keep it
 
     def test_none_keeps_the_bounds(self):
-        with self.assertRaisesRegex(winnow.TuningFailed, "no trial kept the bounds"):
+        with self.assertRaisesRegex(
+                winnow.TuningFailed, "no trial kept the bounds on metrics; the nearest is trial 1: memory = 1, expected at least 2"):
             winnow.tune(lambda x: {"value": x, "memory": 1}, LINE, max_trials=4, at_least={"memory": 2})
 
 

@@ -69,6 +69,9 @@ class Recorded(WithFolder):
                 "objective": {"metric": "loss", "goal": "MINIMIZE"}}
         with self.assertRaisesRegex(winnow.InvalidArgument, 'RANDOM: .*"x" is not a hyperparameter'):
             winnow.simulate(table, ["RANDOM"], spec=spec, budget=5)
+        for field, value in (("metric_constraints", [{"metric": "size", "at_most": 5}]), ("repeats", {"seeds": 3})):
+            with self.assertRaisesRegex(ValueError, f"spec.{field}: is given"):
+                winnow.simulate(table, ["RANDOM"], spec={**spec, field: value}, budget=5)
 
 
 class Functions(unittest.TestCase):
