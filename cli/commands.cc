@@ -507,7 +507,7 @@ void Commands::DefineChanges() {
           "PARAMETER", [&request](const std::string& name) { request.mutable_range()->set_parameter(name); },
           "the hyperparameter's name")
       ->required()
-      ->option_text("PARAMETER");
+      ->option_text(" ");
   using Text = std::string* (v1::ChangedRange::*)();
   const auto end = [&request, range](const char* flag, Text text_of, const char* help) {
     range

@@ -41,6 +41,7 @@ absl::StatusOr<std::vector<double>> KeysOf(const TrialColumns& columns, const st
   }
   if (column == "resource") return fill([&](size_t row) { return columns.resource[row]; });
   if (column == "training_seconds") return fill([&](size_t row) { return columns.training_us[row]; });
+  if (column == "violation") return columns.violation;
   if (column == "state") return fill([&](size_t row) { return static_cast<int>(columns.phase[row]); });
   if (column == "bracket") return fill([&](size_t row) { return columns.bracket[row]; });
   if (column == "nodes") return fill([&](size_t row) { return columns.nodes[row]; });
@@ -49,7 +50,8 @@ absl::StatusOr<std::vector<double>> KeysOf(const TrialColumns& columns, const st
       return columns.end_us[row] == 0 ? kLast : static_cast<double>(columns.end_us[row]);
     });
   }
-  std::string names = "number, objective, resource, training_seconds, state, bracket, nodes, end_time";
+  std::string names =
+      "number, objective, resource, training_seconds, violation, state, bracket, nodes, end_time";
   for (size_t i = 0; i < columns.axes().size(); ++i) {
     names += ", " + columns.axes()[i].name();
     if (columns.axes()[i].name() != column) continue;

@@ -17,6 +17,25 @@ void AddNote(Plan& plan, const std::string& sentence) {
   plan.note += sentence;
 }
 
+// The trials of PBT if none fails: the population, and in every generation but the last those that take the
+// places of the worst. `last`: where trials end.
+void CountHeirs(const SearchSpec& spec, const BracketPlan& bracket, int64_t last, Plan& plan) {
+  const int64_t population = bracket.rungs[0].trials;
+  const int64_t share = std::min(population / spec.pruner.rungs.reduction_factor, population / 2);
+  const auto cuts = std::count_if(bracket.rungs.begin(), bracket.rungs.end(),
+                                  [last](const RungPlan& rung) { return rung.resource < last; });
+  plan.trials = population + share * cuts;
+  if (spec.limits.max_trials > 0) plan.trials = std::min(plan.trials, spec.limits.max_trials);
+  if (plan.trials == population) return;
+  std::string until;
+  if (plan.trials < population + share * cuts)
+    until = ", until there are max_trials = " + std::to_string(spec.limits.max_trials);
+  AddNote(plan,
+          "After each generation of " + std::to_string(population) +
+              " trials but the last, new trials with other configurations take the places of the worst " +
+              std::to_string(share) + until + ". They go on from the checkpoints of better ones.");
+}
+
 Plan HyperbandPlan(const SearchSpec& spec) {
   const JobState state(spec);
   const HyperbandTable& table = state.table();
@@ -46,6 +65,8 @@ Plan HyperbandPlan(const SearchSpec& spec) {
   plan.trials = table.trial_count();
   plan.full_resource = plan.trials * level(spec.pruner.rungs.max_resource);
   plan.resource = spec.goes_on() ? plan.resource_with_resume : plan.resource_without_resume;
+  if (TraitsOf(spec.pruner.kind).population)
+    CountHeirs(spec, plan.brackets[0], level(spec.pruner.rungs.max_resource), plan);
   if (own_end > 0 && own_end < spec.pruner.rungs.max_resource) {
     AddNote(plan, "The trainer ends by itself at resource " + std::to_string(own_end) +
                       ", below max_resource = " + std::to_string(spec.pruner.rungs.max_resource) +

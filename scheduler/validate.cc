@@ -104,7 +104,10 @@ class SearchValidator {
       const MetricConstraint& constraint = constraints[i];
       if (constraint.metric.empty()) Add(at + ".metric", "is empty; expected the name of a metric");
       const bool below = std::isfinite(constraint.at_most), above = std::isfinite(constraint.at_least);
-      if (below == above) {
+      if (std::isnan(constraint.at_most) || std::isnan(constraint.at_least)) {
+        Add(at + (std::isnan(constraint.at_most) ? ".at_most" : ".at_least"),
+            "is NaN; expected a finite number");
+      } else if (below == above) {
         Add(at, std::string(below ? "has two bounds" : "has no bound") + "; expected at_most or at_least");
       }
     }

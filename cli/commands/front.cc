@@ -61,6 +61,11 @@ Exit ShowFront(Session& session, const std::string& name) {
   if (front->infeasible_trials() > 0) {
     text += fmt::format("{} violated metric_constraints\n", Count(front->infeasible_trials(), "ended trial"));
   }
+  if (front->total_size() == 0 && job->spec().metric_constraints_size() > 0) {
+    const auto nearest = session.client().NearestTrial(job->id());
+    if (!nearest.ok()) return nearest.status();
+    if (*nearest) text += "No trial satisfies metric_constraints" + NearestText(job->spec(), *nearest) + "\n";
+  }
   text += "\n" + ObjectivesText(session, *front);
   if (!table.empty()) {
     text += "\n" +

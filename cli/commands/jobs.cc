@@ -200,9 +200,9 @@ Exit DeleteJob(Session& session, const std::string& job) {
   }
   const absl::Status status = session.client().Delete(job);
   // Because of the job, that is, and not because the server only shows a file.
-  if (absl::IsFailedPrecondition(status) && MessageOf(status).starts_with("job ")) {
+  if (absl::IsFailedPrecondition(status) && MessageOf(status).ends_with("; stop it first")) {
     return absl::FailedPreconditionError(
-        fmt::format("{}\nStop it first with: {}", MessageOf(status), session.Hint("stop " + job)));
+        fmt::format("{} with: {}", MessageOf(status), session.Hint("stop " + job)));
   }
   if (!status.ok()) return status;
   session.out.Print(session.output == Output::kJson ? ToJson(v1::DeleteTuningJobResponse())

@@ -209,10 +209,10 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
   for (const v1::MetricReading& reading : trial.metrics()) {
     line("", fmt::format("{} = {}", Clean(reading.metric()), NumberText(reading.value())));
   }
-  if (std::isinf(trial.violation())) {
-    line("violates", "metric_constraints: it ended without a value of one of their metrics");
-  } else if (trial.violation() > 0) {
-    line("violates", "metric_constraints by " + NumberText(trial.violation()));
+  if (trial.violation() > 0) {
+    const auto known = session.client().Describe(job);
+    if (!known.ok()) return known.status();
+    line("violates", "metric_constraints: " + ViolationsText(known->spec(), trial));
   }
   if (trial.bracket() >= 0)
     line("bracket", fmt::format("{}, rung {}", trial.bracket() + 1, trial.rung() + 1));
@@ -280,8 +280,11 @@ Exit ShowBest(Session& session, const std::string& name) {
                                            HasEnded(*job) ? "" : "so far "));
   }
   if (!job->has_best() && job->spec().metric_constraints_size() > 0) {
-    return absl::NotFoundError(fmt::format("{} has no best trial: none satisfies metric_constraints{}",
-                                           job->id(), HasEnded(*job) ? "" : " so far"));
+    const auto nearest = session.client().NearestTrial(job->id());
+    if (!nearest.ok()) return nearest.status();
+    return absl::NotFoundError(fmt::format("{} has no best trial: none satisfies metric_constraints{}{}",
+                                           job->id(), HasEnded(*job) ? "" : " so far",
+                                           NearestText(job->spec(), *nearest)));
   }
   if (!job->has_best()) {
     return absl::NotFoundError(fmt::format("{} has no best trial: none has reported a finite value of {}{}",
@@ -296,6 +299,7 @@ Exit ShowBest(Session& session, const std::string& name) {
       json["expected"] = job->best().expected();
       json["expected_error"] = job->best().expected_error();
     }
+    for (const std::string& metric : job->best().unreported()) json["unreported"].push_back(metric);
     session.out.Print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return kSuccess;
   }
@@ -305,7 +309,9 @@ Exit ShowBest(Session& session, const std::string& name) {
       continue;  // the hyperparameter is inactive in this trial
     table.Add({{value.name()}, {ValueText(value, true)}});
   }
-  const std::string expected = ExpectedText(*job);
+  std::string expected = ExpectedText(*job);
+  if (const std::string unknown = UnreportedText(*job); !unknown.empty())
+    expected += (expected.empty() ? "" : "\n") + unknown;
   session.out.Print(
       fmt::format("{} {}{} ({}, trial {}, {})\n{}{}\n{}", Clean(job->spec().objective().metric()),
                   session.out.Paint(Style::kGood, BestValueText(*job)), HasEnded(*job) ? "" : " so far",

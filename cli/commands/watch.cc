@@ -48,11 +48,11 @@ std::string ConfigurationText(const v1::Trial& trial, int width) {
   return text;
 }
 
-std::string NoBestText(const v1::TuningJob& job, bool reported) {
+std::string NoBestText(const v1::TuningJob& job, bool reported, const std::optional<v1::Trial>& nearest) {
   const std::string metric = Clean(FirstMetric(job.spec()));
-  if (!reported) return "none: no trial reported " + metric;
   if (AllFailed(job.trial_counts())) return "none: every trial failed";
-  if (job.spec().metric_constraints_size() > 0) return "none: no trial satisfies metric_constraints";
+  if (!reported) return "none: no trial reported " + metric;
+  if (nearest) return "none: no trial satisfies metric_constraints" + NearestText(job.spec(), nearest);
   return fmt::format("none: every trial that reported {} failed", metric);
 }
 
@@ -77,6 +77,7 @@ absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& j
          fmt::format("{} {} (trial {}, {})", Clean(job.spec().objective().metric()),
                      out.Paint(Style::kGood, BestValueText(job)), job.best().trial(), BestLevelText(job)));
     if (const std::string expected = ExpectedText(job); !expected.empty()) line("", expected);
+    if (const std::string unknown = UnreportedText(job); !unknown.empty()) line("", unknown);
     line("", ConfigurationText(best->trial(), out.width() - 11));
   } else if (job.front_trials() > 0) {
     line("best", BestText(job));
@@ -87,7 +88,13 @@ absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& j
     v1::QueryMetricsResponse reported;
     const absl::Status status = session.client().Metrics(request, 1, AddTo(reported));
     if (!status.ok()) return status;
-    line("best", NoBestText(job, !reported.points().empty()));
+    std::optional<v1::Trial> nearest;
+    if (job.spec().metric_constraints_size() > 0) {
+      auto found = session.client().NearestTrial(job.id());
+      if (!found.ok()) return found.status();
+      nearest = *std::move(found);
+    }
+    line("best", NoBestText(job, !reported.points().empty(), nearest));
   }
   line("trials",
        fmt::format("{}: {}", Thousands(AllTrials(job.trial_counts())), CountsText(job.trial_counts())));
@@ -131,6 +138,8 @@ std::string EndText(const v1::TuningJob& job, const v1::Trial& trial) {
                         NumberText(trial.has_value() ? trial.value() : trial.best_objective()),
                         Count(trial.has_value() ? trial.value_resource() : trial.best_resource(), "unit"));
   }
+  if (trial.violation() > 0 && trial.state() != v1::Trial::FAILED)
+    text += ", violates " + Fit(ViolationsText(job.spec(), trial), kMostReason);
   if (trial.state() == v1::Trial::FAILED && !trial.state_reason().empty()) {
     text += ": " + Fit(Clean(trial.state_reason()), kMostReason);
   }
@@ -200,7 +209,8 @@ class View {
   std::string EndOf(const v1::TuningJobEvent& event) {
     const auto answer = session_.client().DescribeTrial(job_.id(), event.trial());
     if (!answer.ok()) return event.text();
-    const bool best = job_.has_best() && job_.best().trial() == event.trial();
+    const bool best =
+        job_.has_best() && job_.best().trial() == event.trial() && job_.best().unreported().empty();
     return EndText(job_, answer->trial()) + (best ? ", best so far" : "");
   }
 

@@ -126,6 +126,30 @@ std::optional<double> NewestValue(const v1::Trial& trial, const std::string& met
   return std::nullopt;
 }
 
+std::string ViolationsText(const v1::TuningJobSpec& spec, const v1::Trial& trial) {
+  std::string text;
+  for (const v1::MetricConstraint& constraint : spec.metric_constraints()) {
+    const std::optional<double> value = NewestValue(trial, constraint.metric());
+    const bool low = value && constraint.has_at_least() && *value < constraint.at_least();
+    const bool high = value && constraint.has_at_most() && *value > constraint.at_most();
+    if (value && !low && !high) continue;
+    if (!text.empty()) text += "; ";
+    text += Clean(constraint.metric());
+    if (!value) {
+      text += " has no value";
+      continue;
+    }
+    text += fmt::format(" = {}, expected at {} {}", NumberText(*value), low ? "least" : "most",
+                        NumberText(low ? constraint.at_least() : constraint.at_most()));
+  }
+  return text;
+}
+
+std::string NearestText(const v1::TuningJobSpec& spec, const std::optional<v1::Trial>& trial) {
+  if (!trial) return "";
+  return fmt::format(". The nearest is trial {}: {}", trial->number(), ViolationsText(spec, *trial));
+}
+
 bool AllFailed(const v1::TrialCounts& counts) {
   return counts.failed() > 0 && counts.failed() == AllTrials(counts);
 }
@@ -155,8 +179,9 @@ std::string BestText(const v1::TuningJob& job) {
   if (job.front_trials() > 0) return "a Pareto front of " + Count(job.front_trials(), "trial");
   if (!job.has_best()) return HasEnded(job) ? "none" : "none yet";
   const std::string expected = ExpectedText(job);
-  return fmt::format("trial {}: {} {}{}{}", job.best().trial(), BestValueText(job), BestLevelText(job),
-                     expected.empty() ? "" : ", ", expected);
+  const std::string unknown = UnreportedText(job);
+  return fmt::format("trial {}: {} {}{}{}{}{}", job.best().trial(), BestValueText(job), BestLevelText(job),
+                     expected.empty() ? "" : ", ", expected, unknown.empty() ? "" : "; ", unknown);
 }
 
 std::string BestValueText(const v1::TuningJob& job) {
@@ -168,6 +193,13 @@ std::string BestValueText(const v1::TuningJob& job) {
 std::string ExpectedText(const v1::TuningJob& job) {
   if (!job.best().has_expected()) return "";
   return fmt::format("expected {:.4g} ± {:.2g}", job.best().expected(), job.best().expected_error());
+}
+
+std::string UnreportedText(const v1::TuningJob& job) {
+  std::string metrics;
+  for (const std::string& metric : job.best().unreported())
+    metrics += (metrics.empty() ? "" : ", ") + Clean(metric);
+  return metrics.empty() ? "" : "not known to satisfy metric_constraints: no value of " + metrics;
 }
 
 std::string BestLevelText(const v1::TuningJob& job) {
@@ -235,8 +267,9 @@ std::vector<std::string> FailureTexts(const v1::TuningJob& job, size_t most) {
 std::vector<std::string> NoticeTexts(const v1::TuningJob& job) {
   std::vector<std::string> texts;
   for (const v1::JobNotice& notice : job.notices()) {
-    const std::string where = notice.trial() > 0 ? fmt::format("trial {}: ", notice.trial()) : "";
-    texts.push_back(where + Clean(notice.text()));
+    const bool named = notice.trial() == 0 ||
+                       notice.text().find(fmt::format("rial {} ", notice.trial())) != std::string::npos;
+    texts.push_back((named ? "" : fmt::format("trial {}: ", notice.trial())) + Clean(notice.text()));
   }
   return texts;
 }

@@ -31,19 +31,27 @@ std::string MetricsText(const v1::TuningJobSpec& spec);
 std::vector<std::string> StandingMetrics(const v1::TuningJobSpec& spec);
 // The trial's newest value of such a metric; absent: it has reported none.
 std::optional<double> NewestValue(const v1::Trial& trial, const std::string& metric);
+// "size = 12, expected at most 10; latency has no value": the constraints that the trial violates, or whose
+// metric it has not reported. "": none.
+std::string ViolationsText(const v1::TuningJobSpec& spec, const v1::Trial& trial);
+// ". The nearest is trial 7: size = 12, expected at most 10"; "" without such a trial.
+std::string NearestText(const v1::TuningJobSpec& spec, const std::optional<v1::Trial>& trial);
 // Whether there are trials, and each has failed.
 bool AllFailed(const v1::TrialCounts& counts);
 // "4 running, 12 pruned"; omits states without a trial.
 std::string CountsText(const v1::TrialCounts& counts);
 int64_t EndedTrials(const v1::TrialCounts& counts);
 int64_t AllTrials(const v1::TrialCounts& counts);
-// "trial 17: 0.78123 at 30 units"; without a best "none yet", or "none" once the job has ended. With several
-// objectives "a Pareto front of 7 trials".
+// "trial 17: 0.78123 at 30 units", with "not known to satisfy metric_constraints: no value of size" if so;
+// without a best "none yet", or "none" once the job has ended. With several objectives "a Pareto front of 7
+// trials".
 std::string BestText(const v1::TuningJob& job);
 // "0.78123"; with repeats "0.78123 ± 0.0021", the standard error of the mean. REQUIRES a best trial.
 std::string BestValueText(const v1::TuningJob& job);
 // "expected 0.771 ± 0.004": what the model expects of the best trial if it is trained again; "": not known.
 std::string ExpectedText(const v1::TuningJob& job);
+// "not known to satisfy metric_constraints: no value of size"; "": the best trial is known to satisfy them.
+std::string UnreportedText(const v1::TuningJob& job);
 // "at 30 units"; "mean of 5 repeats". REQUIRES a best trial.
 std::string BestLevelText(const v1::TuningJob& job);
 // "412 units; pruning saved 488 more (54 %)": saved is the training that pruning avoided. "412 units of 630
@@ -57,7 +65,7 @@ std::string PartsText(const v1::TuningJob& job);
 // "4 × CUDA out of memory (first: trial 7)", a text per reason of failure, at most `most`; a last one counts
 // the remaining failed trials.
 std::vector<std::string> FailureTexts(const v1::TuningJob& job, size_t most);
-// Suspicious observations: "trial 3: …".
+// Suspicious observations: "trial 3: …", or as they are where they name their trial.
 std::vector<std::string> NoticeTexts(const v1::TuningJob& job);
 
 // Returns the fraction of the job that is done, in [0, 1]: 1 only when it is complete. By planned resource,

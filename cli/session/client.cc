@@ -294,6 +294,19 @@ absl::StatusOr<v1::ParetoFront> Client::Front(const std::string& job) {
   return Call<v1::ParetoFront>(&v1::TuningService::Stub::GetParetoFront, request, *id);
 }
 
+absl::StatusOr<std::optional<v1::Trial>> Client::NearestTrial(const std::string& job) {
+  v1::QueryTrialsRequest request;
+  request.set_job_id(job);
+  request.add_filters("#objective:..");
+  request.add_filters("#state:pending|running|paused|completed|pruned|cancelled");
+  request.set_order_by("violation");
+  request.set_limit(1);
+  auto found = Call<v1::QueryTrialsResponse>(&v1::InsightService::Stub::QueryTrials, request, job);
+  if (!found.ok()) return found.status();
+  if (found->trials().empty()) return std::nullopt;
+  return found->trials(0);
+}
+
 absl::StatusOr<v1::Schedule> Client::Schedule(const std::string& job, int64_t trial) {
   const auto id = JobId(job);
   if (!id.ok()) return id.status();

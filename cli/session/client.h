@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -72,6 +73,9 @@ class Client {
   // The job, with the first page, and its trials.
   absl::Status Analytics(const std::string& job, const TakePage<v1::GetAnalyticsResponse>& take);
   absl::StatusOr<v1::ParetoFront> Front(const std::string& job);
+  // The trial that violates metric_constraints least, of those that have a value and have not failed; absent:
+  // there is none.
+  absl::StatusOr<std::optional<v1::Trial>> NearestTrial(const std::string& job);
   absl::StatusOr<v1::Schedule> Schedule(const std::string& job, int64_t trial);
   absl::StatusOr<v1::Comparison> Compare(v1::CompareRequest request);
   absl::StatusOr<v1::ListWorkersResponse> Workers(bool include_gone);

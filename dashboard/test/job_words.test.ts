@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import type {JobSpend, JobState, TrialCounts, TuningJob} from '../src/api/types';
-import {countsText, endedOf, progressOf, savedOf, secondsLeft, shownState, trialsOf} from '../src/pages/job_words';
+import {bestLevelText, bestValueText, countsText, endedOf, noBestText, progressOf, savedOf, secondsLeft, shownState, trialsOf} from '../src/pages/job_words';
 
 const kNone: TrialCounts = {pending: 0, running: 0, paused: 0, completed: 0, pruned: 0, failed: 0, cancelled: 0};
 const kSpend: JobSpend = {resource: 0, fullResource: 0, elapsedSeconds: 0, trainingSeconds: 0, billableNodeSeconds: 0, savedResource: 0, startupSeconds: 0, cost: 0};
@@ -58,4 +58,20 @@ test('Counts: pruned and cancelled are two states, and both have ended', () => {
   const counts = {...kNone, running: 1, completed: 2, pruned: 3, failed: 4, cancelled: 5};
   assert.equal(countsText(counts), '1 running, 2 completed, 3 pruned, 4 failed, 5 cancelled');
   assert.deepEqual([trialsOf(counts), endedOf(counts)], [15, 14]);
+});
+
+test('Best: why there is none, and with repeats how sure the mean is', () => {
+  assert.equal(noBestText(job('RUNNING', {})), 'no trial has reported m yet');
+  assert.equal(noBestText(job('RUNNING', {counts: {failed: 2}})), 'all trials so far have failed');
+  assert.equal(noBestText(job('FAILED', {counts: {failed: 2}})), 'all trials failed');
+  assert.equal(noBestText(job('FAILED', {counts: {failed: 2, cancelled: 1}})), 'no trial reported m');
+  const bounded = job('COMPLETED', {counts: {completed: 2, failed: 1}});
+  bounded.spec.metricConstraints = [{metric: 'size', atMost: 5}];
+  assert.equal(noBestText(bounded), 'no trial satisfies the constraints');
+
+  const repeated = job('COMPLETED', {});
+  repeated.spec.repeats = {seeds: 4};
+  const best = {trial: 3, objective: 0.5, resource: 4, standardError: 0.0123};
+  assert.equal(`${bestValueText(best)}, ${bestLevelText(repeated, best)}`, '0.5 ± 0.012, mean of 4 repeats');
+  assert.equal(`${bestValueText({trial: 3, objective: 0.5, resource: 1})}, ${bestLevelText(job('RUNNING', {}), {trial: 3, objective: 0.5, resource: 1})}`, '0.5, at 1 unit');
 });

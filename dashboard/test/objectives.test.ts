@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {attainment, constraintText, objectiveText} from '../src/pages/objectives';
+import type {Trial, TuningJobSpec} from '../src/api/types';
+import {attainment, constraintText, objectiveText, violationsText} from '../src/pages/objectives';
 
 test('Objectives: objectives and constraints are named with what is wanted', () => {
   assert.equal(objectiveText({metric: 'auc', goal: 'MAXIMIZE'}), 'auc (highest)');
@@ -18,4 +19,10 @@ test('Objectives: the stair through a front has a corner between two members, on
   assert.deepEqual(attainment([1, 2], [5, 3], false, false), {x: [2, 1, 1], y: [3, 3, 5]});
   // A member of a front of three objectives may be behind in these two.
   assert.deepEqual(attainment([1, 2, 3], [5, 6, 3], true, true), {x: [1, 3, 3], y: [5, 5, 3]});
+});
+
+test('Constraints: a violation names the metric, its value and the bound', () => {
+  const spec = {metricConstraints: [{metric: 'size', atMost: 10}, {metric: 'auc', atLeast: 0.5, atMost: 1}, {metric: 'ms', atMost: 3}]} as TuningJobSpec;
+  const trial = {metrics: [{metric: 'size', value: 12}, {metric: 'auc', value: 0.25}]} as Trial;
+  assert.equal(violationsText(spec, trial), 'size = 12, expected at most 10; auc = 0.25, expected at least 0.5; ms has no value');
 });

@@ -36,7 +36,7 @@ std::string RankText(const JobState& state, const TrialState& trial, int64_t lev
   if (const auto& top = RungOf(state, trial).top_front) {
     return "ASHA: " + Place(state, trial) + ": rank " + std::to_string(top->Rank(trial.number) + 1) + " of " +
            std::to_string(top->size()) + " with " +
-           StandingText(state, StandingAt(state.spec(), trial, level), top->FrontOf(trial.number));
+           StandingText(state, trial, level, top->FrontOf(trial.number));
   }
   const TopShare& top = *RungOf(state, trial).top;
   const auto bar = top.cutoff() ? top.cutoff() : top.best();

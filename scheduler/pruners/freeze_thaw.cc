@@ -48,8 +48,7 @@ std::string FreezeThawPruner::EndOfPaused(const JobState& state, const TrialStat
   const auto value = trial.counted_at(resource, state.spec().objective_value);
   const std::string with =
       state.spec().ranks_by_standing()
-          ? StandingText(state, StandingAt(state.spec(), trial, resource),
-                         RungsOf(state)[trial.rung].top_front->FrontOf(trial.number))
+          ? StandingText(state, trial, resource, RungsOf(state)[trial.rung].top_front->FrontOf(trial.number))
           : state.spec().objective_metric + " = " + (value ? SixDigits(*value) : "no value");
   const TrialNumber original = state.duplicates().OriginalOf(trial.number);
   const std::string why =

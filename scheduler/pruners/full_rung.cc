@@ -105,8 +105,7 @@ std::optional<RungCut> CutOf(const JobState& state, const TrialState& trial, con
 std::map<TrialNumber, std::string> StandingTexts(const JobState& state, const RungState& rung) {
   std::map<TrialNumber, std::string> texts;
   for (const RankedTrial& ranked : RankingOf(state.spec().AllObjectives(), StandingsAt(state, rung))) {
-    const Standing standing = StandingAt(state.spec(), state.trial(ranked.number), rung.resource);
-    texts[ranked.number] = StandingText(state, standing, ranked.front);
+    texts[ranked.number] = StandingText(state, state.trial(ranked.number), rung.resource, ranked.front);
   }
   return texts;
 }

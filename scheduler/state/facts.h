@@ -231,8 +231,9 @@ enum class NoticeKind : int64_t {
   kSeparateWorlds = 5,
   kUnmatchedMetric = 6,
   kPlainRanks = 7,
+  kReportedTwice = 8,
 };
-constexpr int64_t kMostNoticeKind = 7;
+constexpr int64_t kMostNoticeKind = 8;
 
 // Something looks wrong. It decides nothing, and each kind is recorded once per job.
 struct Noticed {

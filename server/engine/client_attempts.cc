@@ -218,8 +218,18 @@ void ClientAttempts::Record(OpenJob& job, TrialNumber trial, const Points& point
   }
   for (const auto& [index, point] : ranking) {
     if (job.state.trial(trial).ended()) return;
-    recorder_.RecordReport(
+    const bool fresh = recorder_.RecordReport(
         job, {trial, attempt, point->resource(), point->metric(), point->value(), context_.wall_us()});
+    const std::optional<double> first = job.state.trial(trial).curve_of(index).at(point->resource());
+    if (fresh || !first || *first == point->value() ||
+        !(std::isfinite(*first) && std::isfinite(point->value())))
+      continue;
+    recorder_.RecordNotice(
+        job,
+        {trial, NoticeKind::kReportedTwice,
+         fmt::format("Trial {} was told {} twice at level {}: {:.6g}, then {:.6g}. Only the first value of a "
+                     "level counts.",
+                     trial, point->metric(), point->resource(), *first, point->value())});
   }
 }
 

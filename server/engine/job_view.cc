@@ -1,5 +1,7 @@
 #include "server/engine/job_view.h"
 
+#include <fmt/format.h>
+
 #include "scheduler/expected_values.h"
 #include "scheduler/state/repeat_effects.h"
 #include "server/engine/job_facts.h"
@@ -93,7 +95,12 @@ v1::BestTrial BestMessage(const JobState& state, TrialNumber trial) {
   best.set_trial(trial);
   best.set_objective(state.trial(trial).value);
   best.set_resource(state.trial(trial).value_resource);
-  if (state.spec().repeats > 0) best.set_standard_error(StandardError(state.trial(trial).curve));
+  if (state.spec().repeats > 0 && state.trial(trial).curve.size() > 1)
+    best.set_standard_error(StandardError(state.trial(trial).curve));
+  for (const MetricConstraint& constraint : state.spec().metric_constraints) {
+    if (state.trial(trial).curve_of(state.spec().RankingIndex(constraint.metric)).empty())
+      best.add_unreported(constraint.metric);
+  }
   return best;
 }
 
@@ -124,6 +131,14 @@ absl::StatusOr<TrialNumber> HandedOutTrial(Store& store, const JobRow& row, cons
     if (*kept && (*kept)->best().has_expected()) return (*kept)->best().trial();
   }
   return store.trials.Best(row.key, search);
+}
+
+absl::Status NoBest(const JobRow& row, const SearchSpec& search) {
+  return absl::NotFoundError(fmt::format("job \"{}\" has no best trial{}", row.id,
+                                         search.has_several_objectives()
+                                             ? ", because it has several objectives: name a trial"
+                                         : row.end_us == 0 ? " yet"
+                                                           : ""));
 }
 
 }  // namespace winnow

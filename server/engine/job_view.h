@@ -74,5 +74,7 @@ std::optional<v1::BestTrial> HandedOut(const JobState& state, const v1::TuningJo
 // recorded (Engine::TakeChoice), otherwise that of the best value. 0: none.
 absl::StatusOr<TrialNumber> HandedOutTrial(Store& store, const JobRow& row, const v1::TuningJobSpec& spec,
                                            const SearchSpec& search);
+// NOT_FOUND: the job has no such trial, and why where that is known.
+absl::Status NoBest(const JobRow& row, const SearchSpec& search);
 
 }  // namespace winnow

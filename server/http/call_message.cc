@@ -45,7 +45,8 @@ std::string TypeName(const pb::FieldDescriptor& field) {
     case pb::FieldDescriptor::CPPTYPE_ENUM: {
       std::string names;
       for (int i = 0; i < field.enum_type()->value_count(); ++i) {
-        names += (i == 0 ? "" : ", ") + field.enum_type()->value(i)->name();
+        const std::string& name = field.enum_type()->value(i)->name();
+        if (!name.ends_with("_UNSPECIFIED")) names += (names.empty() ? "" : ", ") + name;
       }
       return "one of " + names;
     }

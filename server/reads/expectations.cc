@@ -29,7 +29,12 @@ absl::Status Expectations::Complete(v1::TuningJob& job) {
       if (known_.size() >= kMostKnownJobs) known_.clear();
       found = known_.insert_or_assign(job.id(), Known{as_of, seen, HandedOut(state, (*view)->spec)}).first;
     }
-    if (found->second.best) *job.mutable_best() = *found->second.best;
+    if (!found->second.best) return absl::OkStatus();
+    // Its value is that of now; only what is expected of it is as old as the last trial that ended.
+    const v1::BestTrial& known = *found->second.best;
+    *job.mutable_best() = BestMessage(state, known.trial());
+    if (known.has_expected()) job.mutable_best()->set_expected(known.expected());
+    if (known.has_expected_error()) job.mutable_best()->set_expected_error(known.expected_error());
     return absl::OkStatus();
   });
 }

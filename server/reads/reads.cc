@@ -549,7 +549,7 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
                                                   : HandedOutTrial(store_, job->row, job->spec, job->search);
     if (!named.ok()) return named.status();
     const TrialNumber trial = *named;
-    if (trial == 0) return absl::NotFoundError(fmt::format("job \"{}\" has no best trial", request.job_id()));
+    if (trial == 0) return NoBest(job->row, job->search);
     const absl::StatusOr<std::optional<TrialRow>> there = store_.trials.Find(job->row.key, trial);
     if (!there.ok()) return there.status();
     if (!*there) return NoTrial(request.job_id(), trial);

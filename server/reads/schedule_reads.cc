@@ -20,12 +20,7 @@ absl::StatusOr<v1::Schedule> Reads::GetSchedule(const v1::GetScheduleRequest& re
       absl::StatusOr<TrialNumber> best = HandedOutTrial(store_, (*view)->row, (*view)->spec, state.spec());
       if (!best.ok()) return best.status();
       number = *best;
-      if (number == 0) {
-        return absl::NotFoundError(fmt::format("job \"{}\" has no best trial{}", request.job_id(),
-                                               state.spec().has_several_objectives()
-                                                   ? ", because it has several objectives: name a trial"
-                                                   : " yet"));
-      }
+      if (number == 0) return NoBest((*view)->row, state.spec());
     }
     if (number < 1 || number > count) {
       return absl::NotFoundError(

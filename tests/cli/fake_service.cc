@@ -56,6 +56,14 @@ void FakeService::AwaitWatches(int count) {
   if (!changed_.wait_for(lock, std::chrono::minutes(1), opened)) throw std::runtime_error("nobody watches");
 }
 
+grpc::Status FakeService::QueryTrials(Context*, const v1::QueryTrialsRequest* request,
+                                      v1::QueryTrialsResponse* answer) {
+  const std::lock_guard lock(mutex);
+  table_asked = *request;
+  *answer = table;
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeService::Compare(Context*, const v1::CompareRequest* request, v1::Comparison* answer) {
   const std::lock_guard lock(mutex);
   compare_asked = *request;
@@ -135,7 +143,8 @@ grpc::Status FakeService::DeleteTuningJob(Context*, const v1::DeleteTuningJobReq
   const v1::TuningJob* found = Find(request->id());
   if (found == nullptr) return NoJob(request->id());
   if (found->state() == v1::TuningJob::RUNNING) {
-    return grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "job \"" + request->id() + "\" is running");
+    return grpc::Status(grpc::StatusCode::FAILED_PRECONDITION,
+                        "job \"" + request->id() + "\" is running; stop it first");
   }
   jobs.erase(jobs.begin() + (found - jobs.data()));
   return grpc::Status::OK;

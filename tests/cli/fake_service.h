@@ -49,6 +49,8 @@ class FakeService : public v1::TuningService::Service, private v1::InsightServic
   v1::ParetoFront front;
   v1::Comparison comparison;
   grpc::Status comparison_refusal;  // if not OK
+  v1::QueryTrialsResponse table;
+  v1::QueryTrialsRequest table_asked;
   v1::CompareRequest compare_asked;
   std::vector<int64_t> watched_after;
   v1::ReplayTuningJobResponse replay;
@@ -90,6 +92,7 @@ class FakeService : public v1::TuningService::Service, private v1::InsightServic
   grpc::Status ReportMetrics(Context*, const v1::ReportMetricsRequest*, v1::ReportMetricsResponse*) override;
   grpc::Status CompleteTrial(Context*, const v1::CompleteTrialRequest*, v1::CompleteTrialResponse*) override;
 
+  grpc::Status QueryTrials(Context*, const v1::QueryTrialsRequest*, v1::QueryTrialsResponse*) override;
   grpc::Status Compare(Context*, const v1::CompareRequest*, v1::Comparison*) override;
 
   v1::TuningJob* Find(const std::string& id);  // REQUIRES: mutex is held

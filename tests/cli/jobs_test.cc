@@ -90,6 +90,9 @@ TEST_CASE(
         std::string::npos);
   CHECK(text.find(" of trial time (3.3× parallel), 25 % of it start-up; ") != std::string::npos);
   CHECK(text.find("  notices   trial 5: 5 trials reported the same values.\n") != std::string::npos);
+  service.jobs.front().mutable_notices(0)->set_text("Trial 5 reported level 0.");
+  CHECK_THAT(RunWinnow({"describe", "bank"}, service.address()).out,
+             Catch::Contains("  notices   Trial 5 reported level 0.\n"));
   CHECK(RunWinnow({"list"}, service.address()).out.find("OBJECTIVE  OWNER\n") != std::string::npos);
 }
 
@@ -186,7 +189,7 @@ TEST_CASE("delete: only an ended job goes", "[cli]") {
   service.jobs = {RunningJob(), SampleJob()};
   const Result running = RunWinnow({"delete", "bank-2"}, service.address());
   CHECK(running.code == 1);
-  CHECK(running.err == "winnow: job \"bank-2\" is running\nStop it first with: winnow stop bank-2\n");
+  CHECK(running.err == "winnow: job \"bank-2\" is running; stop it first with: winnow stop bank-2\n");
   const Result ended = RunWinnow({"delete", "bank"}, service.address());
   CHECK(ended.code == 0);
   CHECK(ended.out == "bank is deleted\n");

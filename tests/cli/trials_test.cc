@@ -236,7 +236,9 @@ TEST_CASE("best: where no trial satisfies the constraints, it says so", "[cli]")
   FakeService service;
   Fill(service);
   service.jobs.front().clear_best();
-  service.jobs.front().mutable_spec()->add_metric_constraints()->set_metric("memory");
+  v1::MetricConstraint& constraint = *service.jobs.front().mutable_spec()->add_metric_constraints();
+  constraint.set_metric("memory");
+  constraint.set_at_most(10);
   const v1::TrialCounts counts = service.jobs.front().trial_counts();
   service.jobs.front().mutable_trial_counts()->Clear();
   service.jobs.front().mutable_trial_counts()->set_failed(3);
@@ -250,11 +252,23 @@ TEST_CASE("best: where no trial satisfies the constraints, it says so", "[cli]")
   reading.set_metric("memory");
   reading.set_value(10.5);
   CHECK_THAT(RunWinnow({"describe", "bank", "1"}, service.address()).out,
-             Catch::Contains("memory = 10.5\n") && Catch::Contains("violates  metric_constraints by 0.5\n"));
-  service.trials[0].set_violation(std::numeric_limits<double>::infinity());
+             Catch::Contains("memory = 10.5\n") &&
+                 Catch::Contains("violates  metric_constraints: memory = 10.5, expected at most 10\n"));
+  *service.table.add_trials() = service.trials[0];
+  CHECK(RunWinnow({"best", "bank"}, service.address()).err ==
+        "winnow: bank has no best trial: none satisfies metric_constraints. The nearest is trial 1: memory = "
+        "10.5, "
+        "expected at most 10\n");
+  CHECK(service.table_asked.order_by() == "violation");
+  service.metrics =
+      Text<v1::QueryMetricsResponse>("points { trial: 1 metric: 'auc' resource: 1 value: 0.5 }");
   CHECK_THAT(
-      RunWinnow({"describe", "bank", "1"}, service.address()).out,
-      Catch::Contains("violates  metric_constraints: it ended without a value of one of their metrics\n"));
+      RunWinnow({"watch", "bank"}, service.address()).out,
+      Catch::Contains("none: no trial satisfies metric_constraints. The nearest is trial 1: memory = 10.5"));
+  service.trials[0].set_violation(std::numeric_limits<double>::infinity());
+  service.trials[0].clear_metrics();
+  CHECK_THAT(RunWinnow({"describe", "bank", "1"}, service.address()).out,
+             Catch::Contains("violates  metric_constraints: memory has no value\n"));
 }
 
 TEST_CASE("analytics: CSV has a row per trial", "[cli]") {

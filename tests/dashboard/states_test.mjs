@@ -17,8 +17,41 @@ const here = world({}, async ({site}) => {
   whole.trainer.command = ['sh', '-c', kFragile];
   await site.submit(whole);
   await site.submit(boosting(writeTable(site.folder, {rows: 500}), 'pruned', {hyperband: {minResource: 1, maxResource: 27, reductionFactor: 3}}));
-  await site.end('fragile');
-  await site.end('pruned');
+  // A job without a best trial in two ways, and one whose best is a mean.
+  await site.submit(short('broken', {trainer: {...short('').trainer, command: ['sh', '-c', 'echo "step 1 loss={{rate}}"; exit 3']}}));
+  await site.submit(short('unmet', {metricConstraints: [{metric: 'loss', atMost: -1}]}));
+  await site.submit(short('repeated', {repeats: {seeds: 3}, strategy: undefined, limits: {maxTrials: 2}}));
+  for (const job of ['fragile', 'pruned', 'broken', 'unmet', 'repeated']) await site.end(job);
+});
+
+// One step, whose value is the rate and a little more in each repeat.
+function short(name, more = {}) {
+  const job = descending(name, {steps: 1, parameters: [{name: 'rate', continuous: {min: 0.1, max: 1}}], limits: {maxTrials: 3}, ...more});
+  return {...job, trainer: {...job.trainer, command: ['sh', '-c', 'echo "step 1 loss=$(awk "BEGIN {print {{rate}} + ${WINNOW_REPEAT:-0} / 100}")"'], ...more.trainer}};
+}
+
+test('Dashboard: why a job has no best trial, which comes nearest, and how sure a mean is', async () => {
+  const {site, browser} = here;
+  const page = await browser.visit(site.url);
+  await page.goto('/jobs/broken');
+  await page.getByText('all trials failed', {exact: true}).waitFor();
+  await page.getByText('All trials failed.', {exact: true}).waitFor();
+
+  await page.goto('/jobs/unmet');
+  await page.getByText('no trial satisfies the constraints', {exact: true}).waitFor();
+  const {trials} = await site.json('trials', 'unmet');
+  const nearest = trials.reduce((least, trial) => (trial.violation < least.violation ? trial : least));
+  const said = page.getByText(/^The nearest is trial \d: loss = [0-9.]+, expected at most −1$/);
+  await said.waitFor();
+  await said.getByRole('link', {name: `trial ${nearest.number}`}).click();
+  await page.getByRole('heading', {name: 'Constraints that it violates'}).waitFor();
+
+  const {best} = await site.describe('repeated');
+  assert.ok(best.standard_error > 0, `the standard error is ${best.standard_error}`);
+  await page.goto('/jobs/repeated');
+  await page.getByText(/^[0-9.]+ ± [0-9.]+$/).first().waitFor();
+  await page.getByText(`mean of ${best.resource} repeats`).first().waitFor();
+  assert.deepEqual(page.faults, []);
 });
 
 test('Dashboard: failures are named with their reasons, and nothing is saved by them', async () => {

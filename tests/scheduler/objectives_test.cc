@@ -214,7 +214,7 @@ TEST_CASE("Constraints: a rung takes the feasible first, then the least violatio
   CHECK(cut.reference.empty());
   CHECK(job.trial(9).reason ==
         "Successive halving: bracket 1 (s = 2), rung 1 at resource 1: rank 9 of 9 with score = 9 (violates "
-        "metric_constraints by 9); the best 3 go on.");
+        "metric_constraints: memory = 19, expected at most 10); the best 3 go on.");
 }
 
 TEST_CASE("Constraints: the target needs a trial that is known to satisfy them", "[scheduler]") {
@@ -310,6 +310,8 @@ TEST_CASE("Objectives: what has no sense is refused by its name", "[scheduler]")
   spec.metric_constraints.push_back({.metric = "memory"});
   CHECK_THAT(Errors(spec),
              Catch::Contains("metric_constraints[0] has no bound; expected at_most or at_least"));
+  spec.metric_constraints[0].at_most = kNaN;
+  CHECK(Errors(spec) == "metric_constraints[0].at_most is NaN; expected a finite number\n");
   spec.metric_constraints[0].at_most = 1;
   spec.metric_constraints[0].at_least = 0;
   CHECK_THAT(Errors(spec), Catch::Contains("metric_constraints[0] has two bounds"));

@@ -118,6 +118,19 @@ TEST_CASE("Notices: the notice of a level below 1 names the offset that shifts i
   CHECK(KindsOf(scene.Run(assignment)).empty());
 }
 
+TEST_CASE("Notices: a level that is reported twice with another value", "[worker]") {
+  NoticeScene scene;
+  const TrainerPlay play =
+      scene.Run(Script("for i in 1 2; do echo epoch $i loss=0.$i; echo epoch $i loss=nan; done; echo epoch 2 "
+                       "loss=0.2"));
+  CHECK(play.reports.size() == 2);
+  REQUIRE(KindsOf(play) == Kinds{v1::JobNotice::REPORTED_TWICE});
+  CHECK(play.notices.begin()->second ==
+        "Trial 3 reported loss twice at level 1: 0.1, then nan. Only the first value counts: report each "
+        "once per level.");
+  CHECK(KindsOf(scene.Run(Script("for i in 1 1 2; do echo epoch $i loss=0.$i; done"))).empty());
+}
+
 TEST_CASE("Notices: a trainer that goes on past its budget; what it reports there is not recorded",
           "[worker]") {
   NoticeScene scene;

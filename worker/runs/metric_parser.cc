@@ -205,9 +205,14 @@ std::optional<MetricReading> MetricParser::Count(std::vector<Value> values) {
   }
   const auto waits = [this](const Value& value) { return !has_level_ || comes_before_[value.metric]; };
   for (const Value& value : values) {
-    const bool known = std::any_of(early_.begin(), early_.end(),
-                                   [&value](const Value& early) { return early.metric == value.metric; });
-    if (waits(value) && !known) early_.push_back(value);
+    if (!waits(value)) continue;
+    const auto known = std::find_if(early_.begin(), early_.end(),
+                                    [&value](const Value& early) { return early.metric == value.metric; });
+    if (known == early_.end()) {
+      early_.push_back(value);
+    } else {
+      Ignore(value, level_ + 1, known->value);
+    }
   }
   values.erase(std::remove_if(values.begin(), values.end(), waits), values.end());
   return TakeNew(values);
@@ -221,12 +226,22 @@ std::optional<MetricReading> MetricParser::TakeNew(const std::vector<Value>& val
   MetricReading reading{level_, {}};
   for (const Value& value : values) {
     if (seen_.size() >= kMostSeen) seen_.clear();
-    if (seen_.emplace(value.metric, level_).second) {
+    const auto [known, is_new] = seen_.try_emplace({value.metric, level_}, value.value);
+    if (is_new) {
       reading.metrics.emplace_back(metrics_[value.metric].name, value.value);
+    } else {
+      Ignore(value, level_, known->second);
     }
   }
   if (reading.metrics.empty()) return std::nullopt;
   return reading;
+}
+
+void MetricParser::Ignore(const Value& second, int64_t level, double first) {
+  const bool same = second.value == first || (std::isnan(second.value) && std::isnan(first));
+  if (same || !told_twice_.empty()) return;
+  told_twice_ = fmt::format("{} twice at level {}: {:.6g}, then {:.6g}", metrics_[second.metric].name, level,
+                            first, second.value);
 }
 
 }  // namespace winnow

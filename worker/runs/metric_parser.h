@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "re2/re2.h"
 #include "winnow/v1/worker.pb.h"
@@ -75,6 +75,10 @@ class MetricParser {
   // The first number that the level's expression found and that is no level, such as 1.5. Absent: none.
   std::optional<double> no_level() const { return no_level_; }
 
+  // The first value that was ignored because its metric had another one at the level: "loss twice at level 2:
+  // 0.1, then 0.3". "": none.
+  const std::string& told_twice() const { return told_twice_; }
+
  private:
   struct Metric {
     std::string name;
@@ -96,6 +100,7 @@ class MetricParser {
   std::optional<MetricReading> Place(std::vector<Value> values);
   std::optional<MetricReading> Count(std::vector<Value> values);
   std::optional<MetricReading> TakeNew(const std::vector<Value>& values);
+  void Ignore(const Value& second, int64_t level, double first);
 
   std::vector<Metric> metrics_;
   std::shared_ptr<const RE2> resource_regex_;  // null: levels are named by a key, or lines are counted
@@ -109,7 +114,8 @@ class MetricParser {
   std::optional<double> no_level_;
   std::vector<Value> early_;        // if counting: values that wait for the next objective
   std::vector<bool> comes_before_;  // if counting, by metric: whether its lines precede the objective's
-  absl::flat_hash_set<std::pair<int, int64_t>> seen_;  // metric, level
+  std::string told_twice_;
+  absl::flat_hash_map<std::pair<int, int64_t>, double> seen_;  // the value of a metric at a level
 };
 
 }  // namespace winnow

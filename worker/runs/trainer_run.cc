@@ -282,6 +282,11 @@ void TrainerRun::Line(std::string_view line) {
 // What a line or a record of the metrics file added.
 void TrainerRun::Take(const std::optional<MetricReading>& reading) {
   if (const std::optional<int64_t> level = parser_->below_one()) NoticeOfLevel(*level);
+  if (!parser_->told_twice().empty() && !noticed_.contains(v1::JobNotice::REPORTED_TWICE)) {
+    Notice(v1::JobNotice::REPORTED_TWICE,
+           fmt::format("Trial {} reported {}. Only the first value counts: report each once per level.",
+                       assignment_.trial(), parser_->told_twice()));
+  }
   if (!reading.has_value()) return;
   NoticeOfReading(*reading);
   const int64_t last = assignment_.resource_to();
@@ -373,8 +378,7 @@ void TrainerRun::NoticeOfLevel(int64_t level) {
   if (noticed_.contains(v1::JobNotice::LEVEL_BELOW_ONE)) return;
   Notice(v1::JobNotice::LEVEL_BELOW_ONE,
          fmt::format("Trial {} reported level {}. Its values were not recorded, because levels begin at 1. "
-                     "If the program "
-                     "counts from {}, set trainer.resource_offset to {}.",
+                     "If the program counts from {}, set trainer.resource_offset to {}.",
                      assignment_.trial(), level, level - assignment_.resource_offset(),
                      assignment_.resource_offset() + 1 - level));
 }
@@ -391,9 +395,8 @@ void TrainerRun::NoticeOfReading(const MetricReading& reading) {
       Notice(
           v1::JobNotice::PART_BEGAN_ANEW,
           fmt::format(
-              "Trial {} should resume from level {}, but {}. It trains everything again in each part. "
-              "Save a checkpoint in WINNOW_CHECKPOINT_DIR and resume from it, or set trainer.resumes to "
-              "false.",
+              "Trial {} should resume from level {}, but {}. It trains everything again in each part. Save "
+              "a checkpoint in WINNOW_CHECKPOINT_DIR and resume from it, or set trainer.resumes to false.",
               assignment_.trial(), from,
               had_checkpoint_ ? "began at level 1 as if it had no checkpoint"
                               : "found no checkpoint: its earlier parts left none in WINNOW_CHECKPOINT_DIR"));
@@ -405,9 +408,8 @@ void TrainerRun::NoticeOfReading(const MetricReading& reading) {
     Notice(
         v1::JobNotice::BEYOND_BUDGET,
         fmt::format("Trial {} reported level {}, but should train to level {}: it trains past its budget, "
-                    "and its values "
-                    "there are not recorded. Train to WINNOW_RESOURCE_TO, save a checkpoint and exit; or set "
-                    "trainer.resumes to false, and Winnow stops it there.",
+                    "and its values there are not recorded. Train to WINNOW_RESOURCE_TO, save a checkpoint "
+                    "and exit; or set trainer.resumes to false, and Winnow stops it there.",
                     assignment_.trial(), reading.resource, to));
   }
 }
@@ -415,10 +417,8 @@ void TrainerRun::NoticeOfReading(const MetricReading& reading) {
 void TrainerRun::NoticeOfWorlds() {
   Notice(v1::JobNotice::SEPARATE_WORLDS,
          fmt::format("Rank {} of {} of trial {} reports {} without a connection to another rank: each rank "
-                     "seems to train its "
-                     "own model. Connect the ranks with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; for "
-                     "an MPI program, "
-                     "let only rank 0 start it, with mpirun.",
+                     "seems to train its own model. Connect the ranks with RANK, WORLD_SIZE, MASTER_ADDR and "
+                     "MASTER_PORT; for an MPI program, let only rank 0 start it, with mpirun.",
                      assignment_.rank(), assignment_.world_size(), assignment_.trial(),
                      assignment_.objective_metric()));
 }

@@ -31,6 +31,7 @@ export interface TuningJobSpec {
     maxWallTime?: string;
   };
   cluster?: {nodes?: number; slots?: number; nodesParameter?: string};
+  repeats?: {seeds?: number; folds?: number};
   seed?: string | number;
 }
 
@@ -59,6 +60,7 @@ export interface BestTrial {
   standardError?: number; // of the mean over repeats
   expected?: number;      // what a model expects of it if it is trained again
   expectedError?: number;
+  unreported?: string[];  // metrics of constraints: whether it satisfies these is not known
 }
 export interface JobSpend {
   resource: number;

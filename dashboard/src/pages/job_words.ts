@@ -1,5 +1,5 @@
-import type {TrialCounts, TuningJob, TuningJobSpec} from '../api/types';
-import {secondsOf} from '../format';
+import type {BestTrial, TrialCounts, TuningJob, TuningJobSpec} from '../api/types';
+import {counted, number, secondsOf} from '../format';
 
 // What trials are ranked by: "loss", "mean loss", "last loss". `best`: "best loss" where it is the best of a trial's values.
 export function objectiveName({metric, value}: TuningJobSpec['objective'], best = ''): string {
@@ -14,6 +14,23 @@ export function trialsOf(counts: TrialCounts): number {
 }
 export function endedOf(counts: TrialCounts): number {
   return counts.completed + counts.pruned + counts.failed + counts.cancelled;
+}
+
+// Why a job with one objective has no best trial (yet).
+export function noBestText({state, trialCounts: counts, spec}: TuningJob): string {
+  const live = state === 'RUNNING' || state === 'STOPPING';
+  const trials = trialsOf(counts);
+  if (trials > 0 && counts.failed === trials) return live ? 'all trials so far have failed' : 'all trials failed';
+  if (spec.metricConstraints?.length && counts.completed + counts.pruned > 0) return live ? 'no trial satisfies the constraints yet' : 'no trial satisfies the constraints';
+  return live ? `no trial has reported ${spec.objective.metric} yet` : `no trial reported ${spec.objective.metric}`;
+}
+// "at 9 units", or with repeats "mean of 4 repeats".
+export function bestLevelText({spec}: TuningJob, {resource}: BestTrial): string {
+  return spec.repeats ? `mean of ${counted(resource, 'repeat')}` : `at ${counted(resource, 'unit')}`;
+}
+// "0.781"; with repeats "0.781 ± 0.002", the standard error of the mean.
+export function bestValueText({objective, standardError}: BestTrial): string {
+  return standardError === undefined ? number(objective) : `${number(objective)} ± ${number(standardError, 2)}`;
 }
 
 export interface JobProgress {

@@ -1,4 +1,4 @@
-import type {TuningJob, TuningJobSpec} from '../api/types';
+import type {Trial, TuningJob, TuningJobSpec} from '../api/types';
 import {number} from '../format';
 
 type Objective = NonNullable<TuningJobSpec['objectives']>[number];
@@ -19,6 +19,19 @@ export function objectiveText({metric, goal, threshold}: Objective): string {
 export function constraintText({metric, atMost, atLeast}: NonNullable<TuningJobSpec['metricConstraints']>[number]): string {
   const ends = [atLeast === undefined ? '' : `at least ${number(atLeast)}`, atMost === undefined ? '' : `at most ${number(atMost)}`];
   return `${metric} ${ends.filter(Boolean).join(' and ')}`;
+}
+
+// "size = 12, expected at most 10; latency has no value": the constraints that a trial violates, or whose metric it has not
+// reported. "": none.
+export function violationsText(spec: TuningJobSpec, trial: Trial): string {
+  const texts: string[] = [];
+  for (const {metric, atMost, atLeast} of spec.metricConstraints ?? []) {
+    const value = trial.metrics?.find((each) => each.metric === metric)?.value;
+    if (value === undefined) texts.push(`${metric} has no value`);
+    else if (atLeast !== undefined && value < atLeast) texts.push(`${metric} = ${number(value)}, expected at least ${number(atLeast)}`);
+    else if (atMost !== undefined && value > atMost) texts.push(`${metric} = ${number(value)}, expected at most ${number(atMost)}`);
+  }
+  return texts.join('; ');
 }
 
 // Indices of the points in the order in which a stair goes through them, x rising, and its corners: between two members of a

@@ -153,6 +153,10 @@ class Errors(WithFolder):
             client.submit({**EXTERNAL, "objective": {"metric": "loss"}, "limits": {"max_trials": -1}})
         self.assertEqual({found.field for found in caught.exception.violations}, {"objective.goal", "limits.max_trials"})
         self.assertIn("limits.max_trials: ", str(caught.exception))
+        with self.assertRaisesRegex(ValueError, "spec: is 5; expected a job file's path, or its content as a dict"):
+            client.submit(5)
+        with self.assertRaisesRegex(winnow.InvalidArgument, 'states: "DONE"; expected one of RUNNING, STOPPING, '):
+            client.jobs(states=["DONE"])
 
     def test_a_server_that_is_not_there(self):
         with socket.socket() as probe:

@@ -40,7 +40,15 @@ TEST_CASE("PBT: the plan is one bracket that keeps its width", "[scheduler]") {
   REQUIRE(plan.brackets.size() == 1);
   CHECK(Rungs(plan.brackets[0]) == "4@10 4@20 4@30");
   CHECK(plan.resource == 120);
-  CHECK(plan.trials == 4);
+  CHECK(plan.trials == 6);  // those that the job has if none fails, see below
+  CHECK(plan.note ==
+        "After each generation of 4 trials but the last, new trials with other configurations take the "
+        "places of "
+        "the worst 1. They go on from the checkpoints of better ones.");
+  SearchSpec bounded = PopulationJob();
+  bounded.limits.max_trials = 5;
+  CHECK(MakePlan(bounded).trials == 5);
+  CHECK_THAT(MakePlan(bounded).note, Catch::Contains(", until there are max_trials = 5. "));
 }
 
 TEST_CASE("PBT: in place of the worst a new trial goes on from the checkpoint of the best", "[scheduler]") {

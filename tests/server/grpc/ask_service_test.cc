@@ -68,6 +68,49 @@ void AddPoint(v1::CompleteTrialRequest& request, const std::string& metric, doub
   point.set_value(value);
 }
 
+TEST_CASE("Service: of the best it is said whether it is known to satisfy the constraints", "[server]") {
+  ServicePlay play;
+  v1::TuningJobSpec spec = ExternalJob();
+  v1::MetricConstraint& constraint = *spec.add_metric_constraints();
+  constraint.set_metric("memory");
+  constraint.set_at_most(8);
+  const std::string id = play.Create(spec);
+  v1::SuggestTrialsRequest ask;
+  ask.set_job_id(id);
+  v1::SuggestTrialsResponse asked;
+  REQUIRE(play.Call(&Stub::SuggestTrials, ask, asked).ok());
+  const auto tell = [&](const std::string& metric, double value) {
+    v1::ReportMetricsRequest told;
+    told.set_job_id(id);
+    told.set_trial(asked.trials(0).trial());
+    told.set_attempt(1);
+    v1::ReportedPoint& point = *told.add_points();
+    point.set_resource(1);
+    point.set_metric(metric);
+    point.set_value(value);
+    v1::ReportMetricsResponse response;
+    REQUIRE(play.Call(&Stub::ReportMetrics, told, response).ok());
+    v1::DescribeTuningJobRequest describe;
+    describe.set_id(id);
+    v1::TuningJob job;
+    REQUIRE(play.Call(&Stub::DescribeTuningJob, describe, job).ok());
+    return job;
+  };
+  const v1::TuningJob early = tell(spec.objective().metric(), 1);
+  REQUIRE(early.best().unreported_size() == 1);
+  CHECK(early.best().unreported(0) == "memory");
+  const v1::TuningJob known = tell("memory", 8);
+  CHECK(known.best().unreported().empty());
+  // Told again it counts once. Another value is noticed.
+  CHECK(tell("memory", 8).notices().empty());
+  const v1::TuningJob again = tell("memory", 9);
+  CHECK(again.has_best());
+  REQUIRE(again.notices_size() == 1);
+  CHECK(again.notices(0).kind() == v1::JobNotice::REPORTED_TWICE);
+  CHECK(again.notices(0).text() ==
+        "Trial 1 was told memory twice at level 1: 8, then 9. Only the first value of a level counts.");
+}
+
 TEST_CASE("Service: the Pareto front of a job with two objectives and a constraint", "[server]") {
   ServicePlay play;
   v1::TuningJobSpec spec = ExternalJob();

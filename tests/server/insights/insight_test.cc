@@ -440,6 +440,17 @@ TEST_CASE("Insights: several objectives are points, those of the front first kno
   CHECK(answer->y_value(3) == 0.6);
   CHECK(answer->violation(3) == 0);
   CHECK(answer->violation(4) == 20);
+  v1::QueryTrialsRequest table;
+  table.set_job_id(id);
+  table.set_order_by("violation desc");
+  table.add_filters("#objective:..");
+  table.add_filters("#state:pending|running|paused|completed|pruned|cancelled");
+  table.set_limit(1);
+  const auto rows = desk.insights.QueryTrials(table);
+  INFO(rows.status().ToString());
+  REQUIRE(rows.ok());
+  CHECK(rows->total() == 5);
+  CHECK(rows->trials(0).number() == 4);
   request.add_filters("#number:3..4");
   request.set_x_metric("accuracy");
   request.set_y_metric("size");

@@ -6,7 +6,8 @@ import {Card, EmptyState, ErrorState, Meter, Skeleton, Stat, Stats} from '../../
 import {amount, count, counted, duration, hyperparameter, number, percent} from '../../format';
 import {isLive} from '../actions';
 import {asOf} from './live';
-import {kStates, objectiveName, progressOf, savedOf, trialsOf} from '../job_words';
+import {bestLevelText, bestValueText, kStates, noBestText, objectiveName, progressOf, savedOf, trialsOf} from '../job_words';
+import {violationsText} from '../objectives';
 import {stateFilter} from './filters';
 
 // What it found, what it cost, and what it would have cost.
@@ -29,16 +30,15 @@ export function Headline({job}: {job: TuningJob}) {
         )}
         {!job.spec.objectives?.length && <Stat
           label={`Best ${objectiveName(job.spec.objective)} (${job.spec.objective.goal === 'MINIMIZE' ? 'lowest' : 'highest'})`}
-          value={best ? <span class="best-ink">{number(best.objective)}</span> : '–'}
+          value={best ? <span class="best-ink">{bestValueText(best)}</span> : '–'}
           note={
             best ? (
               <>
-                <a href={paths.trial(job.id, best.trial)}>trial {count(best.trial)}</a>, at {counted(best.resource, 'unit')}
+                <a href={paths.trial(job.id, best.trial)}>trial {count(best.trial)}</a>, {bestLevelText(job, best)}
+                {Boolean(best.unreported?.length) && `; no value of ${best.unreported!.join(', ')} yet`}
               </>
-            ) : live ? (
-              'no trial has reported it yet'
             ) : (
-              'no trial reported it'
+              noBestText(job)
             )
           }
         />}
@@ -132,6 +132,22 @@ function Expected({job, version}: {job: TuningJob; version: number}) {
   );
 }
 
+const sentence = (text: string) => `${text[0].toUpperCase()}${text.slice(1)}.`;
+
+// Where no trial satisfies the constraints, the one that violates them least.
+function Nearest({job, version}: {job: TuningJob; version: number}) {
+  const constrained = Boolean(job.spec.metricConstraints?.length);
+  const filters = ['#objective:..', '#state:pending|running|paused|completed|pruned|cancelled'];
+  const answer = useGet<QueryTrialsResponse>(constrained ? `${jobPath(job.id)}/table` : null, {filters, orderBy: 'violation', limit: 1}, asOf(job, version, 5));
+  const nearest = answer.data?.trials[0];
+  if (!nearest) return null;
+  return (
+    <p>
+      The nearest is <a href={paths.trial(job.id, nearest.number)}>trial {count(nearest.number)}</a>: {violationsText(job.spec, nearest)}
+    </p>
+  );
+}
+
 // The best trial's hyperparameters.
 export function BestCard({job, version}: {job: TuningJob; version: number}) {
   const best = job.best;
@@ -141,9 +157,8 @@ export function BestCard({job, version}: {job: TuningJob; version: number}) {
   if (!best) {
     content = (
       <EmptyState title={isLive(job) ? 'No best trial yet' : 'No best trial'} height={kLeastHeight}>
-        {isLive(job)
-          ? `Shows the best trial's configuration once a trial has reported ${job.spec.objective.metric}.`
-          : `No trial reported ${job.spec.objective.metric}.`}
+        {sentence(noBestText(job))}
+        <Nearest job={job} version={version} />
       </EmptyState>
     );
   } else if (answer.error && !answer.data) content = <ErrorState error={answer.error} retry={answer.reload} height={kLeastHeight} />;

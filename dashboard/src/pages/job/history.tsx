@@ -8,7 +8,7 @@ import {tableOf} from '../../data_table';
 import {Card, EmptyState, ErrorState, Segmented, Skeleton} from '../../design';
 import {count, counted, duration, number, shortCount} from '../../format';
 import {isLive} from '../actions';
-import {objectiveName} from '../job_words';
+import {noBestText, objectiveName} from '../job_words';
 import {Download} from '../download';
 import {asOf} from './live';
 
@@ -27,7 +27,7 @@ export function HistoryCard({job, version}: {job: TuningJob; version: number}) {
   else if (!picture) {
     content = (
       <EmptyState title={isLive(job) ? 'No value yet' : 'No value'} height={kHeight}>
-        {isLive(job) ? `Shows the best value so far once a trial reports ${metric}.` : `No trial reported ${metric}.`}
+        {isLive(job) ? `Shows the best value so far once a trial reports ${metric}.` : `There is none: ${noBestText(job)}.`}
       </EmptyState>
     );
   } else {

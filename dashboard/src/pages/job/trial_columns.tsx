@@ -51,7 +51,7 @@ export function columnsFor(job: TuningJob): TrialColumn[] {
   const ranking = rankingMetrics(job);
   const reading = (trial: Trial, metric: string) => trial.metrics?.find((each) => each.metric === metric)?.value;
   const metrics = ranking.map((name): TrialColumn => plain(`m:${name}`, name, undefined, Math.min(230, 60 + name.length * 8), true, (t) => number(reading(t, name)), (t) => reading(t, name)));
-  if (job.spec.metricConstraints?.length) metrics.push(plain('violation', 'violation', undefined, 92, true, (t) => (t.violation ? <span class="failed-ink">{number(t.violation, 3)}</span> : '0'), (t) => t.violation ?? 0));
+  if (job.spec.metricConstraints?.length) metrics.push(plain('violation', 'violation', 'violation', 92, true, (t) => (t.violation ? <span class="failed-ink">{number(t.violation, 3)}</span> : '0'), (t) => t.violation ?? 0));
   return [
     plain('number', 'trial', 'number', 74, true, (t) => <a href={paths.trial(t.jobId, t.number)}>{count(t.number)}</a>, (t) => t.number),
     plain('state', 'state', 'state', 116, true, (t) => <StateBadge state={t.state} />, (t) => t.state, false),

@@ -13,6 +13,7 @@ import {tagFilter} from '../job/filters';
 import {useLiveJob} from '../job/live';
 import {ModelButton} from '../model/button';
 import {objectiveName, trialsOf} from '../job_words';
+import {violationsText} from '../objectives';
 import {Attempts} from './attempts';
 import {Configuration} from './configuration';
 import {Curves} from './curves';
@@ -51,7 +52,7 @@ export default function TrialPage({id, trial: text}: {id: string; trial: string}
       <Head id={id} number={text} trial={answer?.trial} attempts={attempts} job={job} reload={described.reload} />
       <div class="stack">
         {answer && job ? <Headline trial={answer.trial} attempts={attempts} job={job} near={near.data} /> : <Waits name="figures" />}
-        {answer && job ? <Why trial={answer.trial} /> : <Waits name="why" />}
+        {answer && job ? <Why trial={answer.trial} job={job} /> : <Waits name="why" />}
         <div class="grid">
           <Curves job={id} trial={trial} near={near.data} version={version} />
           {answer ? <Log job={id} trial={trial} attempts={attempts} failed={answer.trial.state === 'FAILED'} /> : <Skeleton height={400} />}
@@ -229,7 +230,8 @@ const kWhyElse: Record<string, string> = {
   CANCELLED: 'The job ended before it did.',
 };
 
-function Why({trial}: {trial: Trial}) {
+function Why({trial, job}: {trial: Trial; job?: TuningJob}) {
+  const violations = job && trial.violation ? violationsText(job.spec, trial) : '';
   return (
     <section class="card why" aria-label="Why">
       <div>
@@ -240,6 +242,12 @@ function Why({trial}: {trial: Trial}) {
         <h2>Why it was chosen</h2>
         <p>{trial.choiceReason || 'No reason was recorded.'}</p>
       </div>
+      {violations && (
+        <div>
+          <h2>Constraints that it violates</h2>
+          <p>{violations}</p>
+        </div>
+      )}
       {trial.kept && (
         <div>
           <h2>Why it is kept</h2>
