@@ -300,6 +300,12 @@ v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const Trial
       reading.set_value(*row.metrics[i]);
     }
   }
+  // Where the objective alone ranks and bounds a trial, its row has no further metrics.
+  if (row.metrics.empty() && !spec.metric_constraints.empty() && row.objective) {
+    v1::MetricReading& reading = *trial.add_metrics();
+    reading.set_metric(spec.objective_metric);
+    reading.set_value(*row.objective);
+  }
   trial.set_violation(row.violation);
   trial.set_bracket(row.bracket);
   trial.set_rung(row.rung);
