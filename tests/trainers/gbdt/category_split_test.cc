@@ -1,9 +1,8 @@
-#include "trainers/gbdt/tree/split_finder.h"
-
 #include <algorithm>
 
 #include "base/hash.h"
 #include "tests/catch.h"
+#include "trainers/gbdt/tree/split_finder.h"
 
 namespace winnow::gbdt {
 namespace {
