@@ -4,8 +4,6 @@ import {ask, type Tone, toast} from '../design';
 import {counted} from '../format';
 import {trialsOf} from './job_words';
 
-export const isLive = (job: TuningJob) => job.state === 'RUNNING' || job.state === 'STOPPING';
-
 // Favourites are jobs with this tag, for everybody who sees them.
 export const kFavourite = 'favourite';
 export const isFavourite = (job: TuningJob) => job.annotation?.tags.includes(kFavourite) ?? false;

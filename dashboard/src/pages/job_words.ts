@@ -16,9 +16,12 @@ export function endedOf(counts: TrialCounts): number {
   return counts.completed + counts.pruned + counts.failed + counts.cancelled;
 }
 
+export const isLive = (job: TuningJob) => job.state === 'RUNNING' || job.state === 'STOPPING';
+
 // Why a job with one objective has no best trial (yet).
-export function noBestText({state, trialCounts: counts, spec}: TuningJob): string {
-  const live = state === 'RUNNING' || state === 'STOPPING';
+export function noBestText(job: TuningJob): string {
+  const {trialCounts: counts, spec} = job;
+  const live = isLive(job);
   const trials = trialsOf(counts);
   if (trials > 0 && counts.failed === trials) return live ? 'all trials so far have failed' : 'all trials failed';
   if (spec.metricConstraints?.length && counts.completed + counts.pruned > 0) return live ? 'no trial satisfies the constraints yet' : 'no trial satisfies the constraints';

@@ -5,7 +5,7 @@ import {go, param, paths, setParams} from '../../app/router';
 import {tableOf} from '../../data_table';
 import {Badge, Card, EmptyState, ErrorState, PageHead, PlainTable, Skeleton, useTitle} from '../../design';
 import {count, counted, duration, number} from '../../format';
-import {isLive} from '../actions';
+import {isLive} from '../job_words';
 import {Download} from '../download';
 import {seriesStyle} from '../series';
 import {Chooser} from './chooser';

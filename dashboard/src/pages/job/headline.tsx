@@ -4,9 +4,8 @@ import type {QueryTrialsResponse, TuningJob} from '../../api/types';
 import {paths} from '../../app/router';
 import {Card, EmptyState, ErrorState, Meter, Skeleton, Stat, Stats} from '../../design';
 import {amount, count, counted, duration, hyperparameter, number, percent} from '../../format';
-import {isLive} from '../actions';
 import {asOf} from './live';
-import {bestLevelText, bestValueText, kStates, noBestText, objectiveName, progressOf, savedOf, trialsOf} from '../job_words';
+import {bestLevelText, bestValueText, isLive, kStates, noBestText, objectiveName, progressOf, savedOf, trialsOf} from '../job_words';
 import {violationsText} from '../objectives';
 import {stateFilter} from './filters';
 

@@ -7,8 +7,7 @@ import {extent} from '../../charts/scale';
 import {tableOf} from '../../data_table';
 import {Card, EmptyState, ErrorState, Segmented, Skeleton} from '../../design';
 import {count, counted, duration, number, shortCount} from '../../format';
-import {isLive} from '../actions';
-import {noBestText, objectiveName} from '../job_words';
+import {isLive, noBestText, objectiveName} from '../job_words';
 import {Download} from '../download';
 import {asOf} from './live';
 

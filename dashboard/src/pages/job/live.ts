@@ -3,7 +3,7 @@ import {describeJob, jobPath, watchJob} from '../../api/calls';
 import {ApiError} from '../../api/client';
 import {useGet} from '../../api/query';
 import type {TuningJob} from '../../api/types';
-import {isLive} from '../actions';
+import {isLive} from '../job_words';
 
 // What is drawn from answers of the server is asked for again at most so often while the job runs.
 const kRefreshMs = 1000;

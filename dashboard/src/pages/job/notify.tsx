@@ -3,7 +3,7 @@ import type {TuningJob} from '../../api/types';
 import {paths, go} from '../../app/router';
 import {Button, toast} from '../../design';
 import {number, word} from '../../format';
-import {isLive} from '../actions';
+import {isLive} from '../job_words';
 
 // Offers a notification of the browser at the job's end, as long as this page is open.
 export function NotifyButton({job}: {job: TuningJob}) {
