@@ -197,7 +197,8 @@ class Simulator {
 
   // How much longer than others the trial takes on these workers: a gang goes at the pace of its slowest.
   double Slowness(const TrialState& trial, const std::vector<std::string>& ranks) const {
-    if (simulation_.slow_trials == 0 && simulation_.slow_workers == 0) return 1;
+    const double own = simulation_.slowness ? simulation_.slowness(trial.configuration) : 1;
+    if (simulation_.slow_trials == 0 && simulation_.slow_workers == 0) return own;
     const auto is_slow = [this](int64_t who, uint64_t what, double rate) {
       return RandomUnit(simulation_.seed, who, Purpose::kSimulation, what) < rate;
     };
@@ -206,7 +207,7 @@ class Simulator {
       const bool holds = std::find(ranks.begin(), ranks.end(), rooms_[w].worker_id) != ranks.end();
       slow = slow || (holds && is_slow(static_cast<int64_t>(w), 2, simulation_.slow_workers));
     }
-    return slow ? simulation_.slow_factor : 1;
+    return slow ? own * simulation_.slow_factor : own;
   }
 
   // Plans every report of the attempt, and how it ends.
@@ -231,9 +232,7 @@ class Simulator {
       last = from + static_cast<int64_t>(Draw(trial, 1) * static_cast<double>(last - from + 1));
     }
     const double speed = RandomUnit(simulation_.seed, trial.number, Purpose::kSimulation, 0);
-    const double own = simulation_.slowness ? simulation_.slowness(trial.configuration) : 1;
-    const double unit =
-        simulation_.unit_seconds * own * (1 + simulation_.jitter * speed) * Slowness(trial, ranks);
+    const double unit = simulation_.unit_seconds * (1 + simulation_.jitter * speed) * Slowness(trial, ranks);
     const int64_t every = simulation_.report_every;
     double at = now_ + simulation_.start_seconds;
     for (int64_t level = from; level < last;) {

@@ -60,7 +60,7 @@ std::vector<std::string> FilesIn(const std::filesystem::path& folder) {
   return names;
 }
 
-// A run of five levels that trains nothing. After its first checkpoint it is told to stop.
+// A training run of five levels without any work. It sets `stop` after its first checkpoint.
 class StoppedRun : public TrainingRun {
  public:
   StoppedRun(const TrainFiles& files, Communicator* ranks, std::atomic<bool>* stop, std::FILE* out)

@@ -248,8 +248,8 @@ struct SplitFinder::Search {
     for (std::size_t r = 0; r < scratch.runs.size(); ++r) {
       const Scratch::Run& run = scratch.runs[r];
       if (most == best.gain && best.feature >= 0 && run.feature >= best.feature) continue;
-      const float *const first = scratch.gain.data() + run.begin, *const last =
-                                                                      scratch.gain.data() + EndOf(r);
+      const float* const first = scratch.gain.data() + run.begin;
+      const float* const last = scratch.gain.data() + EndOf(r);
       const float* const found = std::find(first, last, most);
       if (found == last) continue;
       const int offset = static_cast<int>(found - first);
