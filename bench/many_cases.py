@@ -1,4 +1,4 @@
-"""A trainer beside a peer in many cases, each of which changes one thing (bench/gbdt/hyperparameters.py and
+"""A trainer beside a peer in many cases, most of which change one thing (bench/gbdt/hyperparameters.py and
 bench/mlp/hyperparameters.py)."""
 
 import pathlib

@@ -4,7 +4,7 @@ that changes what is computed, so that none of them has a slow path.
 
     bench/mlp/hyperparameters.py --bin build/bin [--repeats 3] [--epochs 4] [--only PART,...]
 
-Every case changes one thing of a plain job: 12,000 x 100 with 10 classes, hidden layers of 128 and 64, ReLU, batches of
+Most cases change one thing of a plain job: 12,000 x 100 with 10 classes, hidden layers of 128 and 64, ReLU, batches of
 128, SGD with momentum, one thread. The least epoch after the first of each of the repeats, which take turns; without
 validation data. Printed: milliseconds of both and their ratio, PyTorch's divided by winnow-mlp's (above 1, winnow-mlp is
 faster); at the end the geometric mean, and the cases in which PyTorch is faster. --only: cases whose name contains one
