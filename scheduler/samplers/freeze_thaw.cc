@@ -12,6 +12,7 @@
 #include "scheduler/samplers/sobol.h"
 #include "scheduler/samplers/tpe.h"
 #include "scheduler/samplers/training_model.h"
+#include "scheduler/samplers/unit_times.h"
 #include "scheduler/samplers/worsening.h"
 #include "scheduler/space/rounded.h"
 #include "scheduler/state/budget.h"
@@ -33,6 +34,8 @@ class Choice {
   explicit Choice(const JobState& state)
       : state_(state),
         configurations_(ConfigurationSamplerOf(state.spec())),
+        points_(state),
+        times_(state, points_),
         rungs_(state.brackets()[0].rungs),
         startup_(state.startup().Units(rungs_.back().resource, state.spec().limits.time_alone())),
         highest_(rungs_.back().resource),
@@ -234,16 +237,18 @@ class Choice {
   }
 
   // Expected improvement per unit, start-up included, as a logarithm: of a part to a level, and if the trial
-  // turns out to beat the best, of one more to the end.
-  double Gain(const TrainingModel::Worth& end, int64_t from, int64_t to) const {
-    const double part = startup_ + static_cast<double>(to - from);
-    const double rest = to < highest_ ? startup_ + static_cast<double>(highest_ - to) : 0;
+  // turns out to beat the best, of one more to the end. `slowness`: what a unit costs (UnitTimes).
+  double Gain(const TrainingModel::Worth& end, int64_t from, int64_t to, double slowness) const {
+    const double part = startup_ + slowness * static_cast<double>(to - from);
+    const double rest = to < highest_ ? startup_ + slowness * static_cast<double>(highest_ - to) : 0;
     return end.log_improvement - std::log(part + end.chance * rest);
   }
 
+  std::string PerWhat() const { return times_.known() ? "second" : "unit"; }
+
   // Chooses between the next level and the end: the one for which a part is expected to cost less in total.
-  int64_t LevelFor(const TrainingModel::Worth& end, int64_t from, int64_t next) const {
-    const bool through = Gain(end, from, highest_) > Gain(end, from, next);
+  int64_t LevelFor(const TrainingModel::Worth& end, int64_t from, int64_t next, double slowness) const {
+    const bool through = Gain(end, from, highest_, slowness) > Gain(end, from, next, slowness);
     return through && PaysNow(state_, highest_ - from) ? highest_ : next;
   }
 
@@ -276,7 +281,9 @@ class Choice {
     if (may_create_) {
       fresh = NewOf(model);
       fresh_end = model.WorthOf(fresh->configuration);
-      most = Gain(fresh_end, 0, lowest_) - NewPenalty(spent_ / (startup_ + static_cast<double>(highest_)));
+      const double slowness = times_.FactorOf(points_.PointOf(fresh->configuration));
+      most = Gain(fresh_end, 0, lowest_, slowness) -
+             NewPenalty(spent_ / (startup_ + static_cast<double>(highest_)));
     }
     TrialNumber chosen = 0;
     TrainingModel::Worth chosen_end;
@@ -293,9 +300,10 @@ class Choice {
       const TrialState& trial = state_.trial(model.known()[waiting[i]].trial);
       TrainingModel::Worth& end = ends[i];
       if (!may_create_ && end.chance < kLeastChance) continue;
-      const int64_t to = LevelFor(end, trial.checkpoint, NextLevel(trial));
+      const double slowness = times_.FactorOf(trial, points_.PointOf(trial.configuration));
+      const int64_t to = LevelFor(end, trial.checkpoint, NextLevel(trial), slowness);
       if (!Pays(to - trial.checkpoint)) continue;
-      const double gain = Gain(end, trial.checkpoint, to);
+      const double gain = Gain(end, trial.checkpoint, to, slowness);
       if (gain <= most) continue;
       most = gain;
       chosen = trial.number;
@@ -303,12 +311,13 @@ class Choice {
       chosen_to = to;
     }
     if (chosen > 0) {
-      std::string why = "Freeze-thaw: most expected gain per unit of training, on to resource " +
+      std::string why = "Freeze-thaw: most expected gain per " + PerWhat() + " of training, on to resource " +
                         std::to_string(chosen_to) + "; " + chosen_end.text() + ".";
       return Resume({chosen, 0, chosen_to, std::move(why)}, SuggestionRule::kModel);
     }
     if (fresh) {
-      fresh->why += "; a new trial has most expected gain per unit of training: " + fresh_end.text();
+      fresh->why +=
+          "; a new trial has most expected gain per " + PerWhat() + " of training: " + fresh_end.text();
       return New(*std::move(fresh), SuggestionRule::kModel);
     }
     if (auto leader = Leader()) return *std::move(leader);
@@ -318,6 +327,8 @@ class Choice {
 
   const JobState& state_;
   const Sampler& configurations_;  // of new trials
+  const UnitPoints points_;
+  const UnitTimes times_;  // of units
   const std::vector<RungState>& rungs_;
   const double startup_;  // what a part costs before its first unit, in units
   const int64_t highest_, lowest_;

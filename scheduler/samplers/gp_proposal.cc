@@ -10,6 +10,7 @@
 #include "scheduler/samplers/indifference.h"
 #include "scheduler/samplers/priors.h"
 #include "scheduler/samplers/random.h"
+#include "scheduler/samplers/unit_times.h"
 #include "scheduler/space/random.h"
 
 namespace winnow {
@@ -36,6 +37,7 @@ class Proposer {
       : state_(state),
         desire_(desire),
         indifference_(state, desire.points()),
+        times_(state, desire.points()),
         best_first_(desire.BestFirst()),
         priors_(state, desire.points(), static_cast<int64_t>(best_first_.size()),
                 [this](size_t i) { return best_first_[i]; }) {}
@@ -168,14 +170,15 @@ class Proposer {
     const VectorXd scores = desire_.Scores(Points());
     for (Index i = 0; i < scores.size(); ++i) {
       Candidate& candidate = candidates_[static_cast<size_t>(i)];
-      candidate.score = scores[i] + priors_.Log(candidate.point);
+      candidate.score = scores[i] + Added(candidate.point);
     }
     std::stable_sort(candidates_.begin(), candidates_.end(), Better);
   }
 
-  double ScoreOf(const VectorXd& point) const {
-    return desire_.Scores(point.transpose())[0] + priors_.Log(point);
-  }
+  // What is added to the desire: the priors', and the logarithm of the time that a unit takes is taken off.
+  double Added(const VectorXd& point) const { return priors_.Log(point) - times_.LogOf(point); }
+
+  double ScoreOf(const VectorXd& point) const { return desire_.Scores(point.transpose())[0] + Added(point); }
 
   int MostTriesOfColumn() const {
     const auto categorical = std::count_if(columns().begin(), columns().end(),
@@ -231,8 +234,9 @@ class Proposer {
       moved(numbers) = at;
       Acquisition acquisition = desire_.ScoreOf(moved);
       priors_.AddSlope(moved, acquisition.gradient);
+      times_.AddSlope(moved, acquisition.gradient, -1);
       gradient = -acquisition.gradient(numbers);
-      return -acquisition.value - priors_.Log(moved);
+      return -acquisition.value - Added(moved);
     };
     active(numbers) = Minimize(minus_score, active(numbers), desire_.points().low()(numbers),
                                desire_.points().high()(numbers), kPolishEvaluations)
@@ -252,6 +256,7 @@ class Proposer {
   const JobState& state_;
   const Desire& desire_;
   const Indifference indifference_;
+  const UnitTimes times_;
   const std::vector<VectorXd> best_first_;  // of known trials
   const PriorWeights priors_;
   uint64_t draws_ = 0;

@@ -31,11 +31,12 @@ class Desire {
 struct Proposal {
   Configuration configuration;
   Eigen::VectorXd point;
-  double score = 0;    // with what priors add
+  double score = 0;    // with what priors and times add
   std::string priors;  // PriorWeights::Text
 };
 
-// The configuration of the largest score that was found, weighted by the job's priors (samplers/priors.h).
+// The configuration of the largest score that was found, weighted by the job's priors (samplers/priors.h),
+// and where time alone limits the job, by how long its units take (samplers/unit_times.h).
 // Many candidates are drawn over the whole space and around the best known ones, and the most promising are
 // improved: numbers by L-BFGS along the gradient, categories by trying each. It keeps conditions and
 // constraints, was not tried before, and is not so near to a known one that it would repeat its reports

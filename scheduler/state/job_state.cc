@@ -333,7 +333,7 @@ void JobState::On(const AttemptEnded& fact, int64_t) {
   totals_.training_us += took;
   totals_.node_us += took * trial.nodes;
   if (const auto places = priced_places_.extract(fact.trial)) Pay(places.mapped(), took);
-  NoteStartup(trial, fact.started_us, took);
+  NoteTimes(trial, fact.started_us, took);
   if (fact.outcome == AttemptOutcome::kFailed) ++trial.failures;
   if (fact.outcome == AttemptOutcome::kLost) ++trial.losses;
   // An earlier attempt may have reported levels that this one found in its checkpoint.
@@ -363,16 +363,20 @@ void JobState::Pay(const PricedPlaces& places, int64_t took_us) {
   }
 }
 
-void JobState::NoteStartup(const TrialState& trial, int64_t started_us, int64_t took_us) {
+void JobState::NoteTimes(TrialState& trial, int64_t started_us, int64_t took_us) {
   if (started_us == 0) return;
   startup_.AddRun(started_us, started_us + took_us);
   const auto& [first, first_us] = trial.attempt_first;
   const auto& [last, last_us] = trial.attempt_last;
   if (first == 0) {
     startup_.AddSilent(took_us);
-  } else {
-    startup_.Add({first_us - started_us, first - trial.attempt_from, last_us - first_us, last - first});
+    return;
   }
+  const Startup::Part part{first_us - started_us, first - trial.attempt_from, last_us - first_us,
+                           last - first};
+  if (!startup_.Add(part)) return;
+  trial.timed_us += part.later_us;
+  trial.timed_units += part.later_units;
 }
 
 template <>

@@ -93,6 +93,8 @@ struct TrialState {
   int64_t ended_us = 0;
   int64_t training_us = 0;       // over ended attempts
   int64_t trained_resource = 0;  // units over all attempts, by what was reported
+  // From the first to the last report of its ended attempts, and the units between, as Startup counts them.
+  int64_t timed_us = 0, timed_units = 0;
 
   bool ended() const { return phase >= TrialPhase::kCompleted; }
   // The trial whose checkpoint it goes on from.
@@ -371,7 +373,7 @@ class JobState {
   void Offer(const TrialState& trial);
   TrialPhase PhaseOfStopped(const TrialState& trial) const;
   void Pay(const PricedPlaces& places, int64_t took_us);
-  void NoteStartup(const TrialState& trial, int64_t started_us, int64_t took_us);
+  void NoteTimes(TrialState& trial, int64_t started_us, int64_t took_us);
   bool IsBestOf(const FirstOf::Entry& entry) const;
   std::pair<int64_t, TrialNumber> PlaceInQueue(const TrialState& trial) const;
   void ArriveAt(RungState& rung, const TrialState& trial, int64_t level);

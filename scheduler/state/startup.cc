@@ -30,12 +30,13 @@ void Keep(const T& newest, size_t most, std::vector<T>& kept, size_t& next) {
 
 }  // namespace
 
-void Startup::Add(const Part& part) {
+bool Startup::Add(const Part& part) {
   const bool at_once = part.later_us < kLeastUnitUs * part.later_units;
-  if (part.wait_units < 1 || part.wait_us < 0 || part.later_us < 0 || at_once) return;
+  if (part.wait_units < 1 || part.wait_us < 0 || part.later_us < 0 || at_once) return false;
   wait_us_ += part.wait_us;
   wait_units_ += part.wait_units;
   Keep(part, kKept, parts_, next_);
+  return true;
 }
 
 void Startup::AddRun(int64_t started_us, int64_t ended_us) {

@@ -30,8 +30,9 @@ class Startup {
 
     bool operator==(const Part&) const = default;
   };
-  // Left out: a part that reported no level above the one that it began at (wait_units < 1).
-  void Add(const Part& part);
+  // Left out: a part that reported no level above the one that it began at (wait_units < 1), or all its
+  // levels at once. Returns whether it counts.
+  bool Add(const Part& part);
   // An attempt that ended before it reported anything: all its time was start-up.
   void AddSilent(int64_t took_us) { silent_us_ += took_us; }
   // An attempt's process ran from one to the other. Microseconds by its worker's clock.
