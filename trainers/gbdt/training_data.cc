@@ -397,14 +397,14 @@ absl::StatusOr<BinnedRows> ReadRows(const std::string& name, const std::shared_p
 absl::StatusOr<TrainingData> MakeTrainingData(DataSet train, std::optional<DataSet> validation, int max_bin,
                                               Communicator* ranks, ThreadPool* pool) {
   TrainingData data;
-  data.feature_names = train.feature_names;
-  data.schema = train.schema;
   int64_t all_rows = train.rows;
   if (absl::Status status = SumUp(ranks, &all_rows); !status.ok()) return status;
   absl::StatusOr<std::vector<FeatureCuts>> cuts =
       MakeCuts(train, train.first_row, all_rows, max_bin, pool, ranks);
   if (!cuts.ok()) return cuts.status();
   data.cuts = *std::move(cuts);
+  data.feature_names = std::move(train.feature_names);
+  data.schema = std::move(train.schema);
   const FeatureBins bins = BinsOf(train, data.cuts, pool);
   absl::StatusOr<BinMatrix> matrix = BinMatrix::OfTraining(train, bins, data.cuts, ranks, pool);
   if (!matrix.ok()) return matrix.status();

@@ -58,6 +58,7 @@ namespace {
 
 // Samples in memory at once, on each rank.
 constexpr int64_t kBatchBytes = 128 << 20;
+constexpr int64_t kLeastBytes = 256;  // of a feature, which may be empty
 
 template <typename T>
 void Put(const std::vector<T>& values, std::string* bytes) {
@@ -187,6 +188,7 @@ absl::Status CutMaker::BringTogether(const std::vector<int>& features, PutFeatur
 }
 
 absl::Status CutMaker::Spread(const std::vector<int>& features) {
+  if (communicator_->size() == 1) return absl::OkStatus();
   std::string mine;
   for (const int f : features) {
     if (Owner(f) != communicator_->rank()) continue;
@@ -323,7 +325,8 @@ absl::StatusOr<std::vector<FeatureCuts>> CutMaker::Make() {
   const auto count = static_cast<int>(data_.columns.size());
   few_.assign(count, 0);
   for (int f = 0; f < count; ++f) cuts_[f].categorical = IsCategorical(f);
-  const int64_t feature_bytes = std::max<int64_t>(1, std::min(all_rows_, kCutRows)) * sizeof(uint64_t);
+  const int64_t feature_bytes =
+      std::max<int64_t>(kLeastBytes, std::min(all_rows_, kCutRows) * static_cast<int64_t>(sizeof(uint64_t)));
   const int64_t at_once = std::max<int64_t>(1, kBatchBytes / feature_bytes) * communicator_->size();
   for (int64_t begin = 0; begin < count; begin += at_once) {
     std::vector<int> features;

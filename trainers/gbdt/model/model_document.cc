@@ -10,6 +10,13 @@
 namespace winnow::gbdt {
 namespace {
 
+// Adds what may be no text to an array that is not of numbers.
+void AddItem(Document item, Document* array) {
+  for (std::string& text : array->texts) array->items.push_back(Document::Text(std::move(text)));
+  array->texts.clear();
+  array->items.push_back(std::move(item));
+}
+
 // Written by hand: nlohmann's parser has no NaN and takes three times as long for a large model.
 class JsonParser {
  public:
@@ -97,7 +104,10 @@ class JsonParser {
     const bool of_numbers = first != '{' && first != '[' && first != '"' && first != 'n';
     do {
       if (!of_numbers) {
-        array.items.push_back(Value(depth + 1));
+        if (Peek() == '"' && array.items.empty())
+          array.texts.push_back(String());
+        else
+          AddItem(Value(depth + 1), &array);
         continue;
       }
       SkipBlanks();
@@ -206,6 +216,13 @@ void AppendJsonNumber(double number, Document::NumberType type, std::string* tex
 }
 
 void AppendText(const std::string& text, std::string* out) {
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+  if (std::all_of(text.begin(), text.end(), is_plain)) {
+    out->push_back('"');
+    *out += text;
+    out->push_back('"');
+    return;
+  }
   *out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -224,6 +241,10 @@ void AppendJson(const Document& document, std::string* text) {
       for (double number : document.numbers) {
         *text += std::exchange(comma, ",");
         AppendJsonNumber(number, document.type, text);
+      }
+      for (const std::string& one : document.texts) {
+        *text += std::exchange(comma, ",");
+        AppendText(one, text);
       }
       for (const Document& item : document.items) {
         *text += std::exchange(comma, ",");
@@ -390,10 +411,12 @@ class UbjsonParser {
     }
     while (counted ? left-- > 0 : Peek() != ']') {
       const char marker = Next();
-      if (IsNumber(marker) && array.items.empty())
+      if (IsNumber(marker) && array.items.empty() && array.texts.empty())
         array.numbers.push_back(Number(marker));
+      else if (marker == 'S' && array.numbers.empty() && array.items.empty())
+        array.texts.push_back(String());
       else if (array.numbers.empty())
-        array.items.push_back(Value(marker, depth + 1));
+        AddItem(Value(marker, depth + 1), &array);
       else
         Fail("a list of numbers and of other things");
     }
@@ -477,11 +500,17 @@ void AppendUbjson(const Document& document, std::string* text) {
         text->push_back(Marker(document.type));
       }
       text->append("#L");
-      AppendBigEndian(static_cast<uint64_t>(document.numbers.size() + document.items.size()), text);
+      AppendBigEndian(
+          static_cast<uint64_t>(document.numbers.size() + document.texts.size() + document.items.size()),
+          text);
       if (document.typed) AppendTyped(document, text);
       for (std::size_t i = 0; i < document.numbers.size() && !document.typed; ++i) {
         text->push_back(Marker(document.type));
         AppendUbjsonNumber(document.numbers[i], document.type, text);
+      }
+      for (const std::string& one : document.texts) {
+        text->push_back('S');
+        AppendString(one, text);
       }
       for (const Document& item : document.items) AppendUbjson(item, text);
       return;
@@ -531,6 +560,13 @@ Document Document::Array(std::vector<Document> items) {
   return document;
 }
 
+Document Document::Texts(std::vector<std::string> texts) {
+  Document document;
+  document.kind = Kind::kArray;
+  document.texts = std::move(texts);
+  return document;
+}
+
 const Document* Document::Find(std::string_view name) const {
   const auto found = members.find(name);
   return found == members.end() || found->second.kind == Kind::kNull ? nullptr : &found->second;
@@ -566,18 +602,16 @@ int64_t Document::WholeAt(std::string_view name) const {
 
 const std::vector<Document>& Document::ItemsAt(std::string_view name) const {
   const Document& value = At(name);
-  if (value.kind != Kind::kArray || !value.numbers.empty())
+  if (value.kind != Kind::kArray || !value.numbers.empty() || !value.texts.empty())
     throw MalformedDocument(fmt::format("{}: expected a list", name));
   return value.items;
 }
 
-std::vector<std::string> Document::TextsAt(std::string_view name) const {
-  std::vector<std::string> texts;
-  for (const Document& item : ItemsAt(name)) {
-    if (item.kind != Kind::kText) throw MalformedDocument(fmt::format("{}: expected a list of texts", name));
-    texts.push_back(item.text);
-  }
-  return texts;
+const std::vector<std::string>& Document::TextsAt(std::string_view name) const {
+  const Document& value = At(name);
+  if (value.kind != Kind::kArray || !value.numbers.empty() || !value.items.empty())
+    throw MalformedDocument(fmt::format("{}: expected a list of texts", name));
+  return value.texts;
 }
 
 Document ParseJsonDocument(std::string_view text) { return JsonParser(text).Parse(); }

@@ -32,8 +32,9 @@ struct Document {
   bool typed = false;                    // whether UBJSON gives one type for all `numbers`
   double number = 0;                     // a truth value is 0 or 1; a float or a whole number below 2^53
   std::string text;
-  std::vector<double> numbers;  // of an array of numbers only
-  std::vector<Document> items;  // of every other array
+  std::vector<double> numbers;     // of an array of numbers only
+  std::vector<std::string> texts;  // of an array of texts only: there may be millions, in names of features
+  std::vector<Document> items;     // of every other array
   std::map<std::string, Document, std::less<>> members;
 
   static Document Object();
@@ -41,6 +42,7 @@ struct Document {
   static Document Text(std::string text);
   static Document Whole(int64_t number);
   static Document Array(std::vector<Document> items);
+  static Document Texts(std::vector<std::string> texts);
   template <typename T>  // float, uint8_t, int32_t or int64_t
   static Document Numbers(const std::vector<T>& numbers, bool typed = true);
 
@@ -49,7 +51,7 @@ struct Document {
   const Document& At(std::string_view name) const;
   const std::string& TextAt(std::string_view name) const;
   int64_t WholeAt(std::string_view name) const;  // a number, or a text with one
-  std::vector<std::string> TextsAt(std::string_view name) const;
+  const std::vector<std::string>& TextsAt(std::string_view name) const;
   const std::vector<Document>& ItemsAt(std::string_view name) const;
   template <typename T>
   std::vector<T> NumbersAt(std::string_view name) const;
@@ -81,7 +83,7 @@ Document Document::Numbers(const std::vector<T>& numbers, bool typed) {
 template <typename T>
 std::vector<T> Document::NumbersAt(std::string_view name) const {
   const Document& array = At(name);
-  if (array.kind != Kind::kArray || !array.items.empty())
+  if (array.kind != Kind::kArray || !array.items.empty() || !array.texts.empty())
     throw MalformedDocument(std::string(name) + ": expected a list of numbers");
   std::vector<T> result;
   result.reserve(array.numbers.size());

@@ -94,15 +94,13 @@ std::string CheckpointText(const Checkpoint& checkpoint) {
   std::vector<float> history;
   for (const std::vector<float>& round : checkpoint.history)
     history.insert(history.end(), round.begin(), round.end());
-  std::vector<Document> metrics;
-  for (const std::string& name : checkpoint.metric_names) metrics.push_back(Document::Text(name));
   return UbjsonText(
       Document::Object()
           .With("format", Document::Text(kCheckpointFormat))
           .With("version", Document::Whole(kCheckpointVersion))
           .With("model", XgboostModel(checkpoint.model))
           .With("data_fingerprint", Document::Text(fmt::format("{:016x}", checkpoint.data_fingerprint)))
-          .With("metrics", Document::Array(std::move(metrics)))
+          .With("metrics", Document::Texts(checkpoint.metric_names))
           .With("history", Document::Numbers(history))
           .With("stopped_early", Document::Whole(checkpoint.stopped_early)));
 }

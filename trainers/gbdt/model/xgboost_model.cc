@@ -33,16 +33,10 @@ struct ModelExtras {
 
 constexpr int64_t kVersion = 2;
 
-Document TextsDocument(const std::vector<std::string>& texts) {
-  std::vector<Document> items;
-  for (const std::string& text : texts) items.push_back(Document::Text(text));
-  return Document::Array(std::move(items));
-}
-
 Document ReadingDocument(const DataOptions& reading) {
   return Document::Object()
       .With("label", Document::Text(reading.label))
-      .With("drop", TextsDocument(reading.drop))
+      .With("drop", Document::Texts(reading.drop))
       .With("weight", Document::Text(reading.weight))
       .With("group", Document::Text(reading.group))
       .With("format", Document::Text(reading.format))
@@ -53,20 +47,25 @@ Document ReadingDocument(const DataOptions& reading) {
 }
 
 Document SchemaDocument(const DataSchema& schema) {
-  std::vector<Document> columns;
+  const bool any_text = std::any_of(schema.columns.begin(), schema.columns.end(),
+                                    [](const ColumnSchema& column) { return column.text; });
+  Document columns = Document::Array({});
   for (const ColumnSchema& column : schema.columns) {
-    const Document name = Document::Text(column.name);
     // A column of numbers is its name alone: there may be millions.
-    columns.push_back(column.text ? Document::Object()
-                                        .With("name", name)
-                                        .With("text", Document::Whole(1))
-                                        .With("levels", TextsDocument(column.levels))
-                                        .With("categorical", Document::Whole(column.categorical))
-                                  : name);
+    if (!any_text)
+      columns.texts.push_back(column.name);
+    else if (!column.text)
+      columns.items.push_back(Document::Text(column.name));
+    else
+      columns.items.push_back(Document::Object()
+                                  .With("name", Document::Text(column.name))
+                                  .With("text", Document::Whole(1))
+                                  .With("levels", Document::Texts(column.levels))
+                                  .With("categorical", Document::Whole(column.categorical)));
   }
   return Document::Object()
-      .With("columns", Document::Array(std::move(columns)))
-      .With("label_levels", TextsDocument(schema.label_levels));
+      .With("columns", std::move(columns))
+      .With("label_levels", Document::Texts(schema.label_levels));
 }
 
 Document HyperparametersDocument(const std::map<std::string, std::string>& values) {
@@ -120,7 +119,12 @@ DataOptions ReadReading(const Document& document) {
 
 DataSchema ReadSchema(const Document& document) {
   DataSchema schema;
-  for (const Document& column : document.ItemsAt("columns")) {
+  const bool only_numbers = !document.At("columns").texts.empty();
+  if (only_numbers) {
+    for (const std::string& name : document.TextsAt("columns"))
+      schema.columns.push_back({name, false, {}, false});
+  }
+  for (const Document& column : only_numbers ? std::vector<Document>() : document.ItemsAt("columns")) {
     if (column.kind == Document::Kind::kText)
       schema.columns.push_back({column.text, false, {}, false});
     else
@@ -270,9 +274,9 @@ Document FeatureTypes(const Model& model) {
       if (node.categorical) categorical[node.feature] = true;
     }
   }
-  std::vector<Document> types;
-  for (bool is : categorical) types.push_back(Document::Text(is ? "c" : "float"));
-  return Document::Array(std::move(types));
+  std::vector<std::string> types;
+  for (bool is : categorical) types.emplace_back(is ? "c" : "float");
+  return Document::Texts(std::move(types));
 }
 
 // Whether the features have their own names, not their columns' positions in data without a header or
@@ -474,11 +478,8 @@ Document XgboostModel(const Model& model) {
     attributes.members["best_ntree_limit"] =
         Document::Text(std::to_string(used * model.parameters.num_parallel_tree));
   }
-  std::vector<Document> names;
-  if (IsNamed(model.feature_names)) {
-    for (const std::string& name : NamesForXgboost(model.feature_names))
-      names.push_back(Document::Text(name));
-  }
+  std::vector<std::string> names;
+  if (IsNamed(model.feature_names)) names = NamesForXgboost(model.feature_names);
   Document parameters =
       Document::Object()
           .With("base_score", Document::Text(FloatText(static_cast<float>(model.parameters.base_score))))
@@ -489,7 +490,7 @@ Document XgboostModel(const Model& model) {
           .With("num_target", Document::Text("1"));
   Document learner = Document::Object()
                          .With("attributes", std::move(attributes))
-                         .With("feature_names", Document::Array(std::move(names)))
+                         .With("feature_names", Document::Texts(std::move(names)))
                          .With("feature_types", FeatureTypes(model))
                          .With("gradient_booster", GradientBooster(model))
                          .With("learner_model_param", std::move(parameters))
