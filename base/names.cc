@@ -1,6 +1,7 @@
 #include "base/names.h"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 namespace winnow {
@@ -10,6 +11,9 @@ constexpr size_t kLeastPart = 3;  // letters
 constexpr size_t kMostJoined = 100;
 constexpr size_t kMostQuoted = 200;  // bytes
 
+bool IsSameLetter(unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); }
+
+// In any case of letters.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -17,7 +21,8 @@ size_t EditDistance(std::string_view a, std::string_view b) {
     size_t diagonal = row[0];
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t best = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1] ? 1 : 0)});
+      const size_t best =
+          std::min({row[j] + 1, row[j - 1] + 1, diagonal + (IsSameLetter(a[i - 1], b[j - 1]) ? 0 : 1)});
       diagonal = row[j];
       row[j] = best;
     }

@@ -88,9 +88,15 @@ class HyperparameterChecker {
     return known;
   }
 
+  // REQUIRES: the spec gives it.
+  const std::string& GivenName(const Hyperparameter& known) const {
+    return given_.at(std::string(known.name));
+  }
+
   void Static(const std::string& at, const std::string& name, const std::string& value) {
     const auto known = Known(at, name);
-    if (known && !Read(*known, value)) Add(at, "is " + Quoted(value) + "; expected " + Expected(*known));
+    if (known && !Read(*known, value))
+      Add(at, "is " + Quoted(value) + "; expected " + Expected(*known, value));
   }
 
   void Tuned(const std::string& at, const v1::ParameterSpec& parameter) {
@@ -131,14 +137,15 @@ class HyperparameterChecker {
   // Whether it can be searched as a number; else a violation says so.
   bool HasNumbers(const std::string& at, const Hyperparameter& known) {
     if (IsNumber(known) || known.kind == ValueKind::kTruth) return true;
-    Add(at, Quoted(known.name) + " is " + Expected(known) + "; expected a categorical range");
+    Add(at, Quoted(GivenName(known)) + " is " + Expected(known) + "; expected a categorical range");
     return false;
   }
 
   void Ends(const std::string& at, const Hyperparameter& known, double min, double max) {
     if (!HasNumbers(at, known)) return;
     for (const auto& [end, value] : {std::pair(".min", min), std::pair(".max", max)}) {
-      if (std::isfinite(value) && !known.range.Holds(value)) NotLegal(at + end, known, DoubleToString(value));
+      const std::string text = DoubleToString(value);
+      if (std::isfinite(value) && !known.range.Holds(value)) NotLegal(at + end, known, text, text);
     }
   }
 
@@ -147,7 +154,7 @@ class HyperparameterChecker {
     for (int i = 0; i < range.values_size(); ++i) {
       const std::string text = DoubleToString(range.values(i));
       if (std::isfinite(range.values(i)) && !Read(known, text))
-        NotLegal(fmt::format("{}.values[{}]", at, i), known, text);
+        NotLegal(fmt::format("{}.values[{}]", at, i), known, text, text);
     }
   }
 
@@ -155,17 +162,18 @@ class HyperparameterChecker {
     if (SaysHowFar(at, known)) return;
     for (int i = 0; i < range.values_size(); ++i) {
       if (!Read(known, range.values(i)))
-        NotLegal(fmt::format("{}.values[{}]", at, i), known, Quoted(range.values(i)));
+        NotLegal(fmt::format("{}.values[{}]", at, i), known, range.values(i), Quoted(range.values(i)));
     }
   }
 
-  void NotLegal(const std::string& at, const Hyperparameter& known, const std::string& value) {
-    Add(at, fmt::format("is {}; {} is {}", value, known.name, Expected(known)));
+  void NotLegal(const std::string& at, const Hyperparameter& known, const std::string& text,
+                const std::string& shown) {
+    Add(at, fmt::format("is {}; {} is {}", shown, GivenName(known), Expected(known, text)));
   }
 
   bool SaysHowFar(const std::string& at, const Hyperparameter& known) {
     if (known.name != trainer_->resource_parameter) return false;
-    Add(at, Quoted(known.name) + " says how far a trial goes; expected an integer range");
+    Add(at, Quoted(GivenName(known)) + " says how far a trial goes; expected an integer range");
     return true;
   }
 

@@ -20,6 +20,8 @@ bool IsSame(std::string_view a, std::string_view b) {
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
+bool SameFloat(double a, double b) { return static_cast<float>(a) == static_cast<float>(b); }
+
 std::string RangeText(const char* what, const Interval& range) {
   std::string text = what;
   if (std::isfinite(range.low))
@@ -61,7 +63,8 @@ std::optional<Reading> ReadWidths(const Hyperparameter& known, std::string_view 
 }  // namespace
 
 bool Interval::Holds(double value) const {
-  return (low_open ? value > low : value >= low) && (high_open ? value < high : value <= high);
+  return value >= low && value <= high && !(low_open && SameFloat(value, low)) &&
+         !(high_open && SameFloat(value, high));
 }
 
 std::optional<Reading> Read(const Hyperparameter& known, std::string_view text) {
@@ -107,6 +110,13 @@ std::string Expected(const Hyperparameter& known) {
       break;
   }
   return "a text";
+}
+
+std::string Expected(const Hyperparameter& known, std::string_view text) {
+  const std::optional<double> real = known.kind == Kind::kReal ? ReadReal(text) : std::nullopt;
+  const auto& [low, high, low_open, high_open] = known.range;
+  const bool rounds_to_end = real && *real >= low && *real <= high && *real != low && *real != high;
+  return Expected(known) + (rounds_to_end ? ", also when rounded to a 32-bit float" : "");
 }
 
 std::string_view WordOf(const Hyperparameter& known, int64_t value) {

@@ -19,7 +19,8 @@ struct Word {
 struct Interval {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  bool low_open = false, high_open = false;  // the end itself is outside
+  // The end itself is outside, and so is what a 32-bit float rounds to it: trainers compute with floats.
+  bool low_open = false, high_open = false;
 
   bool Holds(double value) const;
 };
@@ -63,6 +64,7 @@ std::optional<Reading> Read(const Hyperparameter& known, std::string_view text);
 
 // What Read takes, as "a number of more than 0 and at most 1" or "one of gbtree, dart".
 std::string Expected(const Hyperparameter& known);
+std::string Expected(const Hyperparameter& known, std::string_view text);  // as opposed to this text
 
 // The first word of the value. REQUIRES: it has one.
 std::string_view WordOf(const Hyperparameter& known, int64_t value);

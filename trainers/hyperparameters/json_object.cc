@@ -43,37 +43,46 @@ absl::StatusOr<Json> ParsedJson(const std::string& text) {
 
 }  // namespace
 
-absl::StatusOr<std::map<std::string, Json>> ReadHyperparameters(const Declaration& declaration,
-                                                                const std::string& json) {
+absl::StatusOr<GivenValues> ReadHyperparameters(const Declaration& declaration, const std::string& json) {
   const absl::StatusOr<Json> object = ParsedJson(json);
   if (!object.ok()) return object.status();
   if (!object->is_object())
     return absl::InvalidArgumentError("hyperparameters: expected a JSON object of names and values");
-  std::map<std::string, Json> values;
+  GivenValues values;
   for (const auto& [given, value] : object->items()) {
     const Hyperparameter* known = declaration.Find(given);
     if (known == nullptr)
       return absl::InvalidArgumentError(
           fmt::format("unknown hyperparameter {}{}", given, DidYouMean(given, declaration.Names())));
-    if (!values.emplace(known->name, value).second)
-      return absl::InvalidArgumentError(
-          fmt::format("hyperparameter {} is given twice, by its two names", known->name));
+    const auto& [entry, is_new] = values.try_emplace(std::string(known->name), given, value);
+    if (!is_new)
+      return absl::InvalidArgumentError(fmt::format("hyperparameter {} is given twice, as {} and as {}",
+                                                    known->name, entry->second.name, given));
   }
   return values;
 }
 
-std::string Shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
-
-absl::Status BadValue(const std::string& name, const Json& value, const std::string& expected) {
-  return absl::InvalidArgumentError(
-      fmt::format("hyperparameter {} = {}: expected {}", name, Shown(value), expected));
+Given TextsOf(const GivenValues& values) {
+  Given given;
+  for (const auto& [first_name, one] : values) given.values[first_name] = Shown(one.value);
+  return given;
 }
 
-absl::Status CheckTogether(const Declaration& declaration, const Given& given) {
-  const std::vector<Contradiction> found = declaration.contradictions(given);
+std::string Shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+absl::Status BadValue(const GivenValue& given, const std::string& expected) {
+  return absl::InvalidArgumentError(
+      fmt::format("hyperparameter {} = {}: expected {}", given.name, Shown(given.value), expected));
+}
+
+absl::Status CheckTogether(const Declaration& declaration, const GivenValues& values) {
+  const std::vector<Contradiction> found = declaration.contradictions(TextsOf(values));
   if (found.empty()) return absl::OkStatus();
   const Contradiction& first = found.front();
-  return BadValue(first.name, first.value.value_or(declaration.DefaultOf(first.name)), first.expected);
+  const auto given = values.find(first.name);
+  return BadValue({given == values.end() ? first.name : given->second.name,
+                   first.value.value_or(declaration.DefaultOf(first.name))},
+                  first.expected);
 }
 
 }  // namespace winnow

@@ -17,6 +17,11 @@ TEST_CASE("Hyperparameter: numbers are read in their interval, whatever white sp
   CHECK(Read(rate, "1")->real == 1);
   for (const char* wrong : {"0", "1.5", "nan", "inf", "", "0.1x", "true", "[0.1]"})
     CHECK_FALSE(Read(rate, wrong));
+  CHECK(Read(rate, "1e-40"));
+  CHECK_FALSE(Read(rate, "1e-50"));  // as a float it is 0
+  const Hyperparameter share = {.name = "share", .kind = Kind::kReal, .range = LessThan(0, 1)};
+  CHECK(Read(share, "1e-50"));
+  CHECK_FALSE(Read(share, "0.99999999999"));
   const Hyperparameter rounds = {.name = "rounds", .kind = Kind::kWhole, .range = {1, 1000}};
   CHECK(Read(rounds, "1e2")->whole == 100);
   CHECK(Read(rounds, "6.0")->whole == 6);
@@ -42,6 +47,10 @@ TEST_CASE("Hyperparameter: what is expected is said in words", "[hyperparameters
   };
   CHECK(expected(Kind::kReal, LessThan(0, 1)) == "a number of at least 0 and less than 1");
   CHECK(expected(Kind::kReal, From(0)) == "a number of at least 0");
+  const Hyperparameter share = {.name = "x", .kind = Kind::kReal, .range = LessThan(0, 1)};
+  CHECK(Expected(share, "1") == Expected(share));
+  CHECK(Expected(share, "2") == Expected(share));
+  CHECK(Expected(share, "0.99999999999") == Expected(share) + ", also when rounded to a 32-bit float");
   CHECK(expected(Kind::kReal, {}) == "a number");
   CHECK(expected(Kind::kWhole, {1, 1e7}) == "a whole number of at least 1 and at most 10000000");
   CHECK(expected(Kind::kWhole, From(0)) == "a whole number of at least 0 and less than 2^63");

@@ -105,7 +105,7 @@ TEST_CASE("MlpHyperparameters: other trainers' names mean the same", "[mlp]") {
   CHECK(p.weight_init == WeightInit::kGlorot);
   CHECK(p.num_class == 4);
   CHECK(ErrorOf(R"({"lr": 0.3, "learning_rate": 0.3})") ==
-        "hyperparameter learning_rate is given twice, by its two names");
+        "hyperparameter learning_rate is given twice, as learning_rate and as lr");
 }
 
 TEST_CASE("MlpHyperparameters: layers as a list, a text, or a number of equal ones", "[mlp]") {
@@ -123,6 +123,16 @@ TEST_CASE("MlpHyperparameters: layers as a list, a text, or a number of equal on
 TEST_CASE("MlpHyperparameters: what is out of range is refused with its name, value and range", "[mlp]") {
   CHECK(ErrorOf(R"({"learning_rate": -1})") ==
         "hyperparameter learning_rate = -1: expected a number of more than 0 and at most 1000");
+  CHECK(ErrorOf(R"({"n_jobs": -1})") ==
+        "hyperparameter n_jobs = -1: expected a whole number of at least 1 and at most 1024");
+  CHECK(ErrorOf(R"({"mini_batch_size": 8, "virtual_shards": 9})") ==
+        "hyperparameter virtual_shards = 9: expected at most batch_size = 8");
+  CHECK(Contains(ErrorOf(R"({"mini_batch_size": 1, "batch_norm": "synchronised"})"),
+                 "hyperparameter mini_batch_size = 1: expected at least 2"));
+  CHECK(ErrorOf(R"({"eps": 1e-300, "optimizer": "adam"})") ==
+        "hyperparameter eps = 1e-300: expected a number of more than 0 and at most 1, also when rounded to a "
+        "32-bit float");
+  CHECK(Contains(ErrorOf(R"({"dropout": 0.99999999999})"), "less than 1, also when rounded"));
   CHECK(ErrorOf(R"({"dropout": 1})") ==
         "hyperparameter dropout = 1: expected a number of at least 0 and less than 1");
   CHECK(ErrorOf(R"({"epochs": 2.5})") ==

@@ -256,8 +256,8 @@ std::vector<Contradiction> Contradictions(const Given& given) {
   return checks.Take();
 }
 
-absl::Status ReadMonotone(const Json& value, P* parameters) {
-  const char* name = "monotone_constraints";
+absl::Status ReadMonotone(const GivenValue& asked, P* parameters) {
+  const Json& value = asked.value;
   const char* expected = R"=(-1, 0 or 1 per feature as "(1,-1,0)", [1,-1,0] or {"feature": 1})=";
   Json given = value;
   if (value.is_string()) {
@@ -270,10 +270,10 @@ absl::Status ReadMonotone(const Json& value, P* parameters) {
     if (text.empty()) return absl::OkStatus();
     given = ParseBoundedJson(text, kMostDepth);
   }
-  if (!given.is_array() && !given.is_object()) return BadValue(name, value, expected);
+  if (!given.is_array() && !given.is_object()) return BadValue(asked, expected);
   for (const auto& [feature, entry] : given.items()) {
     const std::optional<int64_t> direction = ReadWhole(Shown(entry));
-    if (!direction || *direction < -1 || *direction > 1) return BadValue(name, value, expected);
+    if (!direction || *direction < -1 || *direction > 1) return BadValue(asked, expected);
     if (given.is_array())
       parameters->monotone_constraints.push_back(static_cast<int>(*direction));
     else
@@ -282,8 +282,8 @@ absl::Status ReadMonotone(const Json& value, P* parameters) {
   return absl::OkStatus();
 }
 
-absl::Status ReadInteractions(const Json& value, P* parameters) {
-  const char* name = "interaction_constraints";
+absl::Status ReadInteractions(const GivenValue& asked, P* parameters) {
+  const Json& value = asked.value;
   const char* expected = R"(a list of lists of feature names or numbers, as [["age", "sex"], [0, 2]])";
   Json given = value;
   if (value.is_string()) {
@@ -291,25 +291,26 @@ absl::Status ReadInteractions(const Json& value, P* parameters) {
     if (text.empty()) return absl::OkStatus();
     given = ParseBoundedJson(text, kMostDepth);
   }
-  if (!given.is_array()) return BadValue(name, value, expected);
+  if (!given.is_array()) return BadValue(asked, expected);
   for (const Json& group : given) {
-    if (!group.is_array()) return BadValue(name, value, expected);
+    if (!group.is_array()) return BadValue(asked, expected);
     std::vector<std::string>& features = parameters->interaction_constraints.emplace_back();
     for (const Json& feature : group) {
-      if (!feature.is_string() && !feature.is_number_unsigned()) return BadValue(name, value, expected);
+      if (!feature.is_string() && !feature.is_number_unsigned()) return BadValue(asked, expected);
       features.push_back(Shown(feature));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status ReadOne(const std::string& name, const Json& value, P* p, std::vector<std::string>* warnings) {
+absl::Status ReadOne(const std::string& name, const GivenValue& given, P* p,
+                     std::vector<std::string>* warnings) {
   const Field<P>& field = *FindField<P>(kFields, name);
-  const std::string text = Shown(value);
-  if (name == "monotone_constraints") return ReadMonotone(value, p);
-  if (name == "interaction_constraints") return ReadInteractions(value, p);
+  const std::string text = Shown(given.value);
+  if (name == "monotone_constraints") return ReadMonotone(given, p);
+  if (name == "interaction_constraints") return ReadInteractions(given, p);
   if (name == kBaseScore && text == kEstimated) return absl::OkStatus();
-  if (!ReadInto(field, text, p)) return BadValue(name, value, Expected(field));
+  if (!ReadInto(field, text, p)) return BadValue(given, Expected(field, text));
   if (name == kBaseScore) p->base_score_given = true;
   if (name == "seed") p->seed_given = true;
   if (name == "tree_method" && text != "hist")
@@ -355,12 +356,11 @@ absl::StatusOr<GbdtParameters> ParseHyperparameters(const std::string& json_obje
   const auto values = ReadHyperparameters(GbdtDeclaration(), json_object);
   if (!values.ok()) return values.status();
   GbdtParameters parameters;
-  Given given;
-  for (const auto& [name, value] : *values) {
-    if (absl::Status status = ReadOne(name, value, &parameters, warnings); !status.ok()) return status;
-    given.values[name] = Shown(value);
+  for (const auto& [name, given] : *values) {
+    if (absl::Status status = ReadOne(name, given, &parameters, warnings); !status.ok()) return status;
   }
-  if (absl::Status status = CheckTogether(GbdtDeclaration(), given); !status.ok()) return status;
+  if (absl::Status status = CheckTogether(GbdtDeclaration(), *values); !status.ok()) return status;
+  const Given given = TextsOf(*values);
   for (const std::string& name : EvaluatedMetrics(given)) parameters.metrics.push_back(*ParseMetric(name));
   if (parameters.objective == ObjectiveKind::kPoisson && !given.Has("max_delta_step"))
     parameters.max_delta_step = kPoissonMaxDeltaStep;

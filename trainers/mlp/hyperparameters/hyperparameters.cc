@@ -12,7 +12,6 @@
 namespace winnow::mlp {
 namespace {
 
-using Json = nlohmann::json;
 using P = MlpParameters;
 using F = Fields<P>;
 using ValueKind = Hyperparameter::Kind;
@@ -375,11 +374,11 @@ std::vector<Contradiction> Contradictions(const Given& given) {
   return checks.Take();
 }
 
-void AddWarnings(const P& p, const Given& given, std::vector<std::string>* warnings) {
+void AddWarnings(const P& p, const GivenValues& values, std::vector<std::string>* warnings) {
   for (const SpecialCase& special : kSpecial) {
-    if (given.Has(special.name) && !special.matters(p))
+    if (const auto given = values.find(special.name); given != values.end() && !special.matters(p))
       warnings->push_back(
-          fmt::format("hyperparameter {} has no effect but with {}", special.name, special.where));
+          fmt::format("hyperparameter {} has no effect but with {}", given->second.name, special.where));
   }
   if (p.warmup_epochs > static_cast<double>(p.epochs))
     warnings->push_back(fmt::format(
@@ -465,16 +464,15 @@ absl::StatusOr<MlpParameters> ParseMlpHyperparameters(const std::string& json,
                                                       std::vector<std::string>* warnings) {
   const auto values = ReadHyperparameters(MlpDeclaration(), json);
   if (!values.ok()) return values.status();
-  Given given;
-  for (const auto& [name, value] : *values) {
+  for (const auto& [name, given] : *values) {
     const Field<P>& field = *FindField<P>(kFields, name);
-    if (!Read(field, Shown(value))) return BadValue(name, value, Expected(field));
-    if (name == "teacher" && !value.is_string()) return BadValue(name, value, "the path of a model file");
-    given.values[name] = Shown(value);
+    const std::string text = Shown(given.value);
+    if (!Read(field, text)) return BadValue(given, Expected(field, text));
+    if (name == "teacher" && !given.value.is_string()) return BadValue(given, "the path of a model file");
   }
-  if (absl::Status status = CheckTogether(MlpDeclaration(), given); !status.ok()) return status;
-  MlpParameters parameters = KnownMlpParameters(given);
-  AddWarnings(parameters, given, warnings);
+  if (absl::Status status = CheckTogether(MlpDeclaration(), *values); !status.ok()) return status;
+  MlpParameters parameters = KnownMlpParameters(TextsOf(*values));
+  AddWarnings(parameters, *values, warnings);
   return parameters;
 }
 
