@@ -40,7 +40,9 @@ void TrainFlags::AddTo(CLI::App* app) {
   app->add_option("--validation-fraction", files.validation_fraction,
                   "Fraction of --train to validate on instead")
       ->check(CLI::Range(0.0, 1.0));
-  app->add_option("--split-seed", files.split_seed, "Seed of that split")->capture_default_str();
+  app->add_option("--split-seed", files.split_seed, "Seed of that split")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app->add_option("--hyperparameters", hyperparameters_path, "File of hyperparameters, a JSON object")
       ->type_name("FILE");
   app->add_option("--model-dir", files.model_folder, "Directory for the model; required")->type_name("DIR");

@@ -123,6 +123,9 @@ absl::StatusOr<ColumnPlan> PlanColumns(const std::string& path, const std::vecto
   const bool by_name = like != nullptr && has_header && HadHeader(*like);
   ColumnPlan plan;
 
+  if (options.label_must_be_there && planner.Find(options.label) < 0)
+    return planner.NotThere("label", options.label);
+
   // Without names, a file with only as many columns as features is data to predict.
   const bool only_features = like != nullptr && !by_name && names.size() == like->columns.size();
   if (only_features) {

@@ -24,6 +24,7 @@ struct DataOptions {
   bool categorical = false;        // a text column is one feature of level numbers, not 0/1 columns
   // label, weight and group may be absent, and their values are not read: prediction needs none
   bool to_predict = false;
+  bool label_must_be_there = false;  // all the same
 };
 
 // The form of training data, so that validation and prediction data are read in the same way.

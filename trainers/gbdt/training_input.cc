@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -111,6 +112,7 @@ class Loading {
   absl::StatusOr<TrainingData> Sharded();
   absl::StatusOr<LoadedData> Uncached();
   absl::Status Check(const TrainingData& data) const;
+  absl::Status CheckSplitWeights(const TrainingData& data);
   int max_bin() const { return static_cast<int>(request_.parameters.max_bin); }
 
   const TrainRequest& request_;
@@ -269,6 +271,23 @@ absl::Status Loading::Check(const TrainingData& data) const {
   return status;
 }
 
+// A reader has seen that some row weighs more than 0, but not which part it is in.
+absl::Status Loading::CheckSplitWeights(const TrainingData& data) {
+  const auto weighs = [](const BinnedRows& rows) -> uint64_t {
+    const auto above = [](float weight) { return weight > 0; };
+    const auto& weight = rows.targets.weight;
+    return weight.empty() || std::any_of(weight.begin(), weight.end(), above) ? 1 : 0;
+  };
+  std::array<uint64_t, 2> parts = {weighs(data.train), weighs(*data.validation)};
+  if (absl::Status status = ranks_.AllReduceMax(parts); !status.ok()) return status;
+  if (parts[0] == 1 && parts[1] == 1) return absl::OkStatus();
+  return source_.OfTrain(absl::InvalidArgumentError(
+      fmt::format("{}: every weight of the rows {} is 0, with validation_fraction {} and split_seed {}: "
+                  "expected some above 0",
+                  request_.train_path, parts[0] == 0 ? "to train on" : "to validate on",
+                  request_.validation_fraction, request_.split_seed)));
+}
+
 absl::StatusOr<LoadedData> Loading::Load() {
   const GbdtParameters& p = request_.parameters;
   if (p.early_stopping_rounds > 0 && source_.splits() && request_.validation_fraction <= 0) {
@@ -289,6 +308,9 @@ absl::StatusOr<LoadedData> Loading::Load() {
   }
   if (absl::Status status = AgreeOnData(request_.train_path, loaded.data.fingerprint, &ranks_); !status.ok())
     return status;
+  if (source_.splits() && loaded.data.validation) {
+    if (absl::Status status = CheckSplitWeights(loaded.data); !status.ok()) return status;
+  }
   return loaded;
 }
 

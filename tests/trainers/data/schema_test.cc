@@ -41,6 +41,10 @@ TEST_CASE("Schema: data to predict has no label", "[data]") {
     CHECK(data.rows == 2);
     CHECK(Feature(data, "b") == Floats{2, 4});
   }
+  DataOptions asked = Label("y");
+  asked.to_predict = asked.label_must_be_there = true;
+  CHECK_THAT(folder.ReadError("a,colour,b\n1,red,2\n", asked, &schema), Contains("label column \"y\""));
+  CHECK(folder.Read("y,a,colour,b\n0,1,red,2\n", asked, &schema).label.empty());
   DataOptions options = Label("y");
   options.weight = "w";
   options.drop = {"id"};

@@ -80,6 +80,9 @@ TEST_CASE("ModelCommands: a model converted to UBJSON and back is the same file"
 TEST_CASE("ModelCommands: what cannot be done is said", "[gbdt]") {
   const CommandDesk desk;
   CHECK(desk.Predict({"--margin", "--leaf"}).code == 2);
+  const Ended unlabelled = desk.Predict({"--label", "zz"});
+  CHECK(unlabelled.code == 1);
+  CHECK_THAT(unlabelled.err, Catch::Contains("rows.csv: label column \"zz\" is not there"));
   std::ofstream(desk.Path("bad.ubj")) << "{L";
   const Ended bad = desk.Run({"convert", "--model", desk.Path("bad.ubj"), "--output", desk.Path("m.json")});
   CHECK(bad.code == 1);

@@ -213,6 +213,15 @@ TEST_CASE("Trainer: data that cannot be learned from is refused by every rank, w
   Table weightless(Rows(20, "a,w,y", [](int i) { return fmt::format("{},0,{}", i, i % 2); }));
   CHECK_THAT(weightless.Train("{" + kLogistic + "}", 2, {"--weight", "w"}).errors[0],
              Catch::Contains("column \"w\": every weight is 0; expected some above 0"));
+  // Only one row weighs; it is in one of the two parts.
+  Table nearly(Rows(20, "a,w,y", [](int i) { return fmt::format("{},{},{}", i, i == 7 ? 1 : 0, i % 2); }));
+  for (const int ranks : {1, 2}) {
+    const Trained trained =
+        nearly.Train("{" + kLogistic + "}", ranks, {"--weight", "w", "--validation-fraction", "0.5"});
+    for (const std::string& error : trained.errors)
+      CHECK_THAT(error, Catch::Contains("t.csv: every weight of the rows to") &&
+                            Catch::Contains("is 0, with validation_fraction 0.5 and split_seed 0"));
+  }
 }
 
 TEST_CASE("Trainer: more categories than a feature may have are refused by name", "[gbdt]") {

@@ -425,6 +425,7 @@ TEST_CASE("Trainer: wrong flags are a usage error, wrong files are not", "[gbdt]
       {{"--train", train, "--model-dir", model, "--validation", train, "--validation-fraction", "0.5"},
        2,
        "exclude"},
+      {{"--train", train, "--model-dir", model, "--split-seed", "-1"}, 2, "--split-seed"},
       {{"predict", "--model", model}, 2, "--data"},
       {{"--train", train, "--model-dir", model, "--label", "nothing"}, 1, "nothing"},
       {{"--train", train, "--model-dir", model, "--hyperparameters", "/none.json"},

@@ -116,6 +116,7 @@ absl::Status Predict(const PredictRequest& request) {
         request.rounds, model->rounds(), request.model_path));
   }
   if (!request.label.empty()) model->reading.label = request.label;
+  model->reading.label_must_be_there = !request.label.empty();
   model->reading.to_predict = true;
   ThreadPool pool(request.threads > 0 ? request.threads
                                       : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));

@@ -121,6 +121,7 @@ absl::Status Predict(const PredictRequest& request) {
   const absl::StatusOr<Table> table = Asked(request, *model);
   if (!table.ok()) return table.status();
   if (!request.label.empty()) model->reading.label = request.label;
+  model->reading.label_must_be_there = !request.label.empty();
   model->reading.to_predict = true;
   Crew crew(request.threads > 0 ? request.threads
                                 : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
