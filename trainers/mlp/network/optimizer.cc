@@ -2,11 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "trainers/common/instruction_sets.h"
 
 namespace winnow::mlp {
 namespace {
+
+// Without a gradient, as of a dead unit, a moment decays to a denormal number and stays there, because it is
+// rounded to itself; processors compute with those many times slower. Steps are so small then that they
+// change no weight.
+inline float Normal(float moment) {
+  return std::fabs(moment) < std::numeric_limits<float>::min() ? 0.0f : moment;
+}
+// A second moment stays where the first one is not 0: a step is divided by its root.
+inline float NormalSecond(float moment, float first) { return first == 0 ? Normal(moment) : moment; }
 
 WINNOW_EACH_INSTRUCTION_SET
 void PlainRun(float rate, float scale, float decay, float* __restrict w, const float* __restrict gradient,
@@ -19,7 +29,7 @@ void MomentumRun(float rate, float momentum, float scale, float decay, float* __
                  float* __restrict v, const float* __restrict gradient, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const float g = gradient[i] * scale + decay * w[i];
-    const float moved = momentum * v[i] + g;
+    const float moved = Normal(momentum * v[i] + g);
     v[i] = moved;
     w[i] -= rate * moved;
   }
@@ -30,7 +40,7 @@ void NesterovRun(float rate, float momentum, float scale, float decay, float* __
                  float* __restrict v, const float* __restrict gradient, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const float g = gradient[i] * scale + decay * w[i];
-    const float moved = momentum * v[i] + g;
+    const float moved = Normal(momentum * v[i] + g);
     v[i] = moved;
     w[i] -= rate * (g + momentum * moved);
   }
@@ -45,8 +55,8 @@ void AdamRun(const StepRule& rule, float decay, float shrink, float* __restrict 
   const float rate = rule.learning_rate * rule.correction1, root = std::sqrt(rule.correction2);
   for (std::size_t i = 0; i < count; ++i) {
     const float g = gradient[i] * scale + decay * w[i];
-    m[i] = beta1 * m[i] + rest1 * g;
-    v[i] = beta2 * v[i] + rest2 * (g * g);
+    m[i] = Normal(beta1 * m[i] + rest1 * g);
+    v[i] = NormalSecond(beta2 * v[i] + rest2 * (g * g), m[i]);
     const float kept = w[i] - shrink * w[i];
     w[i] = kept - rate * m[i] / (std::sqrt(v[i]) * root + epsilon);
   }
@@ -60,8 +70,8 @@ void LambRun(const StepRule& rule, float decay, const float* __restrict w, float
   const float correction1 = rule.correction1, root = std::sqrt(rule.correction2);
   for (std::size_t i = 0; i < count; ++i) {
     const float g = gradient[i] * scale;
-    m[i] = beta1 * m[i] + rest1 * g;
-    v[i] = beta2 * v[i] + rest2 * (g * g);
+    m[i] = Normal(beta1 * m[i] + rest1 * g);
+    v[i] = NormalSecond(beta2 * v[i] + rest2 * (g * g), m[i]);
     gradient[i] = correction1 * m[i] / (std::sqrt(v[i]) * root + epsilon) + decay * w[i];
   }
 }
