@@ -42,7 +42,7 @@ void TrainFlags::AddTo(CLI::App* app) {
       ->check(CLI::Range(0.0, 1.0));
   app->add_option("--split-seed", files.split_seed, "Seed of that split")
       ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+      ->option_text("UINT=0");
   app->add_option("--hyperparameters", hyperparameters_path, "File of hyperparameters, a JSON object")
       ->type_name("FILE");
   app->add_option("--model-dir", files.model_folder, "Directory for the model; required")->type_name("DIR");
