@@ -92,9 +92,7 @@ def tune(function: Function, space: spaces.Space, *, max_trials: Optional[int] =
     """
     own = spaces.as_space(space)
     takes_trial = _check(function, own)
-    n_jobs = tuning_spec.whole("n_jobs", n_jobs)
-    if n_jobs < 1:
-        raise ValueError(f"n_jobs: is {n_jobs!r}; expected 1 or more")
+    n_jobs = tuning_spec.count("n_jobs", n_jobs)
     goals = tuning_spec.Goals(direction, objectives, thresholds, at_most, at_least)
     wanted = tuning_spec.of_function(
         function, own, steps=takes_trial, goals=goals, search=tuning_spec.Search(strategy, sampler, pruner), name=name,

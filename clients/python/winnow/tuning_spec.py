@@ -114,22 +114,20 @@ def of_function(function: Callable[..., Any], space: Mapping[str, spaces.Range],
     if max_trials is None and timeout is None:
         max_trials = 100
     if max_trials is not None:
-        limits["max_trials"] = max_trials = whole("max_trials", max_trials)
+        limits["max_trials"] = max_trials = count("max_trials", max_trials)
     if timeout is not None:
         if not isinstance(timeout, numbers.Real) or not 0 < timeout < math.inf:
             raise ValueError(f"timeout: is {timeout!r}; expected seconds above 0")
         limits["max_wall_time"] = f"{timeout:.3f}s"
     if max_steps is not None:
-        limits["max_trial_resource"] = whole("max_steps", max_steps)
+        limits["max_trial_resource"] = count("max_steps", max_steps)
     elif search.rungs() and not {"hyperband", "pruner", "limits"} & set(further or {}):
         raise ValueError(f"max_steps: is not given; expected the last step of the function, which {search.rungs()} needs")
     found: dict[str, Any] = {
         "name": name or _name(function), "trainer": {"external": True, "lease": f"{LEASE:g}s", "resumes": resumes},
         "parameters": spaces.parameters(space), "seed": whole("seed", seed), "limits": limits, **goals.fields(value)}
-    repeats = whole("repeats", repeats)
+    repeats = count("repeats", repeats)
     if repeats != 1:
-        if repeats < 1:
-            raise ValueError(f"repeats: is {repeats!r}; expected 1 or more")
         found["repeats"] = {"seeds": repeats}
         found.update(search.fields())
     else:
@@ -150,6 +148,14 @@ def whole(field: str, given: Any) -> int:
         return operator.index(given)
     except TypeError:
         raise TypeError(f"{field}: is {given!r}, of type {type(given).__name__}; expected an int, such as 10") from None
+
+
+def count(field: str, given: Any) -> int:
+    """The same of a number of things, 1 or more."""
+    number = whole(field, given)
+    if number < 1:
+        raise ValueError(f"{field}: is {given!r}; expected 1 or more")
+    return number
 
 
 def _known(field: str, given: str, expected: Sequence[str]) -> None:

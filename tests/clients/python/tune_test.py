@@ -149,6 +149,8 @@ class Mistakes(WithFolder):
         for wrong, why, call in (
                 (TypeError, "no parameter 'z'", lambda: winnow.tune(bowl, {**SPACE, "z": [1, 2]})),
                 (TypeError, "'y' is not in the space", lambda: winnow.tune(bowl, {"x": [1, 2]})),
+                (ValueError, "max_trials: is 0; expected 1 or more", lambda: winnow.tune(bowl, SPACE, max_trials=0)),
+                (ValueError, "max_steps: is -1; expected 1 or more", lambda: winnow.tune(bowl, SPACE, max_steps=-1)),
                 (TypeError, "max_trials: is '3', of type str; expected an int", lambda: winnow.tune(bowl, SPACE, max_trials="3")),
                 (TypeError, "max_trials: is 10.0, of type float; expected an int, such as 10",
                  lambda: winnow.tune(bowl, SPACE, max_trials=10.0)),
