@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/status_text.h"
+#include "cli/commands/job_source.h"
 #include "cli/imports/imported_job.h"
 #include "cli/output/text.h"
 
@@ -56,6 +57,12 @@ absl::StatusOr<ImportedJob> ImportOf(const ImportOptions& options) {
   if (!imported.ok())
     return absl::InvalidArgumentError(
         fmt::format("{}: {}", Clean(options.file), MessageOf(imported.status())));
+  const std::string given_name = imported->job["name"].get<std::string>();
+  const std::string name = JobNameFrom(given_name);
+  if (name != given_name) {
+    imported->job["name"] = name;
+    if (!given_name.empty()) imported->LeaveOut("the name " + given_name, "it becomes " + name);
+  }
   return imported;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -25,6 +26,7 @@ namespace winnow::cli {
 namespace {
 
 constexpr size_t kMaxBytes = 8 << 20;
+constexpr size_t kLongestJobName = 63;
 
 std::string Shown(const std::string& path) { return path == "-" ? "standard input" : Clean(path); }
 
@@ -103,6 +105,17 @@ absl::StatusOr<v1::TuningJobSpec> CheckedJob(const std::string& text, const std:
     message += fmt::format("\n  {}: {}", Clean(field), Clean(violation.description));
   }
   return absl::InvalidArgumentError(message);
+}
+
+std::string JobNameFrom(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    if ((static_cast<unsigned char>(c) & 0xC0) == 0x80) continue;  // goes on with a character
+    const bool allowed = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+    name += allowed ? c : '-';
+  }
+  if (name.empty() || std::isalnum(static_cast<unsigned char>(name[0])) == 0) name = "job" + name;
+  return name.substr(0, kLongestJobName);
 }
 
 void PrintWarnings(const v1::TuningJobSpec& spec, Terminal* error) {

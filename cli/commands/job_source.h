@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "cli/output/terminal.h"
@@ -18,6 +19,9 @@ absl::StatusOr<v1::TuningJobSpec> LoadJob(const std::string& path, const std::st
 // `shown`.
 absl::StatusOr<v1::TuningJobSpec> CheckedJob(const std::string& text, const std::string& shown,
                                              const std::filesystem::path& folder, const std::string& name);
+
+// Returns `text` as a job's name: other characters become '-', and a letter or digit comes first.
+std::string JobNameFrom(std::string_view text);
 
 // Prints a line "winnow: warning: ..." for each suspicious part of the spec.
 void PrintWarnings(const v1::TuningJobSpec& spec, Terminal* error);

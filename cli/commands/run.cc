@@ -24,7 +24,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kChoice = "choice:";
-constexpr size_t kLongestJobName = 63;
 // A number behind "loss=", "loss: " or "\"loss\": "; a longer name such as train_loss does not count.
 constexpr char kMetricValue[] = R"(\s*[=:]\s*([-+]?(?:[0-9.]+(?:[eE][-+]?[0-9]+)?|nan|inf)))";
 
@@ -118,13 +117,7 @@ std::string NameOf(const std::vector<std::string>& words) {
       break;
     }
   }
-  std::string name;
-  for (const char c : script.stem().string()) {
-    const bool allowed = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
-    name += allowed ? c : '-';
-  }
-  if (name.empty() || std::isalnum(static_cast<unsigned char>(name[0])) == 0) name = "job" + name;
-  return name.substr(0, kLongestJobName);
+  return JobNameFrom(script.stem().string());
 }
 
 }  // namespace
@@ -145,6 +138,11 @@ absl::StatusOr<std::string> JobFileOf(const RunOptions& options) {
   };
   for (size_t i = 0; i < options.words.size(); ++i) {
     const std::string& word = options.words[i];
+    const size_t equals = word.find('=');
+    if (word.substr(equals + 1) == kChoice) {
+      return UsageError(
+          fmt::format("{} has no values; expected a range such as choice:adam,sgd", Clean(word)));
+    }
     if (auto range = RangeOf(word)) {
       if (i == 0 || !IsFlagWord(options.words[i - 1])) {
         return UsageError(fmt::format("{} is a range without a name; expected --NAME {} or NAME={}",
@@ -155,7 +153,6 @@ absl::StatusOr<std::string> JobFileOf(const RunOptions& options) {
       command.push_back("{{" + name + "}}");
       continue;
     }
-    const size_t equals = word.find('=');
     if (const std::string wrong = WrongScaling(word.substr(equals + 1)); !wrong.empty()) {
       return UsageError(
           fmt::format("{}: \"{}\" is neither log nor real; expected a range such as 1e-4:0.1:log",

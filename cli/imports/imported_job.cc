@@ -1,14 +1,23 @@
 #include "cli/imports/imported_job.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+
 namespace winnow::cli::imports {
 
 void ImportedJob::LeaveOut(const std::string& what, const std::string& why) {
   left_out.push_back(what + ": " + why);
+}
+
+void ImportedJob::AddStatic(const std::string& name, const OrderedJson& value, const std::string& what) {
+  if (value.is_null()) return LeaveOut(what, "is null; a hyperparameter has a value");
+  job["static_hyperparameters"][name] = value.is_structured() ? OrderedJson(value.dump()) : value;
 }
 
 void ImportedJob::LeaveOutOthers(const OrderedJson& object, const std::vector<std::string>& known,
@@ -29,6 +38,15 @@ std::string TextOf(const OrderedJson& object, const std::string& member) {
 const OrderedJson& MemberOf(const OrderedJson& object, const std::string& member) {
   static const auto* const empty = new OrderedJson(OrderedJson::object());
   return object.is_object() && object.contains(member) ? object[member] : *empty;
+}
+
+absl::StatusOr<std::string> GoalOf(const OrderedJson& object, const std::string& member,
+                                   const std::string& path) {
+  const std::string given = TextOf(object, member);
+  const std::string word = absl::AsciiStrToLower(given);
+  if (word == "max" || word == "maximize") return "MAXIMIZE";
+  if (word == "" || word == "min" || word == "minimize") return "MINIMIZE";
+  return absl::InvalidArgumentError(fmt::format("{}: is \"{}\"; expected minimize or maximize", path, given));
 }
 
 bool NumberOf(const OrderedJson& value, double& number) {

@@ -18,6 +18,8 @@ struct ImportedJob {
   std::string earlier_results;        // a table for warm_start.csv_files; "": none
 
   void LeaveOut(const std::string& what, const std::string& why);
+  // Adds a static hyperparameter: lists and objects as their JSON; null has no value to pass.
+  void AddStatic(const std::string& name, const OrderedJson& value, const std::string& what);
   // Adds each member of `object` to left_out whose name is not in `known`; `path` goes before the name.
   void LeaveOutOthers(const OrderedJson& object, const std::vector<std::string>& known,
                       const std::string& path, const std::string& why);
@@ -44,6 +46,10 @@ absl::StatusOr<OrderedJson> ReadYaml(const std::string& text);
 std::string TextOf(const OrderedJson& object, const std::string& member);
 // The member, or an empty object.
 const OrderedJson& MemberOf(const OrderedJson& object, const std::string& member);
+// "MAXIMIZE" or "MINIMIZE" of a member that says max or minimize, in any case; MINIMIZE if there is none.
+// INVALID_ARGUMENT: it says something else; `path` names it.
+absl::StatusOr<std::string> GoalOf(const OrderedJson& object, const std::string& member,
+                                   const std::string& path);
 // A number, also of a text.
 bool NumberOf(const OrderedJson& value, double& number);
 

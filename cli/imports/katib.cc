@@ -103,6 +103,8 @@ absl::StatusOr<ImportedJob> ImportKatibExperiment(const OrderedJson& experiment)
   OrderedJson& job = imported.job;
   const OrderedJson& objective = MemberOf(spec, "objective");
   const std::string metric = TextOf(objective, "objectiveMetricName");
+  const absl::StatusOr<std::string> direction = GoalOf(objective, "type", "spec.objective.type");
+  if (!direction.ok()) return direction.status();
   job["name"] = TextOf(MemberOf(experiment, "metadata"), "name");
   AddKatibProgram(spec, imported);
   job["trainer"]["metrics"] = OrderedJson::array();
@@ -115,8 +117,7 @@ absl::StatusOr<ImportedJob> ImportKatibExperiment(const OrderedJson& experiment)
   }
   job["parameters"] = OrderedJson::array();
   for (const OrderedJson& parameter : spec["parameters"]) AddKatibParameter(parameter, imported);
-  job["objective"] = {{"metric", metric},
-                      {"goal", TextOf(objective, "type") == "minimize" ? "MINIMIZE" : "MAXIMIZE"}};
+  job["objective"] = {{"metric", metric}, {"goal", *direction}};
   double goal = 0;
   if (NumberOf(MemberOf(objective, "goal"), goal)) job["completion"]["target_objective"] = goal;
   const OrderedJson& algorithm = MemberOf(spec, "algorithm");

@@ -5,7 +5,7 @@
 namespace winnow::cli::imports {
 namespace {
 
-ImportedJob Begin(const std::string& name, const std::string& metric, bool maximize) {
+ImportedJob Begin(const std::string& name, const std::string& metric, const std::string& goal) {
   ImportedJob imported;
   imported.job["name"] = name;
   OrderedJson& trainer = imported.job["trainer"];
@@ -13,7 +13,7 @@ ImportedJob Begin(const std::string& name, const std::string& metric, bool maxim
   trainer["metrics"] = OrderedJson::array();
   trainer["metrics"].push_back({{"name", metric}});
   imported.job["parameters"] = OrderedJson::array();
-  imported.job["objective"] = {{"metric", metric}, {"goal", maximize ? "MAXIMIZE" : "MINIMIZE"}};
+  imported.job["objective"] = {{"metric", metric}, {"goal", goal}};
   imported.LeaveOut(
       "the objective",
       "is a function there; write a program that prints the metric as JSON lines, or ask and tell");
@@ -103,12 +103,15 @@ absl::StatusOr<ImportedJob> ImportRaySpace(const OrderedJson& space) {
         "{\"domain\": "
         "\"loguniform\", \"lower\": 0.001, \"upper\": 0.1}}}");
   const std::string metric = TextOf(space, "metric").empty() ? "loss" : TextOf(space, "metric");
-  ImportedJob imported = Begin("ray", metric, TextOf(space, "mode") == "max");
+  const absl::StatusOr<std::string> goal = GoalOf(space, "mode", "mode");
+  if (!goal.ok()) return goal.status();
+  ImportedJob imported = Begin("ray", metric, *goal);
+  if (TextOf(space, "mode").empty()) imported.LeaveOut("mode", "is missing; the goal is MINIMIZE");
   for (const auto& [name, given] : params.items()) {
     if (!given.is_object()) {
-      imported.job["static_hyperparameters"][name] = given;
+      imported.AddStatic(name, given, "param_space." + name);
     } else if (!AddRayDomain(name, given, imported)) {
-      imported.LeaveOut("param_space." + name, "its domain is not offered; write a range");
+      imported.LeaveOut("param_space." + name, given.dump() + " is not offered; write a range");
     }
   }
   double number = 0;
@@ -127,9 +130,10 @@ absl::StatusOr<ImportedJob> ImportOptunaSpace(const OrderedJson& space) {
     return absl::InvalidArgumentError(
         "it has no distributions; expected {\"direction\", \"n_trials\", \"distributions\": {\"lr\": what "
         "optuna.distributions.distribution_to_json writes}}");
+  const absl::StatusOr<std::string> goal = GoalOf(space, "direction", "direction");
+  if (!goal.ok()) return goal.status();
   ImportedJob imported = Begin(TextOf(space, "study_name").empty() ? "optuna" : TextOf(space, "study_name"),
-                               TextOf(space, "metric").empty() ? "value" : TextOf(space, "metric"),
-                               TextOf(space, "direction") == "maximize");
+                               TextOf(space, "metric").empty() ? "value" : TextOf(space, "metric"), *goal);
   for (const auto& [name, given] : distributions.items()) {
     const OrderedJson distribution =
         given.is_string() ? OrderedJson::parse(given.get<std::string>(), nullptr, false) : given;

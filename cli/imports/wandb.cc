@@ -46,7 +46,7 @@ void AddWandbParameters(const OrderedJson& given, const std::string& prefix, Imp
       imported.LeaveOut("parameters." + name, "nested parameters are passed as " + name + ".NAME");
       AddWandbParameters(parameter["parameters"], name + ".", imported);
     } else if (parameter.contains("value")) {
-      imported.job["static_hyperparameters"][name] = parameter["value"];
+      imported.AddStatic(name, parameter["value"], "parameters." + name);
     } else if (MemberOf(parameter, "values").is_array()) {
       imported.job["parameters"].push_back(ListParameter(name, parameter["values"]));
       if (parameter.contains("probabilities"))
@@ -86,6 +86,8 @@ absl::StatusOr<ImportedJob> ImportWandbSweep(const OrderedJson& sweep) {
   ImportedJob imported;
   OrderedJson& job = imported.job;
   const OrderedJson& metric = MemberOf(sweep, "metric");
+  const absl::StatusOr<std::string> goal = GoalOf(metric, "goal", "metric.goal");
+  if (!goal.ok()) return goal.status();
   const std::string metric_name = TextOf(metric, "name").empty() ? "loss" : TextOf(metric, "name");
   job["name"] = TextOf(sweep, "name").empty() ? "sweep" : TextOf(sweep, "name");
   job["trainer"]["command"] = CommandOf(sweep, imported);
@@ -95,8 +97,7 @@ absl::StatusOr<ImportedJob> ImportWandbSweep(const OrderedJson& sweep) {
                     "print each metric as a JSON line, such as {\"step\": 1, \"" + metric_name + "\": 0.5}");
   job["parameters"] = OrderedJson::array();
   AddWandbParameters(sweep["parameters"], "", imported);
-  job["objective"] = {{"metric", metric_name},
-                      {"goal", TextOf(metric, "goal") == "maximize" ? "MAXIMIZE" : "MINIMIZE"}};
+  job["objective"] = {{"metric", metric_name}, {"goal", *goal}};
   double number = 0;
   if (NumberOf(MemberOf(metric, "target"), number)) job["completion"]["target_objective"] = number;
   const std::string method = TextOf(sweep, "method");
@@ -109,7 +110,8 @@ absl::StatusOr<ImportedJob> ImportWandbSweep(const OrderedJson& sweep) {
     if (NumberOf(MemberOf(early, "max_iter"), most)) {
       job["strategy"] = "HYPERBAND";
       job["hyperband"] = {{"max_resource", static_cast<int64_t>(most)}};
-      if (NumberOf(MemberOf(early, "eta"), number)) job["hyperband"]["eta"] = number;
+      if (NumberOf(MemberOf(early, "eta"), number))
+        job["hyperband"]["reduction_factor"] = std::lround(number);
     } else {
       job["pruner"] = {{"kind", "MEDIAN"}};
       imported.LeaveOut("early_terminate", "without max_iter it is the pruner MEDIAN");

@@ -164,6 +164,55 @@ TEST_CASE("import: spaces of Ray Tune and Optuna", "[cli]") {
                         {"name": "c", "categorical": {"values": ["a", "null", "3"]}}])"));
 }
 
+TEST_CASE("import: names, goals and static values that a job file does not have as they are", "[cli]") {
+  const TempFolder folder;
+  const ImportRun sweep = ImportAndPlan(folder, "wandb", R"yaml(
+program: train.py
+name: My sweep é1
+method: random
+metric: {name: loss, goal: Maximize}
+parameters: {lr: {min: 0.001, max: 0.1}, shape: {value: [1, 2]}, none: {value: null}}
+early_terminate: {type: hyperband, max_iter: 27, eta: 2}
+)yaml");
+  CHECK(sweep.job["name"] == "My-sweep--1");
+  CHECK_THAT(sweep.left_out, Catch::Contains("the name My sweep é1: it becomes My-sweep--1"));
+  CHECK(sweep.job["objective"]["goal"] == "MAXIMIZE");
+  CHECK(sweep.job["hyperband"] == json({{"max_resource", 27}, {"reduction_factor", 2}}));
+  CHECK(sweep.job["static_hyperparameters"] == json({{"shape", "[1,2]"}}));
+  CHECK_THAT(sweep.left_out, Catch::Contains("parameters.none: is null"));
+  const ImportRun study = ImportAndPlan(folder, "optuna", R"({"direction": "MAXIMIZE", "n_trials": 3,
+    "distributions": {"x": {"name": "FloatDistribution", "attributes": {"low": 0, "high": 1}}}})");
+  CHECK(study.job["objective"]["goal"] == "MAXIMIZE");
+  const ImportRun ray = ImportAndPlan(folder, "ray", R"({"num_samples": 3, "param_space": {"layers": [8, 8],
+    "x": {"domain": "uniform", "lower": 0, "upper": 1}, "y": {"domain": "normal"}}})");
+  CHECK(ray.job["static_hyperparameters"] == json({{"layers", "[8,8]"}}));
+  CHECK_THAT(ray.left_out, Catch::Contains("mode: is missing; the goal is MINIMIZE") &&
+                               Catch::Contains(R"({"domain":"normal"} is not offered)"));
+}
+
+TEST_CASE("import: a goal that is neither is refused, not turned round", "[cli]") {
+  struct Case {
+    const char* program;
+    const char* text;
+    const char* told;
+  };
+  const TempFolder folder;
+  const std::vector<Case> cases = {
+      {"ray", R"({"mode": "maximise", "param_space": {"x": 1}})", "mode: is \"maximise\"; expected"},
+      {"optuna", R"({"direction": "up", "distributions": {"x": {}}})", "direction: is \"up\"; expected"},
+      {"wandb", "{method: grid, metric: {goal: most}, parameters: {}}", "metric.goal: is \"most\""},
+      {"katib", "{kind: Experiment, spec: {objective: {type: minimise}, parameters: []}}",
+       "spec.objective.type: is \"minimise\"; expected minimize or maximize"},
+  };
+  for (const Case& each : cases) {
+    std::ofstream(folder.file("given")) << each.text;
+    const Result result = RunWinnow({"import", each.program, folder.file("given")}, "");
+    INFO(result.err);
+    CHECK(result.code == 1);
+    CHECK_THAT(result.err, Catch::Contains(each.told));
+  }
+}
+
 TEST_CASE("import: a tuning job of SageMaker, and its results", "[cli]") {
   const TempFolder folder;
   std::ofstream(folder.file("children")) << kChildren;

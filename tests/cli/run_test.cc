@@ -97,6 +97,8 @@ TEST_CASE("run: what is no job is refused before the server is asked", "[cli]") 
       {{"--", "train.py", "--lr", "0.1"}, "no argument of the program is a range"},
       {{"--", "train.py", "0.1:1"}, "0.1:1 is a range without a name"},
       {{"--", "train.py", "--lr", "0:1", "--lr", "1:2"}, "two ranges are named lr"},
+      {{"--", "train.py", "--kind", "choice:"}, "choice: has no values; expected a range such as choice:a"},
+      {{"--", "train.py", "kind=choice:"}, "kind=choice: has no values"},
       {{"--", "train.py", "--lr", "1:0.5"}, "the job has 1 problem; nothing was sent"},
       {{"--", "train.py", "--lr", "0:1:log"}, "the job has"},
       {{}, "PROGRAM is required"},
