@@ -35,9 +35,10 @@ absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
   std::string message = status.error_message();
   const auto error = nlohmann::json::parse(ErrorJson(status), nullptr, false);
-  if (error.is_object() && error.contains("violations")) {
+  if (error.is_object() && error.contains("violations") && !error["violations"].empty()) {
+    message.clear();  // it has the first of them
     for (const auto& violation : error["violations"]) {
-      message += (message.empty() ? "" : "; ") + violation.value("field", "") + " " +
+      message += (message.empty() ? "" : "; ") + violation.value("field", "") + ": " +
                  violation.value("description", "");
     }
   }

@@ -336,6 +336,8 @@ class Requests(unittest.TestCase):
         for path, value, text in cases:
             with self.subTest(path=path, value=value):
                 self.refused("ValidationException", text, call, **with_(path, value))
+        said = self.refused("ValidationException", "cluster.nodes: is 64", call, **with_("ResourceConfig.InstanceCount", 64))
+        self.assertEqual(said.count("cluster.nodes"), 1, said)
         good = sagemaker_clients.tuning_job("never", "bucket")
         call = self.sagemaker.create_hyper_parameter_tuning_job
         config = "HyperParameterTuningJobConfig."
