@@ -132,8 +132,7 @@ class Collector {
         continue;
       }
       std::optional<double> value;
-      if (!trial.curve.empty())
-        value = trial.counted_at(trial.curve.back().first, counted);
+      if (!trial.curve.empty()) value = trial.counted_at(trial.curve.back().first, counted);
       Add(ValuesOf(job.spec, search, trial.configuration), value,
           trial.curve.empty() ? 0 : trial.curve.back().first,
           fmt::format("job {}, trial {}", job.row.id, trial.number));
@@ -180,7 +179,7 @@ class Collector {
       return Refuse(
           field,
           fmt::format("{} has {} {}, none of which is named objective; expected a header with objective, "
-                      "the names of hyperparameters, and optionally resource",
+                      "the names of hyperparameters, and optionally resource, with commas between them",
                       Path(path), columns, columns == 1 ? "column" : "columns"));
     }
     for (size_t r = 0; r < table->rows.size() && !TooMany(field); ++r) {

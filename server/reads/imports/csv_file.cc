@@ -87,8 +87,9 @@ absl::StatusOr<CsvFile> ReadCsvFile(const ForeignFile& file, const GoOn& go_on) 
   }
   for (size_t i = 1; i < rows->all.size(); ++i) {
     if (rows->all[i].size() != table.header.size()) {
-      return absl::InvalidArgumentError(fmt::format("row {} has {} fields; expected {}, as in the header",
-                                                    i + 1, rows->all[i].size(), table.header.size()));
+      return absl::InvalidArgumentError(
+          fmt::format("row {} has {} fields; expected {}, as in the header, with commas between them", i + 1,
+                      rows->all[i].size(), table.header.size()));
     }
     table.rows.push_back(std::move(rows->all[i]));
   }

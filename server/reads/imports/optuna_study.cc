@@ -128,7 +128,7 @@ absl::StatusOr<Goal> ReadGoal(Database& database, int64_t study) {
   if (!status.ok()) return Unreadable(status);
   if (directions.size() != 1) {
     return absl::InvalidArgumentError(
-        fmt::format("the study has {} objectives; expected one", directions.size()));
+        fmt::format("contains a study with {} objectives; expected one with one", directions.size()));
   }
   if (directions[0] == "MAXIMIZE") return Goal::kMaximize;
   if (directions[0] == "MINIMIZE") return Goal::kMinimize;

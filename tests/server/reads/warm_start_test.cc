@@ -137,7 +137,8 @@ TEST_CASE("Warm start: what cannot be used is refused, with its field", "[server
   CHECK_THAT(said["warm_start.jobs[1]"], Catch::Contains("still running"));
   CHECK_THAT(said["warm_start.jobs[2]"], Catch::Contains("\"nobody\""));
   CHECK_THAT(said["warm_start.csv_files[0]"],
-             Catch::Contains("has 2 columns, none of which is named objective") && !Catch::Contains("loss"));
+             Catch::Contains("has 2 columns, none of which is named objective") &&
+                 Catch::Contains("with commas between them") && !Catch::Contains("loss"));
   CHECK_THAT(said["warm_start.optuna_studies[0]"], Catch::Contains("not a SQLite file"));
 }
 
