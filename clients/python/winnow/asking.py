@@ -112,8 +112,9 @@ class Trial:
     def _points(self, step: int, value: Optional[float], metrics: Mapping[str, float]) -> list[dict[str, Any]]:
         if int(step) < 1:
             raise ValueError(f"step: is {step!r}; expected 1 or more: steps count from 1")
-        values = {**({} if value is None else {self.job.metric: float(value)}), **metrics}
-        return [{"resource": int(step), "metric": metric, "value": float(content)} for metric, content in values.items()]
+        values = {**({} if value is None else {self.job.metric: value}), **metrics}
+        return [{"resource": int(step), "metric": metric, "value": _number(metric, content)}
+                for metric, content in values.items()]
 
     def _end(self, fields: dict[str, Any]) -> None:
         try:
@@ -138,6 +139,14 @@ def said(error: BaseException) -> str:
     """The exception in one line."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _number(metric: str, given: Any) -> float:
+    """`given` as a float. TypeError: it is none."""
+    try:
+        return float(given)
+    except (TypeError, ValueError):
+        raise TypeError(f"{metric}: is {given!r:.100}; expected a number") from None
 
 
 def _by_name(hyperparameters: Any) -> dict[str, Any]:

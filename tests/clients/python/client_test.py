@@ -323,6 +323,8 @@ class AskAndTell(WithFolder):
         again = job.ask(wait=PATIENCE)
         while again.number != other["trial"]:
             again = job.ask(wait=PATIENCE)
+        with self.assertRaisesRegex(TypeError, "loss: is 'low'; expected a number"):
+            trial.complete("low")
         trial.complete(0.5)
         self.assertEqual(job.trial(trial.number).state, "COMPLETED")
         with self.assertRaises(winnow.AttemptLost):
