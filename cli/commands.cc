@@ -335,6 +335,8 @@ void Commands::DefineJobs() {
                         Formats::kTextJson, [&f](Session& session) {
                           return Watch(session, f.job, {absl::Seconds(f.patience), f.verbose, f.exec});
                         });
+  watch->get_option("--output")
+      ->description("text (default) or json: a line for each event, and one for the job at its end");
   Job(watch, &f.job);
   watch->add_flag("--verbose", f.verbose,
                   "outside a terminal: every event with its reason, instead of one line per trial");

@@ -97,20 +97,23 @@ absl::Status TakeEndpoint(const Flags& flags, const std::string& command, Sessio
 }
 
 int WrongUsage(const CLI::App& app, const std::string& message) {
-  const auto used = app.get_subcommands();
-  const std::string command = used.empty() ? "winnow" : "winnow " + used.front()->get_name();
+  std::string command = "winnow";
+  for (const CLI::App* each = &app; !each->get_subcommands().empty();) {
+    each = each->get_subcommands().front();
+    command += " " + each->get_name();
+  }
   fmt::print(stderr, "winnow: {}\nSee: {} --help\n", message, command);
   return kUsage;
 }
+
+bool IsFlag(const std::string& word) { return word.size() > 2 && word.compare(0, 2, "--") == 0; }
 
 // What a command line has that no command takes.
 std::string Unexpected(CLI::App& app) {
   CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
   const std::vector<std::string> left = app.remaining(true);
-  const auto flag = std::find_if(left.begin(), left.end(), [](const std::string& word) {
-    return word.size() > 2 && word.compare(0, 2, "--") == 0;
-  });
+  const auto flag = std::find_if(left.begin(), left.end(), IsFlag);
   if (flag == left.end()) {
     const CLI::Option* trial = command->get_option_no_throw("--trial");
     const bool names_trial = trial != nullptr && trial->count() == 0 &&
@@ -126,8 +129,10 @@ std::string Unexpected(CLI::App& app) {
   }
   const std::string name = flag->substr(0, flag->find('='));
   const auto near = Nearest(name, known);
-  return fmt::format("there is no flag {}{}", Clean(name),
-                     near.empty() ? "" : fmt::format("; did you mean {}?", OneOf(near)));
+  const std::string meant = near.empty() ? "" : fmt::format("; did you mean {}?", OneOf(near));
+  const bool runs = command->get_name() == "run";
+  return fmt::format("there is no flag {}{}{}", Clean(name), meant,
+                     runs ? " (a program and its flags stand after --)" : "");
 }
 
 int Main(int argc, char** argv) {
@@ -187,6 +192,11 @@ int Main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError&) {
     return WrongUsage(app, Unexpected(app));
+  } catch (const CLI::RequiredError& error) {
+    // What is missing may be there under a misspelt name.
+    const std::vector<std::string> left = app.remaining(true);
+    const bool misspelt = std::any_of(left.begin(), left.end(), IsFlag);
+    return WrongUsage(app, misspelt ? Unexpected(app) : error.what());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return WrongUsage(app, error.what());

@@ -172,6 +172,7 @@ Exit DescribeJob(Session& session, const std::string& name) {
   line("time", TimeText(*job, spend.elapsed_seconds()) +
                    fmt::format("; {} billable", DurationText(spend.billable_node_seconds())));
   if (spend.cost() > 0) line("cost", CostText(spend));
+  if (const std::string parts = PartsText(*job); !parts.empty()) line("parts", parts);
   lines("notices", NoticeTexts(*job));
   lines("changes", ChangeTexts(*job));
   const std::string brackets = BracketsText(session, *job);

@@ -76,7 +76,8 @@ TEST_CASE(
   FakeService service;
   service.jobs = {SampleJob()};
   service.jobs.front().MergeFrom(Text<v1::TuningJob>(R"(
-    owner: "alice" trial_counts { failed: 9 } spend { saved_resource: 411 startup_seconds: 60.25 }
+    owner: "alice" trial_counts { failed: 9 }
+    spend { saved_resource: 411 startup_seconds: 60.25 new_process_parts: 1 forked_parts: 30 continued_parts: 3 }
     failures { reason: "CUDA out of memory" trials: 4 first_trial: 7 }
     failures { reason: "exit code 1: no\x1b[2J file" trials: 1 first_trial: 2 }
     notices { kind: IDENTICAL_CURVES trial: 5 text: "5 trials reported the same values." })"));
@@ -89,6 +90,7 @@ TEST_CASE(
   CHECK(text.find("  trained   1,234 units of 1,500 planned; pruning saved 411 more (25 %)\n") !=
         std::string::npos);
   CHECK(text.find(" of trial time (3.3× parallel), 25 % of it start-up; ") != std::string::npos);
+  CHECK(text.find("  parts     34: 1 new process, 30 forked, 3 continued\n") != std::string::npos);
   CHECK(text.find("  notices   trial 5: 5 trials reported the same values.\n") != std::string::npos);
   service.jobs.front().mutable_notices(0)->set_text("Trial 5 reported level 0.");
   CHECK_THAT(RunWinnow({"describe", "bank"}, service.address()).out,
