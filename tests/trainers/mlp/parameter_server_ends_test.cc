@@ -163,12 +163,12 @@ TEST_CASE("ServeEpoch: a message that is not due is refused, and who sent it nam
   const Problem problem;
   const Part run = problem.Runs(2)[0];
   const std::vector<float> gradient(static_cast<std::size_t>(run.end - run.begin));
-  const std::string good = MessageOf(PushHeader{0, 10, 0, 1}, std::span<const float>(gradient));
+  const std::string good = MessageBytes(PushHeader{0, 10, 0, 1}, std::span<const float>(gradient));
   for (const std::string& bad :
        {std::string("x"), good + "x", good.substr(0, good.size() - 4), std::string(good.size(), '\xff'),
-        MessageOf(PushHeader{0, 10, 1, 0}, std::span<const float>(gradient)),
-        MessageOf(PushHeader{-1, 10, 0, 0}, std::span<const float>(gradient)),
-        MessageOf(PushHeader{0, 0, 0, 0}, std::span<const float>(gradient))}) {
+        MessageBytes(PushHeader{0, 10, 1, 0}, std::span<const float>(gradient)),
+        MessageBytes(PushHeader{-1, 10, 0, 0}, std::span<const float>(gradient)),
+        MessageBytes(PushHeader{0, 0, 0, 0}, std::span<const float>(gradient))}) {
     std::vector<std::unique_ptr<Messenger>> messengers = ConnectedMessengers(2);
     ServerShard shard(problem.parameters, problem.network, 2, run, problem.state);
     REQUIRE(messengers[1]->Send(0, kPushTag, std::as_bytes(std::span<const char>(bad))).ok());
@@ -183,7 +183,7 @@ TEST_CASE("ServeEpoch: one push sent twice is not applied twice", "[mlp]") {
   const Problem problem;
   const Part run = problem.Runs(2)[0];
   const std::vector<float> gradient(static_cast<std::size_t>(run.end - run.begin), -1.0f);
-  const std::string push = MessageOf(PushHeader{0, 10, 0, 0}, std::span<const float>(gradient));
+  const std::string push = MessageBytes(PushHeader{0, 10, 0, 0}, std::span<const float>(gradient));
   std::vector<std::unique_ptr<Messenger>> messengers = ConnectedMessengers(2);
   ServerShard shard(problem.parameters, problem.network, 2, run, problem.state);
   for (int time = 0; time < 2; ++time)

@@ -62,7 +62,7 @@ class Service {
       if (!unanswered_[worker] || !gate_.MayGoOn(worker)) continue;
       unanswered_[worker] = false;
       const std::span<const float> newest = shard_->Pull(worker);
-      const std::string message = MessageOf(PullHeader{shard_->version()}, newest);
+      const std::string message = MessageBytes(PullHeader{shard_->version()}, newest);
       if (absl::Status status = SendTo(messenger_, worker, kPullTag, message); !status.ok()) return status;
     }
     return absl::OkStatus();
@@ -97,7 +97,7 @@ absl::Status ParameterClient::Push(int64_t step, int64_t epoch_steps, bool last,
     const int server = (messenger_->rank() + 1 + i) % size;  // each worker begins with another one
     const PushHeader header{step, epoch_steps, versions_[server], last ? 1 : 0};
     absl::Status status =
-        SendTo(messenger_, server, kPushTag, MessageOf(header, RunOf(gradient, runs_[server])));
+        SendTo(messenger_, server, kPushTag, MessageBytes(header, RunOf(gradient, runs_[server])));
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

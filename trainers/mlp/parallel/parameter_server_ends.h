@@ -33,7 +33,7 @@ struct PullHeader {
 };
 
 template <typename Header>
-std::string MessageOf(const Header& header, std::span<const float> values) {
+std::string MessageBytes(const Header& header, std::span<const float> values) {
   std::string bytes(sizeof(Header) + values.size_bytes(), '\0');
   std::memcpy(bytes.data(), &header, sizeof(Header));
   std::memcpy(bytes.data() + sizeof(Header), values.data(), values.size_bytes());
