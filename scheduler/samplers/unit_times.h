@@ -24,12 +24,14 @@ class UnitTimes {
   UnitTimes(const JobState& state, const UnitPoints& points);
 
   bool known() const { return slopes_.size() > 0; }
-  // Of a configuration that was not tried, with the gradient by the point's coordinates.
+  // The logarithm of the factor that a configuration lets expect, given its point.
   double LogOf(const Eigen::VectorXd& point) const;
+  // Adds `times` its derivative by the point's coordinates.
   void AddSlope(const Eigen::VectorXd& point, Eigen::VectorXd& gradient, double times) const;
-  // Of a trial of the job at its point: what was measured counts the more the more units it was.
-  double FactorOf(const TrialState& trial, const Eigen::VectorXd& point) const;
+  // The factor itself.
   double FactorOf(const Eigen::VectorXd& point) const;
+  // The factor of a trial of the job at its point: what was measured counts the more the more units it was.
+  double FactorOf(const TrialState& trial, const Eigen::VectorXd& point) const;
 
  private:
   Eigen::RowVectorXd FeaturesOf(const Eigen::VectorXd& point) const;
