@@ -70,7 +70,8 @@ struct AllocationKey {
 //   UNAVAILABLE         the engine did not answer; what was asked may or may not have been done. Nothing is
 //   concluded
 //                       from it: List tells later
-//   RESOURCE_EXHAUSTED  refused because of a limit (jobs submitted, rate): asked again later
+//   RESOURCE_EXHAUSTED  refused because of a limit (jobs submitted, rate), or of nodes that are away: asked
+//   again later
 //   any other           refused for good, with the engine's own words
 class Pool {
  public:

@@ -18,7 +18,8 @@ bool SaysAny(const std::string& text, std::initializer_list<std::string_view> an
 absl::Status SlurmError(const std::string& words, const std::string& all) {
   if (SaysAny(all, {"SubmitJob", "MaxSubmit", "AssocGrpSubmit", "QOSGrpSubmit", "job submit limit",
                     "temporarily unable to accept job", "job queue full", "Resource temporarily unavailable",
-                    "maximum job count", "MaxJobCount", "Rate limit"})) {
+                    "maximum job count", "MaxJobCount", "Rate limit", "Required node not available",
+                    "Requested nodes are busy"})) {
     return absl::ResourceExhaustedError(words);
   }
   if (SaysAny(all, {"Unable to contact", "Socket timed out", "Connection refused", "Connection timed out",

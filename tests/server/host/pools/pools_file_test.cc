@@ -127,10 +127,12 @@ TEST_CASE("SlurmPool: what Slurm has put back and holds will not start", "[serve
   CHECK(ReadSlurmJob(jobs[0]).reason == "launch failed requeued held");
 }
 
-TEST_CASE("SlurmPool: knows what is a limit, no answer, and a refusal", "[server]") {
+TEST_CASE("SlurmPool: knows what is a limit or lack of nodes, no answer, and a refusal", "[server]") {
   const auto said = [](const char* words) { return SlurmError(words, words).code(); };
   CHECK(said("sbatch: error: QOSMaxSubmitJobPerUserLimit") == absl::StatusCode::kResourceExhausted);
   CHECK(said("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying") ==
+        absl::StatusCode::kResourceExhausted);
+  CHECK(said("Required node not available (down, drained or reserved)") ==
         absl::StatusCode::kResourceExhausted);
   CHECK(said("sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect "
              "failure)") == absl::StatusCode::kUnavailable);
