@@ -10,13 +10,6 @@
 namespace winnow::gbdt {
 namespace {
 
-// Adds what may be no text to an array that is not of numbers.
-void AddItem(Document item, Document* array) {
-  for (std::string& text : array->texts) array->items.push_back(Document::Text(std::move(text)));
-  array->texts.clear();
-  array->items.push_back(std::move(item));
-}
-
 // Written by hand: nlohmann's parser has no NaN and takes three times as long for a large model.
 class JsonParser {
  public:
@@ -104,10 +97,7 @@ class JsonParser {
     const bool of_numbers = first != '{' && first != '[' && first != '"' && first != 'n';
     do {
       if (!of_numbers) {
-        if (Peek() == '"' && array.items.empty())
-          array.texts.push_back(String());
-        else
-          AddItem(Value(depth + 1), &array);
+        array.Add(Value(depth + 1));
         continue;
       }
       SkipBlanks();
@@ -413,10 +403,8 @@ class UbjsonParser {
       const char marker = Next();
       if (IsNumber(marker) && array.items.empty() && array.texts.empty())
         array.numbers.push_back(Number(marker));
-      else if (marker == 'S' && array.numbers.empty() && array.items.empty())
-        array.texts.push_back(String());
       else if (array.numbers.empty())
-        AddItem(Value(marker, depth + 1), &array);
+        array.Add(Value(marker, depth + 1));
       else
         Fail("a list of numbers and of other things");
     }
@@ -565,6 +553,13 @@ Document Document::Texts(std::vector<std::string> texts) {
   document.kind = Kind::kArray;
   document.texts = std::move(texts);
   return document;
+}
+
+void Document::Add(Document item) {
+  if (item.kind == Kind::kText && items.empty()) return texts.push_back(std::move(item.text));
+  for (std::string& one : texts) items.push_back(Text(std::move(one)));
+  texts.clear();
+  items.push_back(std::move(item));
 }
 
 const Document* Document::Find(std::string_view name) const {

@@ -43,7 +43,8 @@ struct Document {
   static Document Whole(int64_t number);
   static Document Array(std::vector<Document> items);
   static Document Texts(std::vector<std::string> texts);
-  template <typename T>  // float, uint8_t, int32_t or int64_t
+  void Add(Document item);  // to an array that is not of numbers
+  template <typename T>     // float, uint8_t, int32_t or int64_t
   static Document Numbers(const std::vector<T>& numbers, bool typed = true);
 
   // Members of an object. For a null or absent one Find returns null, the others throw, with its name.

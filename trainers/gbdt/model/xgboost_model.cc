@@ -47,21 +47,15 @@ Document ReadingDocument(const DataOptions& reading) {
 }
 
 Document SchemaDocument(const DataSchema& schema) {
-  const bool any_text = std::any_of(schema.columns.begin(), schema.columns.end(),
-                                    [](const ColumnSchema& column) { return column.text; });
   Document columns = Document::Array({});
   for (const ColumnSchema& column : schema.columns) {
     // A column of numbers is its name alone: there may be millions.
-    if (!any_text)
-      columns.texts.push_back(column.name);
-    else if (!column.text)
-      columns.items.push_back(Document::Text(column.name));
-    else
-      columns.items.push_back(Document::Object()
+    columns.Add(column.text ? Document::Object()
                                   .With("name", Document::Text(column.name))
                                   .With("text", Document::Whole(1))
                                   .With("levels", Document::Texts(column.levels))
-                                  .With("categorical", Document::Whole(column.categorical)));
+                                  .With("categorical", Document::Whole(column.categorical))
+                            : Document::Text(column.name));
   }
   return Document::Object()
       .With("columns", std::move(columns))
@@ -119,12 +113,10 @@ DataOptions ReadReading(const Document& document) {
 
 DataSchema ReadSchema(const Document& document) {
   DataSchema schema;
-  const bool only_numbers = !document.At("columns").texts.empty();
-  if (only_numbers) {
-    for (const std::string& name : document.TextsAt("columns"))
-      schema.columns.push_back({name, false, {}, false});
-  }
-  for (const Document& column : only_numbers ? std::vector<Document>() : document.ItemsAt("columns")) {
+  // Where all columns are of numbers, they are texts and nothing else.
+  const Document& columns = document.At("columns");
+  for (const std::string& name : columns.texts) schema.columns.push_back({name, false, {}, false});
+  for (const Document& column : columns.texts.empty() ? document.ItemsAt("columns") : columns.items) {
     if (column.kind == Document::Kind::kText)
       schema.columns.push_back({column.text, false, {}, false});
     else
