@@ -34,8 +34,6 @@ class Choice {
   explicit Choice(const JobState& state)
       : state_(state),
         configurations_(ConfigurationSamplerOf(state.spec())),
-        points_(state),
-        times_(state, points_),
         rungs_(state.brackets()[0].rungs),
         startup_(state.startup().Units(rungs_.back().resource, state.spec().limits.time_alone())),
         highest_(rungs_.back().resource),
@@ -244,8 +242,6 @@ class Choice {
     return end.log_improvement - std::log(part + end.chance * rest);
   }
 
-  std::string PerWhat() const { return times_.known() ? "second" : "unit"; }
-
   // Chooses between the next level and the end: the one for which a part is expected to cost less in total.
   int64_t LevelFor(const TrainingModel::Worth& end, int64_t from, int64_t next, double slowness) const {
     const bool through = Gain(end, from, highest_, slowness) > Gain(end, from, next, slowness);
@@ -275,13 +271,15 @@ class Choice {
   }
 
   Suggested ByGain(const TrainingModel& model) {
+    const UnitPoints points(state_);
+    const UnitTimes times(state_, points);
     double most = -std::numeric_limits<double>::infinity();
     std::optional<Suggestion> fresh;
     TrainingModel::Worth fresh_end;
     if (may_create_) {
       fresh = NewOf(model);
       fresh_end = model.WorthOf(fresh->configuration);
-      const double slowness = times_.FactorOf(points_.PointOf(fresh->configuration));
+      const double slowness = times.FactorOf(points.PointOf(fresh->configuration));
       most = Gain(fresh_end, 0, lowest_, slowness) -
              NewPenalty(spent_ / (startup_ + static_cast<double>(highest_)));
     }
@@ -297,10 +295,11 @@ class Choice {
     }
     std::vector<TrainingModel::Worth> ends = model.WorthsOfKnown(waiting);
     for (size_t i = 0; i < waiting.size(); ++i) {
-      const TrialState& trial = state_.trial(model.known()[waiting[i]].trial);
+      const TrialModel::Known& known = model.known()[waiting[i]];
+      const TrialState& trial = state_.trial(known.trial);
       TrainingModel::Worth& end = ends[i];
       if (!may_create_ && end.chance < kLeastChance) continue;
-      const double slowness = times_.FactorOf(trial, points_.PointOf(trial.configuration));
+      const double slowness = times.FactorOf(trial, known.point);
       const int64_t to = LevelFor(end, trial.checkpoint, NextLevel(trial), slowness);
       if (!Pays(to - trial.checkpoint)) continue;
       const double gain = Gain(end, trial.checkpoint, to, slowness);
@@ -310,14 +309,15 @@ class Choice {
       chosen_end = std::move(end);
       chosen_to = to;
     }
+    const std::string most_gain =
+        std::string("most expected gain per ") + (times.known() ? "second" : "unit") + " of training";
     if (chosen > 0) {
-      std::string why = "Freeze-thaw: most expected gain per " + PerWhat() + " of training, on to resource " +
-                        std::to_string(chosen_to) + "; " + chosen_end.text() + ".";
+      std::string why = "Freeze-thaw: " + most_gain + ", on to resource " + std::to_string(chosen_to) + "; " +
+                        chosen_end.text() + ".";
       return Resume({chosen, 0, chosen_to, std::move(why)}, SuggestionRule::kModel);
     }
     if (fresh) {
-      fresh->why +=
-          "; a new trial has most expected gain per " + PerWhat() + " of training: " + fresh_end.text();
+      fresh->why += "; a new trial has " + most_gain + ": " + fresh_end.text();
       return New(*std::move(fresh), SuggestionRule::kModel);
     }
     if (auto leader = Leader()) return *std::move(leader);
@@ -327,8 +327,6 @@ class Choice {
 
   const JobState& state_;
   const Sampler& configurations_;  // of new trials
-  const UnitPoints points_;
-  const UnitTimes times_;  // of units
   const std::vector<RungState>& rungs_;
   const double startup_;  // what a part costs before its first unit, in units
   const int64_t highest_, lowest_;

@@ -1,6 +1,7 @@
 #include "scheduler/samplers/unit_times.h"
 
 #include <Eigen/Cholesky>
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -41,7 +42,7 @@ UnitTimes::UnitTimes(const JobState& state, const UnitPoints& points)
     logs.push_back(LogOfMeasured(trials[i]));
     weights.push_back(1 / (kMisfit + NoiseOf(trials[i])));
   }
-  if (logs.size() < UnitTimes::kLeastTrials) return;
+  if (logs.size() < kLeastTrials) return;
   MatrixXd features = map_.Map(RowsOf(measured), straight_);
   VectorXd centred = VectorXd::Map(logs.data(), static_cast<Index>(logs.size()));
   const VectorXd weight = VectorXd::Map(weights.data(), centred.size());

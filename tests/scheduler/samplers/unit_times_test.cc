@@ -63,7 +63,7 @@ TEST_CASE("Unit times: where time alone limits a job, they follow the configurat
 
 TEST_CASE("Unit times: those of a trial are the measured ones, the more the longer it trained",
           "[scheduler]") {
-  // A trial twice as slow as its place tells.
+  // A trial is given units four times as slow as those that it had.
   SimulationResult played = Play(TimedJob());
   const UnitPoints points(played.state);
   const UnitTimes times(played.state, points);
