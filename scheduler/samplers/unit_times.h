@@ -24,7 +24,7 @@ class UnitTimes {
   UnitTimes(const JobState& state, const UnitPoints& points);
 
   bool known() const { return slopes_.size() > 0; }
-  // The logarithm of the factor that a configuration lets expect, given its point.
+  // The logarithm of the factor that is expected for a configuration, given its point.
   double LogOf(const Eigen::VectorXd& point) const;
   // Adds `times` its derivative by the point's coordinates.
   void AddSlope(const Eigen::VectorXd& point, Eigen::VectorXd& gradient, double times) const;
