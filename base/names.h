@@ -6,7 +6,12 @@
 
 namespace winnow {
 
-// The known name that is nearest to `name` by edit distance; "" if none is near.
+// The known names that are nearest to `name`, at most three: those that have it as a part, "max_trials" for
+// "trials", else those that begin with it, else those at the least edit distance. Letters' case does not
+// count.
+std::vector<std::string> NearestNames(std::string_view name, const std::vector<std::string>& known);
+
+// The first of them; "" if none is near.
 std::string NearestName(std::string_view name, const std::vector<std::string>& known);
 
 // "; did you mean X?" with the nearest known name; "; expected one of A, B, C" if none is near.
@@ -17,6 +22,9 @@ std::string Shortened(std::string_view text, size_t most);
 
 // The text in double quotes, shortened.
 std::string Quoted(std::string_view text);
+
+// "A", "A or B", "A, B or C".
+std::string OneOf(const std::vector<std::string>& names);
 
 // "A, B, C". Of more than 100 names the first 100, and the number of the others.
 std::string Joined(const std::vector<std::string>& names);

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <utility>
 
-#include "cli/output/text.h"
+#include "base/names.h"
 #include "cli/validators.h"
 
 namespace winnow::cli {

@@ -20,6 +20,7 @@
 #include "cli/session/contexts.h"
 #include "cli/session/session.h"
 #include "cli/validators.h"
+#include "flags/command_line.h"
 #include "flags/help_formatter.h"
 
 namespace winnow::cli {
@@ -36,10 +37,6 @@ constexpr char kFooter[] =
     "The server is that of the flags, else of the environment, else of the current context: see winnow "
     "config.";
 
-// Flags allowed before the command that take the next word.
-constexpr const char* kTakeValue[] = {"--server",  "--tls-ca",  "--tls-cert", "--tls-key", "--token-file",
-                                      "--timeout", "--context", "--output",   "-o"};
-
 // Words that are tried as commands, and what there is instead.
 constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
     {"archive", "archives are written by winnow-server --archive JOB --copy-to FILE"},
@@ -47,22 +44,6 @@ constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
      "winnow analytics JOB --output csv prints trials, winnow metrics JOB --output csv their curves"},
     {"restore", "backups are restored by winnow-server --restore FILE"},
     {"serve", "the server is a program of its own, winnow-server"}};
-
-// Returns the word in the command's position if it is not a command; otherwise "".
-std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (std::find(std::begin(kTakeValue), std::end(kTakeValue), word) != std::end(kTakeValue)) {
-      ++i;
-    } else if (word.empty() || word.front() != '-') {
-      const auto commands = app.get_subcommands(nullptr);
-      const bool known = std::any_of(commands.begin(), commands.end(),
-                                     [&](const CLI::App* command) { return command->get_name() == word; });
-      return known ? "" : word;
-    }
-  }
-  return "";
-}
 
 // Returns the context of --context, of WINNOW_CONTEXT, or the current one; one without a name if there is
 // none.
@@ -106,33 +87,30 @@ int WrongUsage(const CLI::App& app, const std::string& message) {
   return kUsage;
 }
 
-bool IsFlag(const std::string& word) { return word.size() > 2 && word.compare(0, 2, "--") == 0; }
-
-// What a command line has that no command takes.
-std::string Unexpected(CLI::App& app) {
-  CLI::App* command = &app;
-  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
-  const std::vector<std::string> left = app.remaining(true);
-  const auto flag = std::find_if(left.begin(), left.end(), IsFlag);
-  if (flag == left.end()) {
-    const CLI::Option* trial = command->get_option_no_throw("--trial");
-    const bool names_trial = trial != nullptr && trial->count() == 0 &&
-                             left.front().find_first_not_of("0123456789") == std::string::npos;
-    return fmt::format("not expected: {}{}", Clean(fmt::format("{}", fmt::join(left, " "))),
-                       names_trial ? fmt::format("; did you mean --trial {}?", left.front()) : "");
-  }
-  std::vector<std::string> known;
-  for (const CLI::App* each : {const_cast<const CLI::App*>(command), const_cast<const CLI::App*>(&app)}) {
-    for (const CLI::Option* option : each->get_options()) {
-      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+// What there is instead of what the command line has and no command takes.
+std::string ProblemOf(const UnknownWord& unknown) {
+  const std::string problem = Clean(unknown.Problem());
+  switch (unknown.kind) {
+    case UnknownWord::Kind::kFlag:
+      return problem +
+             (unknown.command->get_name() == "run" ? " (a program and its flags stand after --)" : "");
+    case UnknownWord::Kind::kCommand: {
+      const auto* const instead =
+          std::find_if(std::begin(kInstead), std::end(kInstead), [&unknown](const auto& each) {
+            return unknown.command->get_parent() == nullptr && each.first == unknown.word;
+          });
+      return instead == std::end(kInstead)
+                 ? problem
+                 : fmt::format("there is no command \"{}\"; {}", unknown.word, instead->second);
+    }
+    case UnknownWord::Kind::kArgument: {
+      const CLI::Option* trial = unknown.command->get_option_no_throw("--trial");
+      const bool names_trial = trial != nullptr && trial->count() == 0 &&
+                               unknown.word.find_first_not_of("0123456789") == std::string::npos;
+      return problem + (names_trial ? fmt::format("; did you mean --trial {}?", unknown.word) : "");
     }
   }
-  const std::string name = flag->substr(0, flag->find('='));
-  const auto near = Nearest(name, known);
-  const std::string meant = near.empty() ? "" : fmt::format("; did you mean {}?", OneOf(near));
-  const bool runs = command->get_name() == "run";
-  return fmt::format("there is no flag {}{}{}", Clean(name), meant,
-                     runs ? " (a program and its flags stand after --)" : "");
+  return problem;
 }
 
 int Main(int argc, char** argv) {
@@ -177,29 +155,10 @@ int Main(int argc, char** argv) {
     fmt::print(stderr, "{}", app.help());
     return kUsage;
   }
-  if (const std::string word = UnknownCommand(app, argc, argv); !word.empty()) {
-    std::vector<std::string> known;
-    for (const CommandWords& command : commands.words()) known.push_back(command.name);
-    const auto* const instead = std::find_if(std::begin(kInstead), std::end(kInstead),
-                                             [&word](const auto& each) { return each.first == word; });
-    if (instead != std::end(kInstead))
-      return WrongUsage(app, fmt::format("there is no command \"{}\"; {}", word, instead->second));
-    const auto near = Nearest(word, known);
-    return WrongUsage(app, fmt::format("there is no command \"{}\"{}", Clean(word),
-                                       near.empty() ? "" : fmt::format("; did you mean {}?", OneOf(near))));
-  }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ExtrasError&) {
-    return WrongUsage(app, Unexpected(app));
-  } catch (const CLI::RequiredError& error) {
-    // What is missing may be there under a misspelt name.
-    const std::vector<std::string> left = app.remaining(true);
-    const bool misspelt = std::any_of(left.begin(), left.end(), IsFlag);
-    return WrongUsage(app, misspelt ? Unexpected(app) : error.what());
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return WrongUsage(app, error.what());
+  if (const CommandLine line = ReadCommandLine(app, argc, argv); line.answered) {
+    return 0;
+  } else if (!line.problem.empty()) {
+    return WrongUsage(app, line.unknown.has_value() ? ProblemOf(*line.unknown) : line.problem);
   }
   if (early_output->count() > 0) {
     if (const std::string wrong = commands.TakeOutput(output); !wrong.empty()) return WrongUsage(app, wrong);

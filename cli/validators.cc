@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/names.h"
 #include "cli/output/text.h"
 
 namespace winnow::cli {

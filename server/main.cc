@@ -22,6 +22,7 @@
 
 #include "base/mutex.h"
 #include "base/status_text.h"
+#include "flags/command_line.h"
 #include "flags/help_formatter.h"
 #include "flags/settings.h"
 #include "server/engine/coordinator.h"
@@ -598,12 +599,9 @@ int Main(int argc, char** argv) {
   app.formatter(std::make_shared<winnow::HelpFormatter>());
   Declare(app, flags);
   Settings settings(app, "WINNOW_SERVER_");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return Misused(error.what());
-  }
+  const CommandLine line = ReadCommandLine(app, argc, argv);
+  if (line.answered) return 0;
+  if (!line.problem.empty()) return Misused(line.problem);
   if (const std::string problem = settings.Fill(); !problem.empty()) return Misused(problem);
   if (const std::string shown = settings.Shown(); !shown.empty()) {
     fmt::print("{}", shown);

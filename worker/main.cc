@@ -28,6 +28,7 @@
 #include "artifact/folder.h"
 #include "base/gpus.h"
 #include "base/status_text.h"
+#include "flags/command_line.h"
 #include "flags/help_formatter.h"
 #include "flags/settings.h"
 #include "fmt/format.h"
@@ -649,12 +650,9 @@ int Main(int argc, char** argv) {
                      {"--tls-cert", {"WINNOW_TLS_CERT"}},
                      {"--tls-key", {"WINNOW_TLS_KEY"}},
                      {"--token-file", {"WINNOW_TOKEN_FILE", "WINNOW_TOKEN"}}});
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  std::string problem = settings.Fill();
+  const CommandLine line = ReadCommandLine(app, argc, argv);
+  if (line.answered) return 0;
+  std::string problem = line.problem.empty() ? settings.Fill() : line.problem;
   if (const std::string shown = settings.Shown(); problem.empty() && !shown.empty()) {
     fmt::print("{}", shown);
     return 0;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/names.h"
 #include "cli/commands/actions.h"
 #include "cli/output/format.h"
 #include "cli/output/progress.h"
@@ -23,7 +24,7 @@ absl::Status CheckSort(const v1::TuningJob& job, const std::string& sort) {
   }
   const std::vector<std::string> known = SortColumns(job.spec());
   if (std::find(known.begin(), known.end(), column) != known.end()) return absl::OkStatus();
-  const std::vector<std::string> near = Nearest(column, known);
+  const std::vector<std::string> near = NearestNames(column, known);
   return UsageError(fmt::format("--sort: there is no column \"{}\"{}; expected {}", Clean(column),
                                 near.empty() ? "" : fmt::format(" (did you mean {}?)", OneOf(near)),
                                 OneOf(known)));

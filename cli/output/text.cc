@@ -124,47 +124,4 @@ std::string Fit(std::string_view text, size_t width) {
   return fitted;
 }
 
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> distance(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) {
-    for (size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        distance[i][j] = i + j;
-        continue;
-      }
-      const size_t replaced = distance[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      size_t least = std::min({replaced, distance[i - 1][j] + 1, distance[i][j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        least = std::min(least, distance[i - 2][j - 2] + 1);
-      }
-      distance[i][j] = least;
-    }
-  }
-  return distance[a.size()][b.size()];
-}
-
-std::vector<std::string> Nearest(std::string_view word, const std::vector<std::string>& known) {
-  const size_t limit = std::max<size_t>(2, word.size() / 3);
-  std::vector<std::pair<size_t, std::string>> near;
-  for (const std::string& candidate : known) {
-    const bool prefix = word.size() >= 2 && candidate.starts_with(word);
-    const size_t distance = prefix ? 1 : EditDistance(word, candidate);
-    if (distance <= limit) near.emplace_back(distance, candidate);
-  }
-  std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<std::string> names;
-  for (size_t i = 0; i < near.size() && i < 3 && near[i].first == near[0].first; ++i)
-    names.push_back(near[i].second);
-  return names;
-}
-
-std::string OneOf(const std::vector<std::string>& words) {
-  std::string text;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
-    text += words[i];
-  }
-  return text;
-}
-
 }  // namespace winnow::cli

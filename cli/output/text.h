@@ -23,13 +23,4 @@ std::string Clean(std::string_view text);
 // escape sequences of colour, which take no column.
 std::string Fit(std::string_view text, size_t width);
 
-// Returns the Damerau distance: insertions, deletions, replacements and swaps of neighbours from `a` to `b`.
-size_t EditDistance(std::string_view a, std::string_view b);
-
-// Returns the words of `known` nearest to `word`, at most three.
-std::vector<std::string> Nearest(std::string_view word, const std::vector<std::string>& known);
-
-// "a", "a or b", "a, b or c".
-std::string OneOf(const std::vector<std::string>& words);
-
 }  // namespace winnow::cli

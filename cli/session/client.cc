@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "base/names.h"
 #include "base/status_text.h"
 #include "cli/output/text.h"
 #include "rpc/channel.h"
@@ -169,7 +170,7 @@ absl::Status Client::ExplainUnknown(absl::Status status, const std::string& job)
     return absl::NotFoundError(fmt::format(
         "there is no job \"{}\": there are no jobs yet. Start one with: winnow submit FILE", Clean(job)));
   }
-  const std::vector<std::string> near = Nearest(job, ids);
+  const std::vector<std::string> near = NearestNames(job, ids);
   const std::string guess = near.empty() ? "" : fmt::format(" Did you mean {}?", OneOf(near));
   return absl::NotFoundError(
       fmt::format("there is no job \"{}\".{}\nSee all jobs with: winnow list", Clean(job), guess));

@@ -76,7 +76,7 @@ RULE = {  # base is everybody's
     "trainers/data/cache": ({"trainers/data/cache"}, COMMON),
     "trainers/data": ({"trainers/data", "trainers/data/cache"}, COMMON | {"openssl", "zlib.h"}),
     "trainers/collective": ({"trainers/collective"}, COMMON | {"openssl"}),
-    "trainers/common": (TRAINERS, TRAINER),
+    "trainers/common": (TRAINERS | {"flags"}, TRAINER),
     "trainers/hyperparameters": ({"trainers/hyperparameters"}, COMMON | {"nlohmann"}),  # job checks link these three
     "trainers/gbdt/hyperparameters": ({"trainers/hyperparameters", "trainers/gbdt/hyperparameters"}, COMMON | {"nlohmann"}),
     "trainers/mlp/hyperparameters": ({"trainers/hyperparameters", "trainers/mlp/hyperparameters"}, COMMON | {"nlohmann"}),

@@ -50,6 +50,7 @@ TEST_CASE("Flags: wrong usage names flag, value and expectation, with exit code 
       {{"list", "--tls-cert", "c.pem"}, {"--tls-cert", "needs its key"}},
       {{"list", "--token-file", "/nonexistent"}, {"--token-file: /nonexistent: No such file"}},
       {{"token"}, {"subcommand"}},
+      {{"token", "creat"}, {"no command \"token creat\"; did you mean create?", "See: winnow token --help"}},
       {{"token", "create"}, {"--role is required", "See: winnow token create --help"}},
       {{"token", "create", "--role", "king"}, {"\"king\" is not viewer, submitter, worker or admin"}},
       {{"token", "create", "--role", "viewer", "--days", "0"}, {"--days", "\"0\""}},

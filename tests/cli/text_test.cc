@@ -30,14 +30,4 @@ TEST_CASE("Text: fitting cuts at a character and keeps colours closed", "[cli]")
   CHECK(Fit("abc", 0).empty());
 }
 
-TEST_CASE("Text: the nearest known words are offered", "[cli]") {
-  CHECK(EditDistance("kitten", "sitting") == 3);
-  CHECK(EditDistance("lits", "list") == 1);
-  CHECK(EditDistance("", "abc") == 3);
-  CHECK(Nearest("lits", {"list", "plan", "logs"}) == std::vector<std::string>{"list"});
-  CHECK(Nearest("bank", {"bank-2", "direct", "bank-3"}) == std::vector<std::string>{"bank-2", "bank-3"});
-  CHECK(Nearest("completely", {"x"}).empty());
-  CHECK(OneOf({"a", "b", "c"}) == "a, b or c");
-}
-
 }  // namespace winnow::cli

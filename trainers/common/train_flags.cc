@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/status_text.h"
+#include "flags/command_line.h"
 #include "trainers/common/whole_file.h"
 
 namespace winnow {
@@ -104,13 +105,9 @@ absl::Status TrainFlags::OfHyperparameters(const absl::Status& problem) const {
 }
 
 std::optional<int> EndOfParsing(CLI::App* app, int argc, char** argv, const TrainerMain& process) {
-  try {
-    app->parse(argc, argv);
-  } catch (const CLI::Success& asked) {  // --help, --version
-    return app->exit(asked);
-  } catch (const CLI::ParseError& error) {
-    return process.Usage(error.what());
-  }
+  const CommandLine line = ReadCommandLine(*app, argc, argv);
+  if (line.answered) return 0;
+  if (!line.problem.empty()) return process.Usage(line.problem);
   return std::nullopt;
 }
 

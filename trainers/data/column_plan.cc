@@ -8,39 +8,15 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/names.h"
 #include "fmt/format.h"
 #include "trainers/data/cell.h"
 
 namespace winnow {
 namespace {
 
-// Levenshtein distance, ignoring case.
-size_t Distance(const std::string& a, const std::string& b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replace = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
-      diagonal = row[j];
-      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 std::string Suggestion(const std::string& wanted, const std::vector<std::string>& names) {
-  std::string nearest;
-  // an upper bound, exclusive
-  size_t best = std::min(std::max<size_t>(2, wanted.size() / 3) + 1, wanted.size());
-  for (const std::string& name : names) {
-    if (const size_t distance = Distance(wanted, name); distance < best) {
-      best = distance;
-      nearest = name;
-    }
-  }
+  const std::string nearest = NearestName(wanted, names);
   return nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", Excerpt(nearest));
 }
 

@@ -1,0 +1,105 @@
+#include "flags/command_line.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/names.h"
+
+namespace winnow {
+namespace {
+
+// "--slot" or "-slot"; not "-", "--" or "-3".
+bool IsFlag(const std::string& word) {
+  return word.size() > 1 && word[0] == '-' && word != "--" &&
+         std::isdigit(static_cast<unsigned char>(word[1])) == 0;
+}
+
+// The command that the command line has named last: of "winnow token create" it is create.
+const CLI::App* InnermostCommand(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  return command;
+}
+
+// The flags of the command and of what it is a command of, which takes them after it too.
+std::vector<std::string> FlagsOf(const CLI::App* command) {
+  std::vector<std::string> flags;
+  for (; command != nullptr; command = command->get_parent()) {
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) flags.push_back(name);
+    }
+  }
+  return flags;
+}
+
+std::vector<std::string> CommandsOf(const CLI::App* command) {
+  std::vector<std::string> names;
+  for (const CLI::App* each : command->get_subcommands(nullptr)) names.push_back(each->get_name());
+  return names;
+}
+
+std::optional<UnknownWord> FindUnknownWord(const CLI::App& app) {
+  const std::vector<std::string> left = app.remaining(true);
+  if (left.empty()) return std::nullopt;
+  UnknownWord unknown;
+  unknown.command = InnermostCommand(app);
+  const auto flag = std::find_if(left.begin(), left.end(), IsFlag);
+  if (flag != left.end()) {
+    unknown.kind = UnknownWord::Kind::kFlag;
+    unknown.word = flag->substr(0, flag->find('='));
+    const std::string name = unknown.word.substr(unknown.word.find_first_not_of('-'));
+    for (const std::string& near : NearestNames(name, FlagsOf(unknown.command)))
+      unknown.nearest.push_back("--" + near);
+    return unknown;
+  }
+  unknown.word = left.front();
+  const std::vector<std::string> commands = CommandsOf(unknown.command);
+  if (!commands.empty()) {
+    unknown.kind = UnknownWord::Kind::kCommand;
+    unknown.nearest = NearestNames(unknown.word, commands);
+  }
+  return unknown;
+}
+
+}  // namespace
+
+std::string UnknownWord::Problem() const {
+  const std::string meant = nearest.empty() ? "" : fmt::format("; did you mean {}?", OneOf(nearest));
+  switch (kind) {
+    case Kind::kFlag:
+      return fmt::format("there is no flag {}{}", word, meant);
+    case Kind::kCommand: {
+      const std::string of = command->get_parent() == nullptr ? "" : command->get_name() + " ";
+      return fmt::format("there is no command \"{}{}\"{}", of, word, meant);
+    }
+    case Kind::kArgument:
+      return fmt::format("not expected: {}", word);
+  }
+  return "";
+}
+
+CommandLine ReadCommandLine(CLI::App& app, int argc, char** argv) {
+  CommandLine line;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    app.exit(asked);
+    line.answered = true;
+  } catch (const CLI::ExtrasError& error) {
+    line.problem = error.what();
+    line.unknown = FindUnknownWord(app);
+  } catch (const CLI::RequiredError& error) {
+    // What is missing may be there under a misspelt name.
+    line.problem = error.what();
+    line.unknown = FindUnknownWord(app);
+    if (line.unknown.has_value() && line.unknown->kind == UnknownWord::Kind::kArgument) line.unknown.reset();
+  } catch (const CLI::ParseError& error) {
+    line.problem = error.what();
+  }
+  if (line.unknown.has_value()) line.problem = line.unknown->Problem();
+  return line;
+}
+
+}  // namespace winnow

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace winnow {
+
+// The first word of a command line that the program does not know; a flag before any other word.
+struct UnknownWord {
+  enum class Kind { kFlag, kCommand, kArgument };
+  Kind kind = Kind::kArgument;
+  std::string word;                   // of a flag without its value: "--slot"
+  const CLI::App* command = nullptr;  // the program or its command that would take the word
+  std::vector<std::string> nearest;   // the known names that are nearest to it, at most three
+
+  // "there is no flag --slot; did you mean --slots?"
+  std::string Problem() const;
+};
+
+// What became of a command line.
+struct CommandLine {
+  bool answered = false;               // --help or --version was asked for, and is printed
+  std::string problem;                 // "" if there is none
+  std::optional<UnknownWord> unknown;  // what the problem is about, if it is about a word
+};
+
+// Sets the flags of `app` from the command line.
+CommandLine ReadCommandLine(CLI::App& app, int argc, char** argv);
+
+}  // namespace winnow
