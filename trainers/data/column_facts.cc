@@ -1,5 +1,7 @@
 #include "trainers/data/column_facts.h"
 
+#include <algorithm>
+
 #include "absl/status/status.h"
 #include "fmt/format.h"
 #include "trainers/data/cell.h"
@@ -10,10 +12,20 @@ namespace {
 // A numeric column has at least this many numbers for each text.
 constexpr int64_t kNumbersPerText = 99;
 
-// Matches "1,5" and "1.234,5": numbers with a decimal comma.
-bool HasDecimalComma(std::string_view text) {
-  return text.find(',') != std::string_view::npos &&
-         text.find_first_not_of("+-0123456789.,") == std::string_view::npos;
+// "1,5", "1.234,5" and "1,234"; not "1,2,3", which is a list.
+bool HasNumberComma(std::string_view text) {
+  const size_t comma = text.find(',');
+  return comma != std::string_view::npos && comma > 0 && comma + 1 < text.size() &&
+         text.substr(0, comma).find_first_not_of("+-0123456789.") == std::string_view::npos &&
+         text.substr(comma + 1).find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool AreNumbersWithCommas(const std::vector<std::string>& levels) {
+  float ignored;
+  return std::any_of(levels.begin(), levels.end(), HasNumberComma) &&
+         std::all_of(levels.begin(), levels.end(), [&ignored](const std::string& level) {
+           return HasNumberComma(level) || ParseCell(level, &ignored) == CellKind::kNumber;
+         });
 }
 
 }  // namespace
@@ -67,22 +79,26 @@ absl::Status CheckIsText(const ColumnFacts& column, bool is_text) {
   return absl::OkStatus();
 }
 
-absl::Status CheckLevelCount(const ColumnFacts& column, size_t levels, const DataOptions& options) {
-  if (levels <= static_cast<size_t>(options.max_levels)) return absl::OkStatus();
-  const std::string raise = fmt::format(
-      "raise the limit (\"max_levels\": {} of the channel, --max-levels on the command line)", levels);
-  const std::string hint =
-      HasDecimalComma(column.first_text)
-          ? "write numbers with a decimal point instead of a comma"
-          : fmt::format("drop it (\"drop\": [\"{}\"]), or {}{}", Excerpt(column.name), raise,
-                        options.categorical
-                            ? ""
-                            : ", as one feature of categories (winnow-gbdt: enable_categorical, or "
-                              "\"categorical\": true of the channel) instead of one per text");
-  return column.Error(column.first_text_place,
-                      fmt::format("{} different texts, the first being \"{}\"; expected at most {} "
-                                  "(max_levels): {}",
-                                  levels, Excerpt(column.first_text), options.max_levels, hint));
+absl::Status CheckLevels(const ColumnFacts& column, const std::vector<std::string>& levels,
+                         const DataOptions& options) {
+  if (AreNumbersWithCommas(levels))
+    return column.Error(
+        column.first_text_place,
+        fmt::format("\"{}\" is a number with a comma, and no value of the column is a text; write numbers "
+                    "with a decimal point and without commas",
+                    Excerpt(column.first_text)));
+  if (levels.size() <= static_cast<size_t>(options.max_levels)) return absl::OkStatus();
+  return column.Error(
+      column.first_text_place,
+      fmt::format(
+          "{0} different texts, the first being \"{1}\"; expected at most {2} (max_levels): drop it "
+          "(\"drop\": [\"{3}\"]), or raise the limit (\"max_levels\": {0} of the channel, --max-levels on "
+          "the command line){4}",
+          levels.size(), Excerpt(column.first_text), options.max_levels, Excerpt(column.name),
+          options.categorical
+              ? ""
+              : ", as one feature of categories (winnow-gbdt: enable_categorical, or \"categorical\": "
+                "true of the channel) instead of one per text"));
 }
 
 }  // namespace winnow

@@ -31,7 +31,9 @@ absl::StatusOr<bool> DecideIsText(const ColumnFacts& column);
 // Used instead if the training data has decided: an error if the cells are not of that kind.
 absl::Status CheckIsText(const ColumnFacts& column, bool is_text);
 
-// Returns an error with advice if a column of texts has more levels than options.max_levels.
-absl::Status CheckLevelCount(const ColumnFacts& column, size_t levels, const DataOptions& options);
+// Returns an error with advice if the levels of a column of texts are numbers with commas, or more
+// than options.max_levels.
+absl::Status CheckLevels(const ColumnFacts& column, const std::vector<std::string>& levels,
+                         const DataOptions& options);
 
 }  // namespace winnow

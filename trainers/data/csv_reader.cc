@@ -142,7 +142,7 @@ absl::Status CsvReading::AgreeOnAllLevels() {
   if (!all.ok()) return all.status();
   levels_ = *std::move(all);
   for (size_t i = 0; i < kinds(); ++i) {
-    const absl::Status status = CheckLevelCount(facts_.columns[i], levels_[i].size(), reading_.options);
+    const absl::Status status = CheckLevels(facts_.columns[i], levels_[i], reading_.options);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

@@ -26,7 +26,9 @@ TEST_CASE("Csv: every separator is found", "[data]") {
 
 TEST_CASE("Csv: a decimal comma does not pass for the separator", "[data]") {
   DataFolder folder;
-  CHECK(folder.Read("1;2,5;3\n0;1,5;4\n").columns.size() == 3);  // 2,5 and 1,5 are texts, 3 and 4 numbers
+  CHECK(folder.Read("1;2,5,7;3\n0;1,5;4\n").columns.size() == 3);  // lists are texts, 3 and 4 numbers
+  CHECK_THAT(folder.ReadError("1;2,5;3\n0;1,5;4\n"),
+             Catch::Matchers::Contains("\"2,5\" is a number with a comma"));
 }
 
 TEST_CASE("Csv: the header is found or its absence", "[data]") {

@@ -37,7 +37,7 @@ std::string ManyLevels() {
 
 std::string DecimalCommas() {
   std::string text = "y;price\n";
-  for (int i = 0; i < 300; ++i) text += "1;" + std::to_string(i) + ",5\n";
+  for (int i = 0; i < 20; ++i) text += "1;" + std::to_string(i) + ",5\n";
   return text;
 }
 
@@ -73,7 +73,12 @@ std::vector<Malformed> MalformedFiles() {
        ManyLevels(),
        {"column \"id\": 300 different texts", "256", "enable_categorical", "\"drop\": [\"id\"]",
         "\"max_levels\": 300"}},
-      {"decimal commas", DecimalCommas(), {"column \"price\": 300 different texts", "decimal point"}},
+      {"decimal commas",
+       DecimalCommas(),
+       {":2: column \"price\": \"0,5\" is a number with a comma", "decimal point"}},
+      {"a decimal comma beside whole numbers",
+       "y;a;b\n1;3;x\n0;-1.234,5;y\n",
+       {":3: column \"a\": \"-1.234,5\""}},
       {"label not there",
        "x,a\n1,2\n",
        {"label column \"y\" is not there", "Columns: x, a"},
