@@ -5,18 +5,19 @@
 #include <functional>
 #include <string>
 
+#include "trainers/mlp/network/row_math.h"
+
 namespace winnow::mlp {
 namespace {
 
-// sums[s * columns + c] = sum over the rows of shard s of value(row, c), in order of rows.
-std::vector<double> SumsOfShards(
-    std::span<const int> begins, std::size_t columns, Crew* crew,
-    const std::function<void(int64_t row, std::size_t columns, double* sums)>& add) {
+// [s * columns + c]: what add(row, sums of the shard) adds up over the rows of shard s, in order of rows.
+std::vector<double> SumsOfShards(std::span<const int> begins, std::size_t columns, Crew* crew,
+                                 const std::function<void(int64_t row, double* sums)>& add) {
   const int shards = static_cast<int>(begins.size()) - 1;
   std::vector<double> sums(static_cast<std::size_t>(shards) * columns, 0.0);
   crew->Run([&](int thread) {
     for (int s = thread; s < shards; s += crew->threads()) {
-      for (int64_t r = begins[s]; r < begins[s + 1]; ++r) add(r, columns, sums.data() + s * columns);
+      for (int64_t r = begins[s]; r < begins[s + 1]; ++r) add(r, sums.data() + s * columns);
     }
   });
   return sums;
@@ -82,7 +83,9 @@ absl::Status BatchNormLayers::SumShards(std::vector<double> mine, std::size_t co
     }
   }
   sums->assign(columns, 0.0);
-  for (std::size_t i = 0; i < all.size(); ++i) (*sums)[i % columns] += all[i];
+  for (std::size_t begin = 0; begin < all.size(); begin += columns) {
+    for (std::size_t c = 0; c < columns; ++c) (*sums)[c] += all[begin + c];
+  }
   return absl::OkStatus();
 }
 
@@ -92,17 +95,13 @@ absl::Status BatchNormLayers::Forward(int l, std::span<const int> begins, const 
   Work& work = work_[l];
   Matrix& y = stack->linear(l);
   const std::size_t columns = static_cast<std::size_t>(layer.outputs);
-  const auto means = SumsOfShards(begins, columns, crew_, [&](int64_t r, std::size_t count, double* sums) {
-    for (std::size_t c = 0; c < count; ++c) sums[c] += y.row(r)[c];
-  });
+  const auto means = SumsOfShards(begins, columns, crew_,
+                                  [&](int64_t r, double* sums) { AddValues(y.row(r), columns, sums); });
   if (absl::Status status = SumShards(means, columns, begins.back(), &work.mean, &work.rows); !status.ok())
     return status;
   for (double& mean : work.mean) mean /= static_cast<double>(work.rows);
-  const auto squares = SumsOfShards(begins, columns, crew_, [&](int64_t r, std::size_t count, double* sums) {
-    for (std::size_t c = 0; c < count; ++c) {
-      const double off = y.row(r)[c] - work.mean[c];
-      sums[c] += off * off;
-    }
+  const auto squares = SumsOfShards(begins, columns, crew_, [&](int64_t r, double* sums) {
+    AddSquares(y.row(r), work.mean.data(), columns, sums);
   });
   std::vector<double> variance;
   int64_t rows = 0;
@@ -121,12 +120,7 @@ absl::Status BatchNormLayers::Forward(int l, std::span<const int> begins, const 
   const float* gamma = parameters + layer.gamma;
   const float* beta = parameters + layer.beta;
   ForRows(begins, crew_, [&](int64_t r) {
-    float* row = y.row(r);
-    float* normalised = work.normalised.row(r);
-    for (std::size_t c = 0; c < columns; ++c) {
-      normalised[c] = static_cast<float>((row[c] - work.mean[c]) * work.inverse[c]);
-      row[c] = gamma[c] * normalised[c] + beta[c];
-    }
+    Normalise(work.mean.data(), work.inverse.data(), gamma, beta, columns, y.row(r), work.normalised.row(r));
   });
   return absl::OkStatus();
 }
@@ -137,13 +131,9 @@ absl::Status BatchNormLayers::Backward(int l, std::span<const int> begins, const
   Work& work = work_[l];
   Matrix& delta = stack->delta(l);
   const std::size_t columns = static_cast<std::size_t>(layer.outputs);
-  const auto mine = SumsOfShards(begins, 2 * columns, crew_, [&](int64_t r, std::size_t, double* sums) {
-    const float* d = delta.row(r);
-    const float* normalised = work.normalised.row(r);
-    for (std::size_t c = 0; c < columns; ++c) {
-      sums[c] += d[c];
-      sums[columns + c] += static_cast<double>(d[c]) * normalised[c];
-    }
+  const auto mine = SumsOfShards(begins, 2 * columns, crew_, [&](int64_t r, double* sums) {
+    AddValues(delta.row(r), columns, sums);
+    AddProducts(delta.row(r), work.normalised.row(r), columns, sums + columns);
   });
   std::vector<double> sums;
   int64_t rows = 0;
@@ -152,14 +142,15 @@ absl::Status BatchNormLayers::Backward(int l, std::span<const int> begins, const
   work.beta_gradient.assign(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(columns));
   work.gamma_gradient.assign(sums.begin() + static_cast<std::ptrdiff_t>(columns), sums.end());
   const float* gamma = parameters + layer.gamma;
+  std::vector<double> factor(columns), mean_beta(columns), mean_gamma(columns);
+  for (std::size_t c = 0; c < columns; ++c) {
+    factor[c] = gamma[c] * work.inverse[c];
+    mean_beta[c] = work.beta_gradient[c] / static_cast<double>(rows);
+    mean_gamma[c] = work.gamma_gradient[c] / static_cast<double>(rows);
+  }
   ForRows(begins, crew_, [&](int64_t r) {
-    float* d = delta.row(r);
-    const float* normalised = work.normalised.row(r);
-    for (std::size_t c = 0; c < columns; ++c) {
-      const double mean_beta = work.beta_gradient[c] / static_cast<double>(rows);
-      const double mean_gamma = work.gamma_gradient[c] / static_cast<double>(rows);
-      d[c] = static_cast<float>(gamma[c] * work.inverse[c] * (d[c] - mean_beta - normalised[c] * mean_gamma));
-    }
+    NormaliseGradient(factor.data(), mean_beta.data(), mean_gamma.data(), work.normalised.row(r), columns,
+                      delta.row(r));
   });
   return absl::OkStatus();
 }

@@ -181,6 +181,41 @@ void CountsToFloats(const int32_t* counts, float factor, std::size_t count, floa
   for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<float>(counts[i]) * factor;
 }
 
+WINNOW_EACH_INSTRUCTION_SET
+void AddValues(const float* values, std::size_t count, double* sums) {
+  for (std::size_t i = 0; i < count; ++i) sums[i] += values[i];
+}
+
+WINNOW_EACH_INSTRUCTION_SET
+void AddSquares(const float* values, const double* means, std::size_t count, double* sums) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const double off = values[i] - means[i];
+    sums[i] += off * off;
+  }
+}
+
+WINNOW_EACH_INSTRUCTION_SET
+void AddProducts(const float* a, const float* b, std::size_t count, double* sums) {
+  for (std::size_t i = 0; i < count; ++i) sums[i] += static_cast<double>(a[i]) * b[i];
+}
+
+WINNOW_EACH_INSTRUCTION_SET
+void Normalise(const double* means, const double* inverses, const float* gamma, const float* beta,
+               std::size_t count, float* values, float* normalised) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto value = static_cast<float>((values[i] - means[i]) * inverses[i]);
+    normalised[i] = value;
+    values[i] = gamma[i] * value + beta[i];
+  }
+}
+
+WINNOW_EACH_INSTRUCTION_SET
+void NormaliseGradient(const double* factors, const double* mean_beta, const double* mean_gamma,
+                       const float* normalised, std::size_t count, float* delta) {
+  for (std::size_t i = 0; i < count; ++i)
+    delta[i] = static_cast<float>(factors[i] * (delta[i] - mean_beta[i] - normalised[i] * mean_gamma[i]));
+}
+
 void TransposeBlock(const float* from, int rows, float* to) {
   typedef float Four __attribute__((vector_size(16)));
   const auto load = [&](int i, int j) {

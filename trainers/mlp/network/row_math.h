@@ -46,4 +46,18 @@ void CountsToFloats(const int32_t* counts, float factor, std::size_t count, floa
 // to[16 j + i] = from[16 i + j] for i < rows, j < 16; 0 for i >= rows.
 void TransposeBlock(const float* from, int rows, float* to);
 
+// The steps of batch norm for one row, in double.
+// sums += values
+void AddValues(const float* values, std::size_t count, double* sums);
+// sums += (values - means)^2
+void AddSquares(const float* values, const double* means, std::size_t count, double* sums);
+// sums += a * b
+void AddProducts(const float* a, const float* b, std::size_t count, double* sums);
+// normalised = (values - means) * inverses; values = gamma * normalised + beta
+void Normalise(const double* means, const double* inverses, const float* gamma, const float* beta,
+               std::size_t count, float* values, float* normalised);
+// delta = factors * (delta - mean_beta - normalised * mean_gamma)
+void NormaliseGradient(const double* factors, const double* mean_beta, const double* mean_gamma,
+                       const float* normalised, std::size_t count, float* delta);
+
 }  // namespace winnow::mlp
