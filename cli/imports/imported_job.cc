@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -97,7 +98,7 @@ OrderedJson SteppedValues(double least, double most, double step) {
   if (!(step > 0) || (most - least) / step >= kMostSteps) return values;
   const bool whole = std::floor(least) == least && std::floor(step) == step;
   for (int n = 0; least + n * step <= most + step * 1e-9; ++n) {
-    const double value = least + n * step;
+    const double value = std::strtod(fmt::format("{:.12g}", least + n * step).c_str(), nullptr);  // 0.3
     if (whole) {
       values.push_back(static_cast<int64_t>(value));
     } else {

@@ -52,15 +52,21 @@ absl::Status Check(const v1::CreateTokenRequest& request) {
   return absl::OkStatus();
 }
 
+std::string ExpiryText(int64_t seconds) {
+  constexpr int64_t kDay = 86400;
+  if (seconds == 0) return "does not expire";
+  return seconds % kDay == 0
+             ? fmt::format("expires after {} day{}", seconds / kDay, seconds == kDay ? "" : "s")
+             : fmt::format("expires after {} s", seconds);
+}
+
 }  // namespace
 
 void CreateToken(Coordinator& coordinator, const v1::CreateTokenRequest& request, const Requester& by,
                  Coordinator::Done<MadeToken> done) {
   AuditNote note{"CreateToken"};
-  note.detail =
-      fmt::format("role {}, name \"{}\", {}", RoleName(request.role()), request.name(),
-                  request.valid_seconds() == 0 ? std::string("does not expire")
-                                               : fmt::format("expires after {} s", request.valid_seconds()));
+  note.detail = fmt::format("role {}, name \"{}\", {}", RoleName(request.role()), request.name(),
+                            ExpiryText(request.valid_seconds()));
   if (request.worker_projects_size() > 0)
     note.detail += fmt::format(", of projects {}", fmt::join(request.worker_projects(), ", "));
   if (!request.worker_names().empty())

@@ -63,7 +63,7 @@ command: ["${env}", "${interpreter}", "${program}", "--fast", "${args}"]
 constexpr char kRay[] =
     R"({"metric": "mean_accuracy", "mode": "max", "num_samples": 10, "scheduler": "asha", "param_space": {
   "lr": {"domain": "loguniform", "lower": 0.001, "upper": 0.1}, "width": {"domain": "randint", "lower": 1, "upper": 9},
-  "rate": {"domain": "quniform", "lower": 0, "upper": 1, "q": 0.5}, "act": {"domain": "choice", "categories": ["relu", "tanh"]},
+  "rate": {"domain": "quniform", "lower": 0, "upper": 0.4, "q": 0.1}, "act": {"domain": "choice", "categories": ["relu", "tanh"]},
   "odd": {"domain": "randn"}, "epochs": 5}})";
 
 constexpr char kOptuna[] =
@@ -153,7 +153,7 @@ TEST_CASE("import: spaces of Ray Tune and Optuna", "[cli]") {
       ray.job["parameters"] ==
       json::parse(
           R"([{"name": "lr", "continuous": {"min": 0.001, "max": 0.1, "scaling": "LOG"}}, {"name": "width", "integer": {"min": 1, "max": 8}},
-                        {"name": "rate", "discrete": {"values": [0, 0.5, 1]}}, {"name": "act", "categorical": {"values": ["relu", "tanh"]}}])"));
+                        {"name": "rate", "discrete": {"values": [0, 0.1, 0.2, 0.3, 0.4]}}, {"name": "act", "categorical": {"values": ["relu", "tanh"]}}])"));
   CHECK(ray.job["objective"]["goal"] == "MAXIMIZE");
   CHECK_THAT(ray.left_out, Catch::Contains("param_space.odd") && Catch::Contains("scheduler"));
   const ImportRun optuna = ImportAndPlan(folder, "optuna", kOptuna);
