@@ -88,6 +88,17 @@ std::string WrongScaling(const std::string& text) {
 // them.
 bool IsZeroOrOne(const std::string& text) { return text == "0:1" || text.ends_with("=0:1"); }
 
+// Whether the text is a list of words such as l1,l2: most who write it mean a choice.
+bool IsListOfWords(const std::string& text) {
+  const auto is_word = [](const std::string& part) {
+    const auto continues = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; };
+    return !part.empty() && std::isalpha(static_cast<unsigned char>(part[0])) != 0 &&
+           std::all_of(part.begin(), part.end(), continues);
+  };
+  const std::vector<std::string> parts = Split(text, ',');
+  return parts.size() > 1 && std::all_of(parts.begin(), parts.end(), is_word);
+}
+
 std::string WithoutDashes(const std::string& flag) {
   return flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
 }
@@ -199,6 +210,12 @@ Exit RunProgram(Session& session, const RunOptions& options) {
   if (!spec.ok()) return spec.status();
   if (std::any_of(options.words.begin(), options.words.end(), IsZeroOrOne))
     session.err.Print("note: 0:1 is the integers 0 and 1; the numbers between them are 0:1:real\n");
+  for (const std::string& word : options.words) {
+    const std::string value = word.substr(word.find('=') + 1);
+    if (IsListOfWords(value))
+      session.err.Print(
+          fmt::format("note: the program gets {0} as it is; to try each value, write choice:{0}\n", value));
+  }
   if (options.print) {
     session.out.Print(*file);
     return kSuccess;

@@ -32,6 +32,17 @@ TEST_CASE("run: 0:1 is two integers, and a note says how to write the numbers be
   CHECK(RunPrinted({"--", "train", "--dropout", "0:1:real"}).err.empty());
 }
 
+TEST_CASE("run: a list of words is no range, and a note says how to write a choice", "[cli]") {
+  for (const std::string list : {"--penalty=l1,l2", "l1,l2"}) {
+    const Result result = RunPrinted({"--", "train", "--rate", "0:2:real", "--penalty", list});
+    CHECK(result.code == 0);
+    CHECK(result.err == "note: the program gets l1,l2 as it is; to try each value, write choice:l1,l2\n");
+    CHECK(json::parse(result.out)["parameters"].size() == 1);
+  }
+  for (const std::string other : {"choice:l1,l2", "64,64", "a/b,c", "l1,", "l1"})
+    CHECK(RunPrinted({"--", "train", "--rate", "0:2:real", "--penalty", other}).err.empty());
+}
+
 TEST_CASE("run: ranges of a command line become hyperparameters of a job file", "[cli]") {
   const Result result = RunPrinted({"--trials",
                                     "7",
