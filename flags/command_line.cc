@@ -63,6 +63,14 @@ std::optional<UnknownWord> FindUnknownWord(const CLI::App& app) {
   return unknown;
 }
 
+// "--slots: 1 required INT missing" becomes "--slots needs a value".
+std::string InWords(const std::string& problem) {
+  const size_t end = problem.find(": 1 required ");
+  return end == std::string::npos || !problem.ends_with(" missing")
+             ? problem
+             : problem.substr(0, end) + " needs a value";
+}
+
 }  // namespace
 
 std::string UnknownWord::Problem() const {
@@ -96,7 +104,7 @@ CommandLine ReadCommandLine(CLI::App& app, int argc, char** argv) {
     line.unknown = FindUnknownWord(app);
     if (line.unknown.has_value() && line.unknown->kind == UnknownWord::Kind::kArgument) line.unknown.reset();
   } catch (const CLI::ParseError& error) {
-    line.problem = error.what();
+    line.problem = InWords(error.what());
   }
   if (line.unknown.has_value()) line.problem = line.unknown->Problem();
   return line;

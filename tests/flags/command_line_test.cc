@@ -34,6 +34,7 @@ TEST_CASE("Command line: the word that is not known is named, with what is near 
       {{"train", "--quite-another"}, "there is no flag --quite-another"},
       {{"train", "3"}, "not expected: 3"},
       {{"train", "-3"}, "not expected: -3"},
+      {{"train", "--slots"}, "--slots needs a value"},
       {{"lits"}, "there is no command \"lits\"; did you mean list?"},
       {{"token", "creat"}, "there is no command \"token creat\"; did you mean create?"},
       {{"token", "quite"}, "there is no command \"token quite\""},
