@@ -73,7 +73,7 @@ std::string Totals(const Session& session, const Plan& plan, const PlanEstimate&
     line("resource", fmt::format("{} units{}", Thousands(plan.resource_with_resume),
                                  resumes ? "" : " if the trainer could resume; it cannot"));
     line("without resume", Thousands(plan.resource_without_resume) + " units");
-    if (plan.full_resource > 0) {
+    if (plan.full_resource > plan.resource) {
       line("all to the end", fmt::format("{} units; the plan saves {}", Thousands(plan.full_resource),
                                          PercentText(1 - static_cast<double>(plan.resource) /
                                                              static_cast<double>(plan.full_resource))));

@@ -264,6 +264,20 @@ TEST_CASE("plan: every bracket and rung of R = 81, eta = 3, without a server", "
   CHECK(plan["brackets"][1]["rungs"][0]["trials"] == 34);
 }
 
+TEST_CASE("plan: population based training ends no trial early, so nothing is said to be saved", "[cli]") {
+  json job = json::parse(SampleFile());
+  job["trainer"]["resumes"] = true;
+  job.erase("hyperband");
+  job["strategy"] = "PBT";
+  job["pruner"] = {{"max_resource", 20}};
+  job["limits"] = {{"max_trials", 40}};
+  const Result result = RunWinnow({"plan", "-"}, kNowhere, job.dump());
+  INFO(result.err << result.out);
+  CHECK(result.code == 0);
+  CHECK(result.out.find("  resource        400 units\n") != std::string::npos);
+  CHECK(result.out.find("saves") == std::string::npos);
+}
+
 TEST_CASE("plan: a job without brackets", "[cli]") {
   const Folder folder;
   json job = json::parse(SampleFile());
