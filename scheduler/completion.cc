@@ -28,13 +28,9 @@ bool IsBettered(const JobState& state, double best, double tolerance) {
   return Sign(state) * state.trial(*number).value < best - tolerance * std::abs(best);
 }
 
-// Whether the trial has reported the metric of every constraint, and satisfies them all.
+// Whether it is known that the trial satisfies all constraints.
 bool SatisfiesConstraints(const JobState& state, const TrialState& trial) {
-  const std::vector<MetricConstraint>& constraints = state.spec().metric_constraints;
-  return trial.violation == 0 &&
-         std::all_of(constraints.begin(), constraints.end(), [&](const MetricConstraint& constraint) {
-           return !trial.curve_of(state.spec().RankingIndex(constraint.metric)).empty();
-         });
+  return trial.violation == 0 && KnowsConstraints(state.spec(), trial);
 }
 
 std::optional<CompletionMet> Target(const JobState& state, const Reported& report) {
@@ -80,8 +76,8 @@ std::optional<CompletionMet> OnlyFailures(const JobState& state) {
                                    : "All of the first " + std::to_string(first) + " trials") +
                        " failed before any had reported a value of " + state.spec().objective_metric +
                        " (limits.max_first_failures is " +
-                       std::to_string(state.spec().limits.max_first_failures) +
-                       "). Trial " + std::to_string(told->number) + " failed: " + told->reason};
+                       std::to_string(state.spec().limits.max_first_failures) + "). Trial " +
+                       std::to_string(told->number) + " failed: " + told->reason};
 }
 
 std::optional<CompletionMet> TargetHypervolume(const JobState& state) {

@@ -57,8 +57,8 @@ bool JobState::may_create() const {
 }
 
 std::optional<TrialNumber> JobState::best_trial() const {
-  if (best_completed_.empty()) return leading_trial();
-  return best_completed_.first().second;
+  if (best_settled_.empty()) return leading_trial();
+  return best_settled_.first().second;
 }
 
 std::optional<TrialNumber> JobState::leading_trial() const {
@@ -191,8 +191,11 @@ void JobState::RankBest(TrialState& trial, int64_t resource, double objective) {
 // After one of its curves or its phase has changed.
 void JobState::RankValue(TrialState& trial) {
   const double before = trial.value, violated = trial.violation;
-  const bool counted = trial.value_resource > 0;
-  if (spec().ranks_by_standing()) trial.violation = FinalStanding(spec(), trial).violation;
+  const bool counted = trial.value_resource > 0, knew = trial.knows_constraints;
+  if (spec().ranks_by_standing()) {
+    trial.violation = FinalStanding(spec(), trial).violation;
+    trial.knows_constraints = KnowsConstraints(spec(), trial);
+  }
   if (spec().has_several_objectives()) {
     trial.value_resource = CommonLevel(trial);
     trial.value = trial.value_resource > 0 ? trial.curve.back().second : 0;
@@ -217,7 +220,8 @@ void JobState::RankValue(TrialState& trial) {
     trial.value = 0;
     trial.value_resource = 0;
   }
-  if ((trial.value_resource > 0) != counted || trial.value != before || trial.violation != violated)
+  if ((trial.value_resource > 0) != counted || trial.value != before || trial.violation != violated ||
+      trial.knows_constraints != knew)
     Offer(trial);
 }
 
@@ -238,14 +242,21 @@ void JobState::Offer(const TrialState& trial) {
   const auto holds = [this](const FirstOf::Entry& entry) { return IsBestOf(entry); };
   const FirstOf::Entry entry{spec().goal == Goal::kMaximize ? -trial.value : trial.value, trial.number};
   const bool counts = trial.value_resource > 0 && trial.phase != TrialPhase::kFailed && trial.violation == 0;
-  const bool completed =
-      trial.phase == TrialPhase::kCompleted && spec().objective_value != ObjectiveValue::kBest;
+  const bool differs = spec().objective_value != ObjectiveValue::kBest || !spec().metric_constraints.empty();
   if (counts) best_.Add(entry);
-  if (counts && completed) best_completed_.Add(entry);
-  for (FirstOf* each : {&best_, &best_completed_}) {
+  if (counts && differs && IsSettled(trial)) best_settled_.Add(entry);
+  for (FirstOf* each : {&best_, &best_settled_}) {
     each->DropUnless(holds);
     if (each->size() > 2 * trials_.size()) each->KeepOnly(holds);
   }
+}
+
+// Whether what the trial counts is no longer preliminary, and it is known whether it satisfies the
+// constraints.
+bool JobState::IsSettled(const TrialState& trial) const {
+  const bool preliminary =
+      spec().objective_value != ObjectiveValue::kBest && trial.phase != TrialPhase::kCompleted;
+  return !preliminary && (trial.knows_constraints || spec().metric_constraints.empty());
 }
 
 // Whether it is still what its trial counts, and that has not failed.

@@ -75,7 +75,8 @@ struct TrialState {
   // is that of the first one, and the level the highest that all of them have reached.
   double value = 0;
   int64_t value_resource = 0;
-  double violation = 0;  // of the metric constraints, by the newest values (FinalStanding)
+  double violation = 0;            // of the metric constraints, by the newest values (FinalStanding)
+  bool knows_constraints = false;  // it has reported the metric of every metric constraint, if there are any
 
   int64_t attempts = 0;            // placed so far
   int64_t failures = 0;            // of the trainer itself
@@ -259,7 +260,8 @@ class JobState {
 
   // The trial of the best value (TrialState::value); ties by lower number. Failed trials and those that
   // violate a constraint are left out; absent: none is left, or there are several objectives. Where the last
-  // value or the mean counts, completed trials go first, because the others' values are preliminary.
+  // value or the mean counts, completed trials go first, because the others' values are preliminary; with
+  // constraints, those that have reported the metrics of all constraints.
   std::optional<TrialNumber> best_trial() const;
   // The same over all trials, completed or not.
   std::optional<TrialNumber> leading_trial() const;
@@ -375,6 +377,7 @@ class JobState {
   void Pay(const PricedPlaces& places, int64_t took_us);
   void NoteTimes(TrialState& trial, int64_t started_us, int64_t took_us);
   bool IsBestOf(const FirstOf::Entry& entry) const;
+  bool IsSettled(const TrialState& trial) const;
   std::pair<int64_t, TrialNumber> PlaceInQueue(const TrialState& trial) const;
   void ArriveAt(RungState& rung, const TrialState& trial, int64_t level);
   void NoteEarning(const RungState& rung, const TrialState& trial, double key);
@@ -407,8 +410,8 @@ class JobState {
   std::deque<ConfigurationEnqueued> queue_;
   std::set<TrialNumber> kept_;
   std::optional<JobEnded> ended_;
-  FirstOf best_;            // what each trial counts, negated to maximise
-  FirstOf best_completed_;  // the same of those that have completed; kept where they go before the others
+  FirstOf best_;          // what each trial counts, negated to maximise
+  FirstOf best_settled_;  // the same of those that are settled; kept where they go before the others
   int64_t undecided_ = 0;
   TrialFront front_;
   std::vector<MedianIndex> completed_averages_;  // by objective

@@ -58,11 +58,15 @@ Standing FinalStanding(const SearchSpec& spec, const TrialState& trial) {
     if (trial.value_resource > 0)
       standing.keys.push_back(spec.goal == Goal::kMaximize ? -trial.value : trial.value);
   }
-  if (trial.phase != TrialPhase::kCompleted) return standing;
-  for (const MetricConstraint& constraint : spec.metric_constraints) {
-    if (trial.curve_of(spec.RankingIndex(constraint.metric)).empty()) standing.violation = kInfinity;
-  }
+  if (trial.phase == TrialPhase::kCompleted && !KnowsConstraints(spec, trial)) standing.violation = kInfinity;
   return standing;
+}
+
+bool KnowsConstraints(const SearchSpec& spec, const TrialState& trial) {
+  return std::none_of(spec.metric_constraints.begin(), spec.metric_constraints.end(),
+                      [&](const MetricConstraint& constraint) {
+                        return trial.curve_of(spec.RankingIndex(constraint.metric)).empty();
+                      });
 }
 
 bool TakesPart(const TrialState& trial, const Standing& standing) {

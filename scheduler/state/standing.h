@@ -33,6 +33,9 @@ Standing StandingAt(const SearchSpec& spec, const TrialState& trial, int64_t lev
 // never reported the metric.
 Standing FinalStanding(const SearchSpec& spec, const TrialState& trial);
 
+// Whether the trial has reported the metric of every constraint.
+bool KnowsConstraints(const SearchSpec& spec, const TrialState& trial);
+
 // Whether a trial of this standing may be on the Pareto front: it has not failed, and the standing is finite
 // and feasible.
 bool TakesPart(const TrialState& trial, const Standing& standing);

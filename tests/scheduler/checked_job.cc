@@ -80,7 +80,8 @@ void CheckBest(const JobState& state) {
     CheckValue(trial, state.spec().objective_value, sign);
     if (trial.violation > 0) continue;
     const bool behind =
-        state.spec().objective_value != ObjectiveValue::kBest && trial.phase != TrialPhase::kCompleted;
+        (state.spec().objective_value != ObjectiveValue::kBest && trial.phase != TrialPhase::kCompleted) ||
+        !KnowsConstraints(state.spec(), trial);
     const auto place = std::make_pair(behind, -sign * trial.value);
     if (!best || place < best_place) {
       best = trial.number;

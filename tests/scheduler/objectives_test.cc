@@ -197,6 +197,22 @@ TEST_CASE("Constraints: the best trial is the best that satisfies them", "[sched
   }
 }
 
+TEST_CASE("Constraints: a trial that is known to satisfy them is better than one that is not",
+          "[scheduler]") {
+  PlayedJob job(WithConstraint(RandomJob(3, 2)));
+  REQUIRE(job.StartAll() == 3);
+  job.Report(1, 1, 5);
+  job.Report(2, 1, 3);
+  CHECK(job.state().best_trial() == 1);
+  job.Record(Reported{2, 1, 1, 10, 1});
+  CHECK(job.state().best_trial() == 2);
+  CHECK(job.state().leading_trial() == 1);  // what is worth training on
+  job.Record(Reported{1, 1, 1, 10, 1});
+  CHECK(job.state().best_trial() == 1);
+  job.Record(Reported{1, 1, 2, 11, 1});
+  CHECK(job.state().best_trial() == 2);
+}
+
 TEST_CASE("Constraints: a rung takes the feasible first, then the least violation", "[scheduler]") {
   SearchSpec spec = WithConstraint(HyperbandJob(9, 3, 9));
   spec.pruner.kind = PrunerKind::kSuccessiveHalving;
