@@ -113,7 +113,8 @@ def connect(server: Optional[str] = None, *, context: Optional[str] = None, toke
     """Connects to a server's --http address.
 
     server: HOST:PORT, http://…, https://… or unix:/PATH of a proxy; several of servers with one database, with commas
-    between them; default: WINNOW_HTTP, else the current context of `winnow context`, else 127.0.0.1:8080. context:
+    between them; default: WINNOW_HTTP, else the current context of `winnow context`, else 127.0.0.1:8080. HOST:PORT is
+    asked over TLS if it is not this machine's loopback, or if tls_ca is given. context:
     another one; default: WINNOW_CONTEXT. Its token and TLS files count where nothing else names some, and only for its
     own server.
     token, token_file: default: WINNOW_TOKEN, WINNOW_TOKEN_FILE. tls_ca: PEM file of who signed the server's
@@ -137,6 +138,9 @@ def connect(server: Optional[str] = None, *, context: Optional[str] = None, toke
         if not file and not environment.get("WINNOW_TOKEN"):
             file = kept.get("token_file")
         token = pathlib.Path(file).read_text("utf-8").strip() if file else environment.get("WINNOW_TOKEN") or kept.get("token")
+    for address in addresses:
+        if token and not address.private:
+            raise ValueError(f"server: {address.text!r} would be sent the token unencrypted; expected https://HOST:PORT")
     tls = None
     if any(address.tls for address in addresses):
         tls = transport.tls_context(ca, tls_cert or environment.get("WINNOW_TLS_CERT") or kept.get("tls_cert"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import http.client
+import ipaddress
 import json
 import math
 import os
@@ -42,21 +43,29 @@ class _NotHttp(http.client.HTTPException):
     """What answers does not speak HTTP/1: another try is answered the same."""
 
 
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 class Address:
-    """Where a server is: "HOST:PORT", "http://HOST:PORT", "https://HOST:PORT" or "unix:/PATH"."""
+    """Where a server is: "HOST:PORT", "http://HOST:PORT", "https://HOST:PORT" or "unix:/PATH". HOST:PORT is asked over TLS
+    with `tls` or beyond this machine's loopback, where servers have it."""
 
     def __init__(self, text: str, tls: bool) -> None:
         self.text = text
         self.path = ""
         self.authority = "localhost"  # the Host of requests
         self.tls = tls
+        self.private = True  # whether nobody on the way reads what is sent
         if text.startswith("unix:"):
             self.path = text[len("unix:"):]
             if not self.path.startswith("/"):
                 raise ValueError(f"server: {text!r} is not an address; expected unix:/PATH")
             return
-        whole = text if "://" in text else ("https://" if tls else "http://") + text
-        parts = urllib.parse.urlsplit(whole)
+        parts = urllib.parse.urlsplit(text if "://" in text else "http://" + text)
         try:
             port = parts.port
         except ValueError:
@@ -64,7 +73,9 @@ class Address:
         if parts.scheme not in ("http", "https") or not parts.hostname or port is None or parts.path not in ("", "/"):
             raise ValueError(f"server: {text!r} is not an address; expected HOST:PORT, http://HOST:PORT, "
                              "https://HOST:PORT or unix:/PATH")
-        self.tls = parts.scheme == "https"
+        here = _is_loopback(parts.hostname)
+        self.tls = parts.scheme == "https" if "://" in text else tls or not here
+        self.private = self.tls or here
         self.host, self.port = parts.hostname, port
         self.authority = f"[{self.host}]:{port}" if ":" in self.host else f"{self.host}:{port}"
 

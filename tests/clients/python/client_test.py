@@ -200,6 +200,17 @@ class Errors(WithFolder):
             with self.subTest(wrong), self.assertRaisesRegex(ValueError, "is not an address"):
                 winnow.connect(wrong)
 
+    def test_a_token_is_sent_over_tls_or_within_this_machine_only(self):
+        for unsafe in ("http://tuner.example:8080", "http://192.0.2.1:8080", "127.0.0.1:1,http://[2001:db8::1]:8080"):
+            with self.subTest(unsafe), self.assertRaisesRegex(ValueError, "would be sent the token unencrypted"):
+                winnow.connect(unsafe, token="wnw_x")
+            winnow.connect(unsafe, token="")
+        for text, asked in (("tuner.example:8080", "https://tuner.example:8080"), ("[2001:db8::1]:1", "https://[2001:db8::1]:1"),
+                            ("localhost:1", "http://localhost:1"), ("127.1.2.3:1", "http://127.1.2.3:1"),
+                            ("http://[::1]:1", "http://[::1]:1"), ("unix:/run/proxy", "unix:/run/proxy")):
+            with self.subTest(text):
+                self.assertEqual(winnow.connect(text, token="wnw_x").address, asked)
+
 
 def relay(listener, port):
     """Hands what one caller after the other sends to a local port, and what comes back."""
