@@ -62,6 +62,8 @@ class Client:
 
     def job(self, id: str) -> Job:
         """A job by its id. NotFound: there is none."""
+        if not id:
+            raise ValueError("id: is empty; expected a job's id")
         job = Job(self._calls, id)
         job.spec  # noqa: B018: asks for it
         return job

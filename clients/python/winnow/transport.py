@@ -85,6 +85,9 @@ class Address:
 
 def tls_context(ca: Optional[str], cert: Optional[str], key: Optional[str]) -> ssl.SSLContext:
     """`ca`: PEM file of who signed the server's certificate; default: the system's. `cert`, `key`: the client's own."""
+    for name, file in (("tls_ca", ca), ("tls_cert", cert), ("tls_key", key)):
+        if file and not os.path.isfile(file):
+            raise ValueError(f"{name}: {file!r} is not a file; expected a PEM file")
     context = ssl.create_default_context(cafile=ca)
     if cert:
         context.load_cert_chain(cert, key)
@@ -165,7 +168,9 @@ class Transport:
                                          "winnow-server's --http, not of its --listen, and https:// if it has TLS"
                                          ) from error
             except (ConnectionError, http.client.HTTPException, FileNotFoundError, socket.gaierror) as error:
-                problem: errors.ServerError = errors.Unavailable("UNAVAILABLE", f"{address}: {_said(error)}")
+                silent = isinstance(error, http.client.RemoteDisconnected) and not address.tls and not address.path
+                hint = "; if it has TLS, expected https://" if silent else ""
+                problem: errors.ServerError = errors.Unavailable("UNAVAILABLE", f"{address}: {_said(error)}{hint}")
                 self._leave(address)
             except ssl.SSLError as error:
                 raise errors.Unavailable("UNAVAILABLE", f"{address}: {_said(error)}") from error

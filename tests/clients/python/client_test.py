@@ -382,6 +382,12 @@ class Guarded(WithFolder):
             winnow.connect(f"https://{server.http}", tls_ca=at("ca.pem"), token="").jobs()
         with self.assertRaisesRegex(winnow.Unavailable, "CERTIFICATE_VERIFY_FAILED"):
             winnow.connect(f"https://{server.http}", token="x").jobs()
+        with self.assertRaisesRegex(winnow.Unavailable, "closed the connection without a response; if it has TLS, expected https"):
+            winnow.connect(server.http, token_file=at("token"), patience=0).jobs()
+        with self.assertRaisesRegex(ValueError, "tls_ca: .*none.pem' is not a file"):
+            winnow.connect(f"https://{server.http}", tls_ca=at("none.pem"))
+        with self.assertRaisesRegex(ValueError, "id: is empty"):
+            client.job("")
 
 
 if __name__ == "__main__":
