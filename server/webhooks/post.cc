@@ -16,8 +16,14 @@ struct PostEnd {
   void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
 };
 
-// What a webhook answers beside the status is not read.
-size_t DropBytes(char*, size_t size, size_t count, void*) { return size * count; }
+constexpr size_t kMostAnswer = 65'536;
+
+// What a webhook answers beside the status is not kept; what is longer than kMostAnswer is not waited for.
+size_t DropBytes(char*, size_t size, size_t count, void* had) {
+  size_t& bytes = *static_cast<size_t*>(had);
+  bytes += size * count;
+  return bytes <= kMostAnswer ? size * count : 0;
+}
 
 int StopsPost(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return *static_cast<const std::atomic<bool>*>(stop) ? 1 : 0;
@@ -58,7 +64,9 @@ WebhookAnswer SendPost(const DeclaredWebhook& webhook, const WebhookPost& post,
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers.get());
   curl_easy_setopt(easy, CURLOPT_POSTFIELDS, post.body.data());
   curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(post.body.size()));
+  size_t had = 0;
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, DropBytes);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &had);
   curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, StopsPost);
   curl_easy_setopt(easy, CURLOPT_XFERINFODATA, const_cast<std::atomic<bool>*>(&stop));
@@ -67,7 +75,8 @@ WebhookAnswer SendPost(const DeclaredWebhook& webhook, const WebhookPost& post,
   const CURLcode code = curl_easy_perform(easy);
   long status = 0;
   curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-  if (code != CURLE_OK) return {false, error[0] != '\0' ? error : curl_easy_strerror(code)};
+  // The status counts, also if the rest of the answer does not end or breaks off.
+  if (code != CURLE_OK && status < 200) return {false, error[0] != '\0' ? error : curl_easy_strerror(code)};
   return {status >= 200 && status < 300, fmt::format("status {}", status)};
 }
 

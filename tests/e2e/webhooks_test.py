@@ -33,9 +33,10 @@ def job(name, command=LEVELS, trials=4):
 
 
 class Receiver:
-    """An HTTP server that takes what webhooks are told, and checks that it is signed. `answer` gives the status of each."""
+    """An HTTP server that takes what webhooks are told, and checks that it is signed. `answer` gives the status of each,
+    and `write_rest` writes what comes after it."""
 
-    def __init__(self, answer=lambda request: 200):
+    def __init__(self, answer=lambda request: 200, write_rest=lambda file: None):
         self.answer, self.lock, self.requests, self.wrong = answer, threading.Lock(), [], []
         receiver = self
 
@@ -55,6 +56,7 @@ class Receiver:
                 try:
                     self.send_response(request["status"])
                     self.end_headers()
+                    write_rest(self.wfile)
                 except OSError:
                     pass  # the server is gone
 
@@ -214,6 +216,20 @@ class WebhooksTest(unittest.TestCase):
         cluster.client.run("webhooks", "test", "other", ok=(1,))
         hooks = cluster.client.json("webhooks")["webhooks"]
         self.assertEqual([hook["address"] for hook in hooks], [f"http://127.0.0.1:{receiver.server.server_port}"])
+
+    def test_a_status_counts_also_if_the_answer_after_it_does_not_end_or_comes_to_a_halt(self):
+        def write_forever(file):
+            while True:
+                file.write(b"x" * 65536)
+
+        end = threading.Event()
+        self.addCleanup(end.set)
+        for write_rest, timeout in ((write_forever, 300), (lambda file: end.wait(), 1)):
+            receiver = self.enterContext(Receiver(write_rest=write_rest))
+            cluster = self.start(receiver, timeout_seconds=timeout)
+            cluster.client.run("webhooks", "test", "test")
+            log = wait_until(lambda: [one for one in self.deliveries(cluster) if one["answer"]], "it is answered")
+            self.assertEqual([(one["state"], one["answer"]) for one in log], [("DELIVERED", "status 200")])
 
     def test_what_waits_for_a_webhook_that_is_not_declared_any_more_is_given_up(self):
         receiver = self.enterContext(Receiver(lambda request: 500))
