@@ -120,7 +120,8 @@ struct Client::Connection {
                               endpoint.address, said));
       case grpc::StatusCode::INVALID_ARGUMENT: {
         v1::BadRequest details;
-        const bool listed = details.ParseFromString(status.error_details()) && details.violations_size() > 0;
+        // One alone is all that the message says.
+        const bool listed = details.ParseFromString(status.error_details()) && details.violations_size() > 1;
         return absl::Status(code, listed ? "the server refused it:" + Violations(details) : said);
       }
       default:

@@ -295,7 +295,8 @@ absl::StatusOr<v1::Worker> Engine::SetWorkerScheduling(const v1::SetWorkerSchedu
       scheduling != v1::Worker::DRAINING) {
     return absl::InvalidArgumentError(
         fmt::format("scheduling: {} is not valid; expected OPEN, CORDONED or DRAINING",
-                    v1::Worker::Scheduling_Name(scheduling)));
+                    v1::Worker::Scheduling_IsValid(scheduling) ? v1::Worker::Scheduling_Name(scheduling)
+                                                               : std::to_string(scheduling)));
   }
   if (!workers_.KnowsName(name)) return absl::NotFoundError(fmt::format("no worker is named \"{}\"", name));
   if (scheduling == v1::Worker::OPEN) {

@@ -59,7 +59,7 @@ constexpr int kMaxCalls = 64;        // with blobs, at a time
 constexpr int kBlobsInMemory = 12;   // of them, of 4 MiB each; so many slow peers do not stop the others
 constexpr std::chrono::minutes kBlobPatience(5);
 
-grpc::Status Invalid(const std::string& what) { return {grpc::StatusCode::INVALID_ARGUMENT, what}; }
+grpc::Status Invalid(const std::string& what) { return ToGrpc(absl::InvalidArgumentError(what)); }
 
 absl::Status NoBlob(const std::string& digest) {
   return absl::NotFoundError(fmt::format("there is no blob {}", digest));

@@ -1,9 +1,12 @@
 #include "server/grpc/errors.h"
 
+#include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "base/names.h"
 #include "server/engine/violations.h"
+#include "winnow/v1/tuning.pb.h"
 
 namespace winnow {
 namespace {
@@ -24,12 +27,30 @@ std::string Fitting(std::string_view message) {
   }
 }
 
+bool IsInFieldName(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || std::string_view("_.[]").find(c) < 4;
+}
+
+// "page_size: -1 is out of range" as a violation of page_size; "": the message does not begin with a field.
+std::string ViolationIn(std::string_view message) {
+  const size_t end = message.find(": ");
+  if (end == 0 || end == std::string_view::npos) return "";
+  const std::string_view field = message.substr(0, end);
+  if (field[0] < 'a' || field[0] > 'z' || !std::all_of(field.begin(), field.end(), IsInFieldName)) return "";
+  v1::BadRequest bad;
+  bad.add_violations()->set_field(std::string(field));
+  bad.mutable_violations(0)->set_description(std::string(message.substr(end + 2)));
+  return bad.SerializeAsString();
+}
+
 }  // namespace
 
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  const std::string_view message(status.message().data(), status.message().size());
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), Fitting(message), BadRequestOf(status));
+  const std::string message = Fitting({status.message().data(), status.message().size()});
+  std::string details = BadRequestOf(status);
+  if (details.empty() && absl::IsInvalidArgument(status)) details = ViolationIn(message);
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), message, details);
 }
 
 }  // namespace winnow

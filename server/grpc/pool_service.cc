@@ -24,6 +24,11 @@ PoolService::Unary* PoolService::RenderPool(Context* context, const v1::RenderPo
                                             v1::RenderPoolResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
+  if (request->nodes() < 0) {
+    reactor->Finish(ToGrpc(absl::InvalidArgumentError(
+        fmt::format("nodes: {} is out of range; expected 1 or more, or 0 for 1", request->nodes()))));
+    return reactor;
+  }
   const absl::StatusOr<std::string> text =
       calls_.render == nullptr
           ? absl::NotFoundError(fmt::format("there is no pool \"{}\"; this server has none", request->name()))

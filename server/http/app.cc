@@ -1,5 +1,6 @@
 #include "server/http/app.h"
 
+#include <fmt/format.h>
 #include <grpcpp/alarm.h>
 
 #include <algorithm>
@@ -134,7 +135,12 @@ HttpApp::Way HttpApp::Handle(HttpRequest request) const {
     return ErrorAnswer({StatusCode::PERMISSION_DENIED, "a page of another site may not call this"});
   }
   std::optional<HttpTarget> target = ParseTarget(request.target);
-  if (!target) return ErrorAnswer({StatusCode::INVALID_ARGUMENT, "the request's path or query is malformed"});
+  if (!target) {
+    return ErrorAnswer(
+        {StatusCode::INVALID_ARGUMENT,
+         fmt::format("the request's path or query is malformed, or has more than {} parameters",
+                     kMostParameters)});
+  }
   const std::string first = target->segments.empty() ? "" : target->segments[0];
   if (first == "v1") return Call(request, *target);
   const bool single = target->segments.size() == 1;

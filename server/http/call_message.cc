@@ -1,12 +1,16 @@
 #include "server/http/call_message.h"
 
+#include <fmt/format.h>
 #include <google/protobuf/util/json_util.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
+#include "base/names.h"
 #include "base/status_text.h"
 #include "base/utf8.h"
 #include "json/message_json.h"
@@ -134,6 +138,14 @@ const pb::FieldDescriptor* FindField(const pb::Descriptor& type, const std::stri
   return nullptr;
 }
 
+// "unknown field of TYPE", and the fields that it has.
+std::string UnknownOf(const char* what, const std::string& name, const pb::Descriptor& type) {
+  std::vector<std::string> known;
+  for (int i = 0; i < type.field_count(); ++i) known.push_back(type.field(i)->name());
+  return fmt::format("unknown {} of {}{}", what, type.name(),
+                     known.empty() ? ", which has none" : DidYouMean(name, known));
+}
+
 grpc::Status WrongValue(const pb::FieldDescriptor& field, const std::string& text) {
   return FieldError(field.name(), Shown(text) + "; expected " + TypeName(field));
 }
@@ -144,7 +156,7 @@ grpc::Status ReadParameters(const std::vector<std::pair<std::string, std::string
   for (const auto& [name, text] : parameters) {
     const pb::FieldDescriptor* field = FindField(*request.GetDescriptor(), name);
     if (field == nullptr) {
-      return FieldError(name, "unknown parameter of " + request.GetDescriptor()->name());
+      return FieldError(name, UnknownOf("parameter", name, *request.GetDescriptor()));
     }
     auto at =
         std::find_if(values.begin(), values.end(), [&](const auto& value) { return value.first == field; });
@@ -163,13 +175,69 @@ grpc::Status ReadParameters(const std::vector<std::pair<std::string, std::string
   return grpc::Status::OK;
 }
 
-// Turns "(spec.name): invalid value 1 for type TYPE_STRING" into a violation of spec.name.
-grpc::Status JsonError(const std::string& message) {
-  const size_t end = message.find(')');
-  if (!message.starts_with('(') || end == std::string::npos) return FieldError("body", message);
-  const size_t text = message.find_first_not_of(": ", end + 1);
-  return FieldError(message.substr(1, end - 1),
-                    text == std::string::npos ? "is wrong" : message.substr(text));
+// The field at "spec.limits" or "filters[0]" in a message, in either spelling; null: there is none, as within
+// a map.
+const pb::FieldDescriptor* FieldAt(std::string_view path, const pb::Descriptor& type) {
+  const pb::Descriptor* at = &type;
+  while (at != nullptr) {
+    const size_t end = std::min(path.find('.'), path.size());
+    const std::string_view name = path.substr(0, std::min(path.find('['), end));
+    const pb::FieldDescriptor* field = FindField(*at, std::string(name));
+    if (field == nullptr || field->is_map() || end == path.size()) return field;
+    path.remove_prefix(end + 1);
+    at = field->message_type();
+  }
+  return nullptr;
+}
+
+// The error for a name in the object at `place` ("": the body) that its message does not have.
+grpc::Status UnknownField(std::string_view place, const std::string& name, const pb::Descriptor& type) {
+  const pb::FieldDescriptor* field = place.empty() ? nullptr : FieldAt(place, type);
+  const pb::Descriptor* of = place.empty() ? &type : field == nullptr ? nullptr : field->message_type();
+  return FieldError(std::string(place) + (place.empty() ? "" : ".") + name,
+                    of == nullptr ? "unknown field" : UnknownOf("field", name, *of));
+}
+
+// The text between two others; absent: it is not so.
+std::optional<std::string> Between(std::string_view text, std::string_view before, std::string_view after) {
+  if (!text.starts_with(before) || !text.ends_with(after) || text.size() < before.size() + after.size())
+    return std::nullopt;
+  return std::string(text.substr(before.size(), text.size() - before.size() - after.size()));
+}
+
+std::string ExpectedAt(std::string_view place, const pb::Descriptor& type) {
+  const pb::FieldDescriptor* field = FieldAt(place, type);
+  return field == nullptr ? "another value" : TypeName(*field);
+}
+
+// Turns what the JSON parser says into a violation, such as "(spec.name): invalid value 1 for type
+// TYPE_STRING", "(limits) max: Cannot find field." or, of the body itself, "max: Cannot find field.".
+grpc::Status JsonError(std::string_view message, const pb::Descriptor& type) {
+  std::string place;
+  std::string_view said = message;
+  if (const size_t end = message.find(')'); message.starts_with('(') && end != std::string_view::npos) {
+    place = message.substr(1, end - 1);
+    said = message.substr(end + 1);
+  }
+  while (said.starts_with(' ')) said.remove_prefix(1);
+  const auto within = [&place](const std::string& name) { return place.empty() ? name : place + "." + name; };
+  if (const auto name = Between(said, "", ": Cannot find field.")) return UnknownField(place, *name, type);
+  if (const auto name = Between(said, "", ": Proto field is not repeating, cannot start list."))
+    return FieldError(within(*name), "is a list; expected " + ExpectedAt(within(*name), type));
+  if (const auto name = Between(said, ": invalid value Starting an object on a scalar field for type ", ""))
+    return FieldError(within(*name), "is an object; expected " + ExpectedAt(within(*name), type));
+  if (const auto name = Between(said, ": invalid value oneof field '", "' for type oneof"))
+    return FieldError(within(name->substr(name->rfind('\'') + 1)),
+                      "is given beside another; expected one alone");
+  if (said == ": Root element must be a message.") return FieldError("body", "expected an object");
+  if (place.empty()) return FieldError("body", std::string(said));
+  const size_t value_end = said.rfind(" for type ");
+  constexpr std::string_view kInvalid = ": invalid value ";
+  if (said.starts_with(kInvalid) && value_end != std::string_view::npos) {
+    const std::string_view value = said.substr(kInvalid.size(), value_end - kInvalid.size());
+    return FieldError(place, Shortened(value, kMostShown) + "; expected " + ExpectedAt(place, type));
+  }
+  return FieldError(place, std::string(said.substr(std::min(said.find_first_not_of(": "), said.size()))));
 }
 
 // What the reader of job files, which says what was expected, finds in a job that the JSON parser refused;
@@ -188,7 +256,7 @@ grpc::Status ReadBody(const std::string& body, pb::Message& request) {
   const auto status = pb::util::JsonStringToMessage(body, &request, ParseOptions());
   if (status.ok()) return grpc::Status::OK;
   const grpc::Status of_job = JobError(body, *request.GetDescriptor());
-  return of_job.ok() ? JsonError(std::string(status.message())) : of_job;
+  return of_job.ok() ? JsonError(std::string(status.message()), *request.GetDescriptor()) : of_job;
 }
 
 }  // namespace

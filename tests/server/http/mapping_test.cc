@@ -160,6 +160,73 @@ TEST_CASE("Http: what cannot be read names the parameter or the place in the bod
   }
 }
 
+TEST_CASE("Http: a request that cannot be read says which names and values were expected", "[http]") {
+  HttpPlay play;
+  const std::string change = "/v1/tuning-jobs/" + play.Create(RandomJob(1)) + "/change";
+  const auto said = [&](const char* method, const std::string& target, const char* body) {
+    const HttpReply reply = play.Ask(method, target, body);
+    CHECK(reply.status == 400);
+    CHECK(reply.json()["violations"].size() == 1);
+    return reply.json()["message"].get<std::string>();
+  };
+  CHECK(said("POST", "/v1/tokens", R"({"rol": "VIEWER"})") ==
+        "rol: unknown field of CreateTokenRequest; did you mean role?");
+  CHECK(said("POST", "/v1/tokens", R"({"role": "KING"})") ==
+        "role: \"KING\"; expected one of VIEWER, SUBMITTER, WORKER, ADMIN");
+  CHECK(said("POST", "/v1/projects/vision", R"({"max_slots": "many"})") ==
+        "max_slots: \"many\"; expected a whole number");
+  CHECK(said("POST", "/v1/projects/vision", R"({"weight": true})") == "weight: true; expected a number");
+  CHECK(said("POST", change, R"({"limits": {"trials": 3}})") ==
+        "limits.trials: unknown field of ChangedLimits; did you mean max_trials?");
+  CHECK(said("POST", change, R"({"limits": 3})") == "limits: 3; expected ChangedLimits");
+  CHECK(said("POST", change, R"({"limits": {"max_trials": [3]}})") ==
+        "limits.max_trials: is a list; expected a whole number");
+  CHECK(said("POST", change, R"({"reason": {}})") == "reason: is an object; expected text in UTF-8");
+  CHECK(said("POST", change, R"({"pause": true, "resume": true})") ==
+        "resume: is given beside another; expected one alone");
+  CHECK(said("POST", change, "[]") == "body: expected an object");
+  CHECK(said("GET", "/v1/tuning-jobs?size=1", "") ==
+        "size: unknown parameter of ListTuningJobsRequest; did you mean page_size?");
+}
+
+TEST_CASE("Http: what a method refuses about one field is a violation of that field", "[http]") {
+  HttpPlay play;
+  const std::string id = play.Create(RandomJob(1));
+  const std::string job = "/v1/tuning-jobs/" + id;
+  struct Case {
+    const char* method;
+    std::string target;
+    const char* body;
+    const char* field;
+  };
+  const Case cases[] = {
+      {"GET", "/v1/tuning-jobs?page_size=-1", "", "page_size"},
+      {"GET", job + "/trials?page_token=x", "", "page_token"},
+      {"GET", job + "/trials?order_by=x", "", "order_by"},
+      {"GET", job + "/table?filters=x", "", "filters[0]"},
+      {"GET", job + "/trials/1/logs?offset=-1", "", "offset"},
+      {"GET", job + "/trials/1/logs?wait=61s", "", "wait"},
+      {"GET", job + "/slices/y", "", "parameter"},
+      {"GET", "/v1/comparison", "", "job_ids"},
+      {"GET", "/v1/usage?seconds=-1", "", "seconds"},
+      {"GET", "/v1/blobs/x", "", "digest"},
+      {"GET", "/v1/pools/none/submission?nodes=-1", "", "nodes"},
+      {"POST", "/v1/tokens", R"({"name": "x"})", "role"},
+      {"POST", "/v1/projects", R"({"name": "A"})", "name"},
+      {"POST", "/v1/workers/none/scheduling", R"({"scheduling": 9})", "scheduling"},
+  };
+  for (const Case& c : cases) {
+    const HttpReply reply = play.Ask(c.method, c.target, c.body);
+    INFO(c.method << " " << c.target << " " << c.body << ": " << reply.body);
+    CHECK(reply.status == 400);
+    REQUIRE(reply.json()["violations"].size() == 1);
+    const auto& violation = reply.json()["violations"][0];
+    const std::string description = violation["description"];
+    CHECK(violation["field"] == c.field);
+    CHECK(reply.json()["message"] == std::string(c.field) + ": " + description);
+  }
+}
+
 TEST_CASE("Http: unknown paths, other verbs and other types of bodies are refused in words", "[http]") {
   HttpPlay play;
   CHECK(play.Ask("GET", "/v1/nothing").status == 404);
