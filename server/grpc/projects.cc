@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/escaping.h"
+#include "base/names.h"
 #include "server/engine/violations.h"
 
 namespace winnow {
@@ -31,7 +33,7 @@ absl::Status CheckProjectName(const std::string& name) {
 }
 
 absl::Status CheckPerson(const std::string& person) {
-  if (!person.empty() && person.size() <= kLongestPerson) return absl::OkStatus();
+  if (!person.empty() && person.size() <= kLongestPerson) return CheckPrints("person", person);
   return absl::InvalidArgumentError(
       fmt::format("person: it has {} characters; expected 1 to {}, the name of their tokens", person.size(),
                   kLongestPerson));
@@ -244,6 +246,15 @@ absl::Status CheckUnused(Engine& engine, ProjectTable& table, const std::string&
 
 }  // namespace
 
+absl::Status CheckPrints(const char* field, const std::string& name) {
+  const bool prints =
+      std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  if (prints) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {} has a line break or another control character; expected a name of one line", field,
+                  Quoted(absl::CHexEscape(name))));
+}
+
 absl::Status CheckProject(Engine& engine, const std::string& name) {
   if (name.empty()) return absl::OkStatus();
   ProjectTable table(engine.context().store.database());
@@ -316,7 +327,9 @@ absl::StatusOr<ChangedProject> SetProject(Engine& engine, const v1::SetProjectRe
                           "quotas of its members",
                           by.name, Shown(name)));
   }
-  if (request.person().size() > kLongestPerson) return CheckPerson(request.person());
+  if (!request.person().empty()) {
+    if (absl::Status good = CheckPerson(request.person()); !good.ok()) return good;
+  }
   ProjectBook& book = engine.projects();
   const std::vector<Violation> violations = CheckSet(request, book.rules().preemption);
   if (!violations.empty()) return ViolationsError(violations);

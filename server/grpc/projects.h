@@ -21,6 +21,8 @@ struct ChangedProject {
   std::vector<MemberRow> members;  // of all projects
 };
 
+// INVALID_ARGUMENT names the field if the name of a person or of workers cannot stand in a table or a line.
+absl::Status CheckPrints(const char* field, const std::string& name);
 // NOT_FOUND if there is no such project; OK for "".
 absl::Status CheckProject(Engine& engine, const std::string& name);
 // The projects that the caller may see, without the default project.

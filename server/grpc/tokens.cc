@@ -29,6 +29,8 @@ absl::Status Check(const v1::CreateTokenRequest& request) {
     return absl::InvalidArgumentError(
         fmt::format("name: it has {} characters; expected at most {}", request.name().size(), kLongestName));
   }
+  if (absl::Status prints = CheckPrints("name", request.name()); !prints.ok()) return prints;
+  if (absl::Status prints = CheckPrints("worker_names", request.worker_names()); !prints.ok()) return prints;
   if (request.name().starts_with(kAllocation)) {
     return absl::InvalidArgumentError(
         fmt::format("name: \"{}\" begins like the names of the tokens of allocations; expected another name",

@@ -223,7 +223,8 @@ TEST_CASE("Projects: those who lead a project, and admins, change its members; o
   CHECK(play.Add(lea, "speech", "lea").error_message() == "there is no project \"speech\"");
   CHECK(play.Add(play.OverSocket(), "never", "dan").error_message() == "there is no project \"never\"");
   CHECK(play.Add(play.OverSocket(), "default", "dan").error_code() == grpc::StatusCode::NOT_FOUND);
-  CHECK(play.Add(lea, "vision", "").error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+  for (const char* wrong : {"", "da\x1bn", "dan\n"})
+    CHECK(play.Add(lea, "vision", wrong).error_code() == grpc::StatusCode::INVALID_ARGUMENT);
   const std::string ana = play.Token(v1::SUBMITTER, "ana");
   const std::string id = play.Submit(ana, "vision");
   const v1::CreateTokenResponse hosts = play.WorkerToken({"vision"});

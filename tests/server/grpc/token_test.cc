@@ -102,7 +102,12 @@ TEST_CASE("Tokens: what cannot be one is refused by field, an unknown id by name
   request.set_role(v1::WORKER);
   request.set_name(std::string(129, 'n'));
   CHECK_THAT(create(), Catch::StartsWith("name: it has 129 characters"));
+  request.set_name("ana\nrole admin");
+  CHECK_THAT(create(), Catch::StartsWith("name: \"ana\\nrole admin\" has a line break"));
   request.set_name("");
+  request.set_worker_names("gpu\x1b*");
+  CHECK_THAT(create(), Catch::StartsWith("worker_names: "));
+  request.set_worker_names("");
   request.set_valid_seconds(-1);
   CHECK_THAT(create(), Catch::StartsWith("valid_seconds: -1"));
   v1::RevokeTokenRequest unknown;
