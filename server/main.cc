@@ -29,6 +29,7 @@
 #include "server/engine/metrics.h"
 #include "server/grpc/grpc_server.h"
 #include "server/grpc/tokens.h"
+#include "server/host/archive.h"
 #include "server/host/artifact_store.h"
 #include "server/host/blobs/open_place.h"
 #include "server/host/declared_workers.h"
@@ -442,6 +443,7 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
     leadership = *std::move(taken);
     flags.listen = standby->address();
   }
+  if (absl::Status serves = CheckIsNoArchive(flags.db); !serves.ok()) return serves;
   // Destroyed last: closing a file of the database would release SQLite's locks.
   absl::StatusOr<OwnFiles> own = leadership == nullptr
                                      ? OwnFiles::Take(flags.db, fs::absolute(flags.state_dir))

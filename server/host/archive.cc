@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <variant>
 
 #include "absl/cleanup/cleanup.h"
@@ -26,6 +27,9 @@ namespace winnow {
 namespace {
 
 namespace fs = std::filesystem;
+
+// The identity of an archive begins with this.
+constexpr std::string_view kArchiveMark = "archive-";
 
 absl::Status Failed(const std::string& file, int error) {
   return absl::FailedPreconditionError(fmt::format("{}: {}", file, strerror(error)));
@@ -56,6 +60,8 @@ absl::StatusOr<Archived> Write(Database& from, const std::vector<std::string>& j
   absl::StatusOr<std::unique_ptr<Database>> to = Database::Open(part, OpenMode::kNew);
   if (!to.ok()) return to.status();
   if (absl::Status made = Migrate(**to); !made.ok()) return made;
+  absl::Status marked = (*to)->Execute(fmt::format("UPDATE identity SET id = '{}' || id", kArchiveMark));
+  if (!marked.ok()) return marked;
   Archived archived;
   absl::StatusOr<int64_t> rows =
       MoveJobs(from, **to, jobs, [&](std::string_view table, std::string_view column, ColumnValue& value) {
@@ -108,6 +114,20 @@ absl::StatusOr<Archived> ArchiveJobs(const std::string& database, const std::vec
   if (!archived.ok()) return archived.status();
   if (absl::Status published = Publish(part, file); !published.ok()) return published;
   return archived;
+}
+
+absl::Status CheckIsNoArchive(const std::string& file) {
+  std::error_code none;
+  if (IsPostgres(file) || !fs::is_regular_file(file, none)) return absl::OkStatus();
+  const auto database = Database::Open(file, OpenMode::kStill);
+  if (!database.ok()) return absl::OkStatus();
+  Statement select(**database, "SELECT id FROM identity");
+  const absl::StatusOr<bool> row = select.Bind().Next();
+  if (!row.ok() || !*row || !select.Text(0).starts_with(kArchiveMark)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("{} is an archive of jobs, which has neither tokens nor all of their specs, and is only "
+                  "looked at: winnow-server --read-only --db {}",
+                  file, file));
 }
 
 }  // namespace winnow

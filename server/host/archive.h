@@ -18,9 +18,14 @@ struct Archived {
 // SQLite that nobody else may read: rows of one moment, read again and compared. A server may have
 // `database`, a file or an address of PostgreSQL, meanwhile. The values of the environment variables of
 // trainers are left out, and so are checkpoints, models and sources; workers are recorded as gone.
+// The identity of the new database says that it is an archive (CheckIsNoArchive).
 // FAILED_PRECONDITION: there is a `file` already, or a job has not ended; NOT_FOUND names the database or the
 // job. After an error there is no new `file`.
 absl::StatusOr<Archived> ArchiveJobs(const std::string& database, const std::vector<std::string>& jobs,
                                      const std::string& file);
+
+// OK unless `file` is an archive, which is only looked at: it has no tokens, and not all of its jobs' specs.
+// Reads a file that may be absent, of another program or in use, and leaves it as it is.
+absl::Status CheckIsNoArchive(const std::string& file);
 
 }  // namespace winnow

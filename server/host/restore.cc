@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_replace.h"
+#include "server/host/archive.h"
 #include "server/host/endpoint_state.h"
 #include "server/host/own_files.h"
 #include "store/copy.h"
@@ -99,6 +101,7 @@ absl::StatusOr<Restored> RestoreDatabase(const std::string& backup, const std::s
   if (!fs::is_regular_file(backup, error)) return Failed(backup, "is not a file; expected a backup");
   if (fs::equivalent(backup, file, error))
     return Failed(backup, "is the database itself; expected a backup of it");
+  if (absl::Status whole = CheckIsNoArchive(backup); !whole.ok()) return whole;
   absl::StatusOr<OwnFiles> own = OwnFiles::Take(file, state_dir);
   if (!own.ok()) return own.status();
   const std::string database = own->database(), part = database + ".restore.part";
@@ -108,7 +111,8 @@ absl::StatusOr<Restored> RestoreDatabase(const std::string& backup, const std::s
   if (!summary.ok()) {
     for (const char* end : {"", "-wal", "-shm"}) fs::remove(part + end, error);
     fs::remove_all(endpoint_part, error);
-    return summary.status();
+    return absl::Status(summary.status().code(),
+                        absl::StrReplaceAll(summary.status().message(), {{part, backup}}));
   }
   EndLocalWorkers(state_dir);
   // Before the database is replaced: no server may find the copy together with newer checkpoints.

@@ -166,8 +166,10 @@ int MayBeAsked(void*, int action, const char* first, const char*, const char*, c
 
 absl::Status SqliteStatus(int extended_code, std::string_view file, std::string_view message,
                           std::string_view doing) {
+  // A file of something else fails whatever is done.
+  const std::string statement = (extended_code & 0xff) == SQLITE_NOTADB ? "" : fmt::format(" ({})", doing);
   return absl::Status(CodeOf(extended_code),
-                      fmt::format("{}: {}{} ({})", file, message, Advice(extended_code), doing));
+                      fmt::format("{}: {}{}{}", file, message, Advice(extended_code), statement));
 }
 
 absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::string& file, OpenMode mode) {

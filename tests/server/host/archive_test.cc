@@ -10,6 +10,7 @@
 #include "checkout.h"
 #include "server/engine/coordinator.h"
 #include "server/host/check.h"
+#include "server/host/restore.h"
 #include "server/host/shown_copy.h"
 #include "server/reads/reads.h"
 #include "store/copy.h"
@@ -76,6 +77,29 @@ TEST_CASE("Archive: beside a server, it has the job, but neither its secrets nor
   CHECK(Bytes(file) == before);
 }
 
+TEST_CASE("Archive: neither a server nor --restore takes it for a database", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 2);
+  const std::string id = play.Create(HyperbandJob(9));
+  PlayToEnd(play, id, {&worker});
+  const std::string archive = play.folder.file("old.db"), backup = play.folder.file("backup.db"),
+                    live = play.folder.file("live.db");
+  Get(ArchiveJobs(play.file(), {id}, archive));
+  REQUIRE(CopyDatabase(play.file(), backup, kNever).ok());
+  for (const std::string& other :
+       {play.file(), backup, play.folder.file("none"), play.folder.path().string()})
+    CHECK(CheckIsNoArchive(other).ok());
+  CHECK_THAT(std::string(CheckIsNoArchive(archive).message()),
+             Catch::StartsWith(archive + " is an archive of jobs") && Catch::Contains("--read-only"));
+
+  const auto nothing = [](const std::string&) {};
+  const std::string before = Bytes(archive);
+  CHECK(absl::IsFailedPrecondition(RestoreDatabase(archive, live, live + ".d", nothing).status()));
+  CHECK_FALSE(fs::exists(live));
+  CHECK(Get(RestoreDatabase(backup, live, live + ".d", nothing)).summary.jobs == 1);
+  CHECK(Bytes(archive) == before);
+}
+
 TEST_CASE("ShownCopy: a file of 0.1.0 is shown, and stays as it is", "[server]") {
   TempFolder folder;
   const std::string file = folder.file("a.db");
@@ -108,7 +132,8 @@ TEST_CASE("ShownCopy: what is no whole database of Winnow is refused by its name
   CHECK_THAT(why(play.folder.file("none")), Catch::Contains("no such file"));
   CHECK_THAT(why(play.folder.path().string()), Catch::Contains("no such file"));
   std::ofstream(play.folder.file("text")) << std::string(2'000, 'x');
-  CHECK_THAT(why(play.folder.file("text")), Catch::Contains(play.folder.file("text")));
+  CHECK_THAT(why(play.folder.file("text")),
+             Catch::Contains(play.folder.file("text")) && !Catch::Contains("PRAGMA"));
   const std::string foreign = play.folder.file("foreign");
   {
     auto database = Get(Database::Open(foreign, OpenMode::kNew));

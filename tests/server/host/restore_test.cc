@@ -89,12 +89,41 @@ TEST_CASE("Server: --restore changes nothing beside a running server, or with a 
   std::ofstream(t.backup) << "no database";
   ran = t.Restore();
   CHECK(ran.exit_code == 1);
-  CHECK_THAT(ran.output, Catch::Contains(t.backup));
+  CHECK_THAT(ran.output, Catch::Contains(t.backup) && !Catch::Contains(".restore.part"));
   ran = RunCommand(WINNOW_BIN_DIR "/winnow-server --restore missing.db --db " + t.server.database());
   CHECK(ran.exit_code == 1);
   CHECK_THAT(ran.output, Catch::Contains("missing.db: is not a file"));
   CHECK(fs::exists(t.trial / "checkpoint"));
   CHECK_FALSE(fs::exists(t.server.database() + ".restore.part"));
+  t.server.Restart();
+  CHECK(t.Knows("late"));
+}
+
+TEST_CASE("Server: an archive is neither served nor restored, and stays as it is", "[server]") {
+  Copied t;
+  {
+    grpc::ClientContext context;
+    v1::StopTuningJobRequest request;
+    request.set_id("early");
+    v1::TuningJob job;
+    REQUIRE(t.server.Client()->StopTuningJob(&context, request, &job).ok());
+  }
+  const std::string program = WINNOW_BIN_DIR "/winnow-server ", archive = t.server.folder() + "/archive.db";
+  Ran ran = RunCommand(program + "--archive early --db " + t.server.database() + " --copy-to " + archive);
+  INFO(ran.output);
+  REQUIRE(ran.exit_code == 0);
+  REQUIRE(t.server.Stop() == 0);
+  const auto size = fs::file_size(archive);
+  const auto time = fs::last_write_time(archive);
+  for (const std::string& flags : {"--listen 127.0.0.1:0 --http off --db " + archive,
+                                   "--restore " + archive + " --db " + t.server.database()}) {
+    ran = RunCommand("timeout 60 " + program + flags);
+    CHECK(ran.exit_code == 1);
+    CHECK_THAT(ran.output, Catch::Contains(archive + " is an archive of jobs"));
+  }
+  CHECK(fs::file_size(archive) == size);
+  CHECK(fs::last_write_time(archive) == time);
+  for (const char* end : {".d", "-wal", "-shm"}) CHECK_FALSE(fs::exists(archive + end));
   t.server.Restart();
   CHECK(t.Knows("late"));
 }
