@@ -133,7 +133,7 @@ absl::StatusOr<WebhookOutbox::Next> WebhookOutbox::Take(Context& context, const 
   int64_t next_us = std::numeric_limits<int64_t>::max();
   for (DeliveryRow& row : *rows) {
     // A later event of a job waits until the earlier one is delivered or given up.
-    if (!jobs.insert(row.job).second) continue;
+    if (!row.job.empty() && !jobs.insert(row.job).second) continue;
     if (row.next_us > now_us) {
       next_us = std::min(next_us, row.next_us);
       continue;

@@ -97,6 +97,18 @@ TEST_CASE("Outbox: a job's events wait for one that is not delivered, those of o
   CHECK(play.Take().wait_us == -1);
 }
 
+TEST_CASE("Outbox: events of no job, such as a test, wait for no other", "[server]") {
+  OutboxPlay play;
+  play.Tell(v1::Event::POOL_BROKEN, "", "pool");
+  CHECK(play.TakeText() == "pool");
+  play.Sent(false);
+  v1::Delivery test;
+  REQUIRE(play.Inside([&](Engine& engine) { test = *play.outbox->Test(engine.context(), "chat"); }).ok());
+  const auto next = play.Take();
+  REQUIRE(next.row.has_value());
+  CHECK(next.row->number == test.number());
+}
+
 TEST_CASE("Outbox: what nobody takes is given up, and the events after it are told", "[server]") {
   DeclaredWebhook webhook = WebhookNamed("chat");
   webhook.give_up_after = std::chrono::seconds(100);
