@@ -90,7 +90,8 @@ struct Client::Connection {
 
   // Advice for an unreachable server.
   std::string Advice(const std::string& said) const {
-    if (said.find("http1.x") != std::string::npos)
+    const bool is_http = said.find("http1.x") != std::string::npos || said.find("ALPN") != std::string::npos;
+    if (is_http)
       return "\nA web server listens there, such as that of --http; expected the address of --listen.";
     const std::string other = "or name another with --server HOST:PORT or WINNOW_SERVER.";
     const bool here = !endpoint.UsesTls() && !endpoint.address.starts_with("unix:") &&

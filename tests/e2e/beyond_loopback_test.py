@@ -70,7 +70,8 @@ class BeyondLoopback(unittest.TestCase):
         ca = f"{self.folder}/ca.pem"
         server = self.begin(Server(self.folder, listen="0.0.0.0:0",
                                    flags=["--tls-cert", f"{self.folder}/server.pem", "--tls-key",
-                                          f"{self.folder}/server.key", "--declare-workers", "1 x slots=2"]))
+                                          f"{self.folder}/server.key", "--declare-workers", "1 x slots=2",
+                                          "--http", "127.0.0.1:0", "--http-port-file", f"{self.folder}/http"]))
         socket = server.database + ".d/server.sock"
         self.assertEqual(stat.S_IMODE(os.stat(socket).st_mode), 0o600)
         tokens = {role: self.token(socket, role) for role in ("viewer", "submitter", "worker")}
@@ -90,6 +91,9 @@ class BeyondLoopback(unittest.TestCase):
         self.assertIn("requires a token", self.winnow(*reach[:-1], "list").stderr)
         plain = self.winnow("--server", address, "--token-file", tokens["viewer"], "list")
         self.assertIn("--tls-ca", plain.stderr)
+        with open(f"{self.folder}/http", encoding="ascii") as file:
+            page = self.winnow("--server", f"127.0.0.1:{int(file.read())}", *reach[2:], tokens["viewer"], "list")
+        self.assertIn("A web server listens there, such as that of --http; expected the address of --listen", page.stderr)
 
         listed = json.loads(self.winnow("--server", f"unix:{socket}", "token", "list", "-o", "json").stdout)["tokens"]
         viewer = next(token["id"] for token in listed if token["role"] == "VIEWER")
