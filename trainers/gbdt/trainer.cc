@@ -47,6 +47,11 @@ std::size_t BytesOfRows(const TrainingData& data, int64_t classes) {
   return static_cast<std::size_t>(rows * (kShared + classes * kOfAClass));
 }
 
+void CutTo(int64_t rounds, Model* model) {
+  model->trees.resize(rounds * model->trees_per_round());
+  if (!model->tree_weights.empty()) model->tree_weights.resize(model->trees.size());
+}
+
 // Levels are rounds.
 class BoostingRun : public TrainingRun {
  public:
@@ -132,8 +137,8 @@ absl::Status BoostingRun::StartFromModel() {
   if (p.base_score_given && p.base_score != given->parameters.base_score)
     Warn(fmt::format("hyperparameter base_score = {} has no effect: the model to continue has {}",
                      p.base_score, given->parameters.base_score));
+  CutTo(given_rounds_, &*given);
   state_.model.trees = std::move(given->trees);
-  state_.model.trees.resize(given_rounds_ * given->trees_per_round());
   state_.model.tree_weights = std::move(given->tree_weights);
   state_.model.feature_names = std::move(given->feature_names);
   state_.model.parameters.base_score = given->parameters.base_score;
@@ -144,8 +149,7 @@ absl::Status BoostingRun::StartFromModel() {
 absl::Status BoostingRun::WriteModel() {
   Model& model = state_.model;
   if (done() > target()) {
-    model.trees.resize(target() * model.trees_per_round());
-    if (!model.tree_weights.empty()) model.tree_weights.resize(model.trees.size());
+    CutTo(target(), &model);
     model.best_round = -1;
   }
   return WriteFileWhole((std::filesystem::path(request_.model_folder) / "model.json").string(),

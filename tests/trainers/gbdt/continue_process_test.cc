@@ -1,5 +1,7 @@
 // winnow-gbdt --continue-from and --checkpoint-dir as processes, with data that are not what they were.
+#include <algorithm>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "tests/catch.h"
@@ -84,6 +86,30 @@ TEST_CASE("Continue: what differs from the model is said", "[gbdt]") {
   CHECK_THAT(desk.Continue("model").err,
              Catch::Contains("a model of objective binary:logistic and booster gbtree with 1 trees a round: "
                              "expected binary:logistic and dart with 1"));
+}
+
+TEST_CASE("Continue: of a DART model that stopped early, only the rounds up to the best go on", "[gbdt]") {
+  const Desk desk;
+  const auto give = [&](const std::string& more) {
+    std::ofstream(desk.Path("five.json"))
+        << R"({"objective": "binary:logistic", "booster": "dart", "rate_drop": 0.3, "eta": 1)" << more << "}";
+  };
+  give(R"(, "num_round": 200, "early_stopping_rounds": 3)");
+  const Ended first = desk.Train("model", {"--validation-fraction", "0.4"});
+  REQUIRE_THAT(first.err, Catch::Contains("stopped early"));
+  const auto weights_of = [&](const std::string& model) {
+    const auto document = nlohmann::json::parse(ReadAll(desk.Path(model)));
+    return document["learner"]["gradient_booster"]["weight_drop"].get<std::vector<float>>();
+  };
+  const std::vector<float> weights = weights_of("model/model.json");
+  give(R"(, "num_round": 2, "skip_drop": 1)");
+  REQUIRE(desk.Continue("model").code == 0);
+  const std::vector<float> longer = weights_of("longer/model.json");
+  const std::size_t best = weights.size() - 4;
+  REQUIRE(longer.size() == best + 3);
+  CHECK(std::equal(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(best + 1), longer.begin()));
+  CHECK(weights[best + 1] != 1);
+  CHECK(std::vector<float>(longer.end() - 2, longer.end()) == std::vector<float>{1, 1});
 }
 
 TEST_CASE("Checkpoint: a whole training that is there already is not taken for other data's", "[gbdt]") {
