@@ -1,5 +1,6 @@
 #include "trainers/mlp/parallel/synchronous_trainer.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "tests/catch.h"
@@ -106,6 +107,37 @@ TEST_CASE("SynchronousTrainer: an epoch after a checkpoint is the epoch it would
     const std::vector<ShareOutcome> rest = TrainShares(task, 3, 1, 3, resume, &half[0].collected);
     REQUIRE(rest[0].status.ok());
     CHECK(SameState(rest[0].collected, straight[0].collected));
+  }
+}
+
+TEST_CASE("SynchronousTrainer: ranks with batch norm of their own go on from the mean of its statistics",
+          "[mlp]") {
+  ShareTask task = BatchTask();
+  task.parameters.batch_norm = BatchNorm::kPerRank;
+  const std::vector<ShareOutcome> ranks = TrainShares(task, 3, 0, 3, MakeSynchronous),
+                                  half = TrainShares(task, 3, 0, 1, MakeSynchronous);
+  REQUIRE(ranks[0].status.ok());
+  for (const ShareOutcome& rank : ranks) CHECK(rank.state.statistics == ranks[0].state.statistics);
+  const std::vector<ShareOutcome> rest = TrainShares(task, 3, 1, 3, MakeSynchronous, &half[0].collected);
+  REQUIRE(rest[0].status.ok());
+  CHECK(SameState(rest[0].collected, ranks[0].collected));
+}
+
+TEST_CASE("SynchronousTrainer: a last batch of one row leaves the running statistics as they are", "[mlp]") {
+  ShareTask task;
+  task.train = ClassesAround(1601, 12);  // 80 batches of 20, and a row
+  for (const BatchNorm batch_norm : {BatchNorm::kSynchronised, BatchNorm::kPerRank}) {
+    task.parameters.batch_norm = batch_norm;
+    task.parameters.batch_norm_momentum = 1;
+    for (const int ranks : {1, 2}) {
+      CAPTURE(static_cast<int>(batch_norm), ranks);
+      const ShareOutcome outcome = TrainShares(task, ranks, 0, 1, MakeSynchronous)[0];
+      REQUIRE(outcome.status.ok());
+      const Layer layer = MakeNetwork(task.parameters, 12, 4).layers[0];
+      const float* const variance =
+          outcome.state.statistics.data() + layer.statistics + static_cast<std::size_t>(layer.padded());
+      CHECK(std::all_of(variance, variance + layer.outputs, [](float v) { return v > 0.01f; }));
+    }
   }
 }
 

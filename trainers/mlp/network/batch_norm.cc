@@ -1,5 +1,6 @@
 #include "trainers/mlp/network/batch_norm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -109,9 +110,10 @@ absl::Status BatchNormLayers::Forward(int l, std::span<const int> begins, const 
     return status;
   work.inverse.resize(columns);
   const double newest = parameters_.batch_norm_momentum;
-  const double unbiased = rows > 1 ? 1.0 / static_cast<double>(rows - 1) : 1.0;
+  const double unbiased = 1.0 / static_cast<double>(std::max<int64_t>(rows - 1, 1));
   for (std::size_t c = 0; c < columns; ++c) {
     work.inverse[c] = 1 / std::sqrt(variance[c] / static_cast<double>(rows) + kBatchNormEpsilon);
+    if (rows < 2) continue;  // one row varies from nothing, and a rank may have none of a small batch
     float& running_mean = statistics[layer.statistics + c];
     float& running_variance = statistics[layer.statistics + static_cast<std::size_t>(layer.padded()) + c];
     running_mean = static_cast<float>((1 - newest) * running_mean + newest * work.mean[c]);

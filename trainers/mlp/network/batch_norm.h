@@ -25,7 +25,8 @@ class BatchNormLayers {
 
   bool any() const { return any_; }
 
-  // Replaces stack.linear(l) of all rows by gamma * normalised + beta; updates the running statistics.
+  // Replaces stack.linear(l) of all rows by gamma * normalised + beta; updates the running statistics, if
+  // there are two rows or more.
   absl::Status Forward(int l, std::span<const int> begins, const float* parameters,
                        std::span<float> statistics, LayerStack* stack);
   // Replaces stack.delta(l) by the gradient of Forward's input.

@@ -183,6 +183,19 @@ absl::Status SynchronousStep::EndEpoch(EpochResult*) {
   if (context_.profile != nullptr && parameters_.activation == Activation::kRelu)
     context_.profile->AddValue("dead_units", state_.step, work_.dead_units().Share());
   work_.dead_units().Forget();
+  return parameters_.batch_norm == BatchNorm::kPerRank ? AverageStatistics() : absl::OkStatus();
+}
+
+// All ranks evaluate with the mean of their running statistics, and it is the model's.
+absl::Status SynchronousStep::AverageStatistics() {
+  const absl::StatusOr<std::vector<float>> all = GatherFloats(state_.statistics, &ranks_);
+  if (!all.ok()) return all.status();
+  const std::size_t count = state_.statistics.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    double sum = 0;
+    for (std::size_t at = i; at < all->size(); at += count) sum += static_cast<double>((*all)[at]);
+    state_.statistics[i] = static_cast<float>(sum / ranks_.size());
+  }
   return absl::OkStatus();
 }
 

@@ -80,6 +80,7 @@ class SynchronousStep final : public TrainingStep {
   absl::Status SumPart(const ExchangePart& part);
   absl::Status SumCompressed();
   void NoteNorm(std::span<const double> squares);
+  absl::Status AverageStatistics();
   absl::Status Move(const StepRule& rule, std::size_t begin, std::size_t end);
   void Decode(std::size_t begin, std::size_t end);
 
