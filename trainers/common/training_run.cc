@@ -91,7 +91,7 @@ void TrainingRun::WarnOfUndefined() const {
   for (std::size_t m = 0; m < values.size(); ++m) {
     const bool ranks_classes = metric_names()[m].find("-auc") != std::string::npos;
     if (ranks_classes && std::isnan(values[m]))
-      Warn(fmt::format("{} is nan: only one class is there", metric_names()[m]));
+      Warn(fmt::format("{} is nan: some class has no rows", metric_names()[m]));
   }
 }
 
