@@ -55,6 +55,8 @@ class CsvReading {
   absl::Status AgreeOnKinds();
   absl::Status AgreeOnAllLevels();
   absl::Status SetFeatures();
+  void AppendText(const std::vector<int32_t>& row_levels, const ColumnSchema& schema,
+                  const ColumnFacts& facts);
   absl::Status SetLabel();
   absl::Status SetWeightAndGroups();
   absl::Status CheckFeatureNames() const;
@@ -165,13 +167,15 @@ void AppendOneHot(const std::vector<int32_t>& row_levels, const ColumnSchema& sc
 }
 
 // The same as sparse columns.
-void AppendSparseOneHot(const std::vector<int32_t>& row_levels, const ColumnSchema& schema, DataSet* data) {
+void AppendSparseOneHot(const std::vector<int32_t>& row_levels, const ColumnSchema& schema, bool stays_sparse,
+                        DataSet* data) {
   const size_t first = data->columns.size(), end = first + schema.levels.size();
   for (const std::string& level : schema.levels) data->feature_names.push_back(schema.name + "_" + level);
   data->columns.resize(end);
   data->sparse.resize(end);
   for (size_t i = first; i < end; ++i) {
     data->sparse[i].used = true;
+    data->sparse[i].dense_later = !stays_sparse;
     data->sparse[i].rest = 0;
   }
   for (size_t row = 0; row < row_levels.size(); ++row) {
@@ -183,10 +187,18 @@ void AppendSparseOneHot(const std::vector<int32_t>& row_levels, const ColumnSche
   }
 }
 
+int64_t RowsOf(const ColumnFacts& facts) { return facts.numbers + facts.texts + facts.missing; }
+
 // Whether a text column's one-hot columns are kept sparse. A row without a text has an entry in each of them.
 bool IsSparseText(const ColumnFacts& facts, int64_t levels) {
-  const int64_t rows = facts.numbers + facts.texts + facts.missing;
+  const int64_t rows = RowsOf(facts);
   return levels > kManySparseColumns && IsNearlyEmpty(rows / levels + facts.missing, rows);
+}
+
+// Whether they take less memory so: an entry has 8 bytes, and twice that while it is added; a cell has 4.
+bool IsSmallerSparse(const ColumnFacts& facts, int64_t levels) {
+  constexpr int64_t kFewest = 16;
+  return levels >= kFewest && facts.missing <= RowsOf(facts) / kFewest;
 }
 
 void AppendCategorical(const std::vector<int32_t>& row_levels, const ColumnSchema& schema, DataSet* data) {
@@ -194,6 +206,19 @@ void AppendCategorical(const std::vector<int32_t>& row_levels, const ColumnSchem
   std::vector<float>& values = data->columns.emplace_back();
   values.reserve(row_levels.size());
   for (const int32_t level : row_levels) values.push_back(level >= 0 ? static_cast<float>(level) : kNoValue);
+}
+
+void CsvReading::AppendText(const std::vector<int32_t>& row_levels, const ColumnSchema& schema,
+                            const ColumnFacts& facts) {
+  const auto levels = static_cast<int64_t>(schema.levels.size());
+  const bool stays_sparse = reading_.form != TableForm::kDense && IsSparseText(facts, levels);
+  const bool smaller = reading_.form == TableForm::kSparseWhereSmaller && IsSmallerSparse(facts, levels);
+  if (schema.categorical)
+    AppendCategorical(row_levels, schema, &data_);
+  else if (stays_sparse || smaller)
+    AppendSparseOneHot(row_levels, schema, stays_sparse, &data_);
+  else
+    AppendOneHot(row_levels, schema, &data_);
 }
 
 absl::Status CsvReading::SetFeatures() {
@@ -209,11 +234,7 @@ absl::Status CsvReading::SetFeatures() {
     } else {
       schema.levels = levels_[i];
       schema.categorical = like_ != nullptr ? like_->columns[i].categorical : reading_.options.categorical;
-      const bool sparse = reading_.form == TableForm::kSparseWherePossible &&
-                          IsSparseText(facts, static_cast<int64_t>(schema.levels.size()));
-      (schema.categorical ? AppendCategorical
-       : sparse           ? AppendSparseOneHot
-                          : AppendOneHot)(parse_->RowLevels(i, schema.levels), schema, &data_);
+      AppendText(parse_->RowLevels(i, schema.levels), schema, facts);
     }
     data_.categorical.resize(data_.columns.size(), schema.categorical);
     data_.schema.columns.push_back(std::move(schema));

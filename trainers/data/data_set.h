@@ -42,8 +42,9 @@ struct DataSchema {
   std::vector<std::string> label_levels;
 };
 
-// Whether a reader may keep columns as SparseColumns.
-enum class TableForm { kDense, kSparseWherePossible };
+// Whether a reader may keep columns as SparseColumns: where they stay so, or also where this merely takes
+// less memory (SparseColumn::dense_later).
+enum class TableForm { kDense, kSparseWherePossible, kSparseWhereSmaller };
 
 // A table in memory, column-major. A missing value is NaN. One-hot columns, "name_level", replace their text
 // column. A categorical feature has the index of the level in the schema's levels; a level unknown to the
@@ -63,6 +64,7 @@ struct DataSet {
   DataSchema schema;
 
   bool IsSparse(std::size_t feature) const { return feature < sparse.size() && sparse[feature].used; }
+  bool StaysSparse(std::size_t feature) const { return IsSparse(feature) && !sparse[feature].dense_later; }
   float ValueAt(std::size_t feature, int64_t row) const {
     return IsSparse(feature) ? sparse[feature].ValueAt(row) : columns[feature][static_cast<std::size_t>(row)];
   }

@@ -486,7 +486,7 @@ absl::StatusOr<std::vector<bool>> SparseColumnsOf(const LibsvmTable& table, cons
                                                   const PartReading& reading) {
   std::vector<bool> sparse;
   int64_t dense = static_cast<int64_t>(column_of.columns()), entries = 0;
-  if (reading.form == TableForm::kSparseWherePossible && dense > kManySparseColumns) {
+  if (reading.form != TableForm::kDense && dense > kManySparseColumns) {
     const std::vector<uint64_t> mine = table.CountEntries(column_of);
     const auto counts =
         reading.exchange({reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(uint64_t)});

@@ -21,7 +21,9 @@ namespace winnow {
 // Aborted if it was seen to change while it was read.
 //
 // Reads on up to `threads` threads, which do not affect the result. With kSparseWherePossible, columns that
-// are nearly empty are DataSet::sparse if there are many of them (kManySparseColumns).
+// are nearly empty are DataSet::sparse if there are many of them (kManySparseColumns); with
+// kSparseWhereSmaller all one-hot columns of a text column of 16 levels or more, if few of its texts are
+// missing.
 absl::StatusOr<DataSet> ReadDataSet(const std::string& path, const DataOptions& options,
                                     const DataSchema* like, int threads = 1,
                                     TableForm form = TableForm::kDense);

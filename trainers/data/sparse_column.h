@@ -10,9 +10,10 @@ namespace winnow {
 
 // A column of which only the rows that differ from `rest` are kept.
 struct SparseColumn {
-  bool used = false;                                     // false: the column is in DataSet::columns
-  std::vector<uint32_t> rows;                            // ascending
-  std::vector<float> values;                             // of each of them
+  bool used = false;           // false: the column is in DataSet::columns
+  bool dense_later = false;    // kept so only while the table is read: many rows or few columns
+  std::vector<uint32_t> rows;  // ascending
+  std::vector<float> values;   // of each of them
   float rest = std::numeric_limits<float>::quiet_NaN();  // NaN or 0: the value of every other row
 
   void Add(int64_t row, float value) {

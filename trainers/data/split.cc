@@ -33,6 +33,7 @@ SparseColumn TakeChosen(const std::vector<bool>& chosen, const std::vector<uint3
                         SparseColumn& from) {
   SparseColumn taken, kept;
   taken.used = kept.used = from.used;
+  taken.dense_later = kept.dense_later = from.dense_later;
   taken.rest = kept.rest = from.rest;
   for (size_t i = 0; i < from.rows.size(); ++i)
     (chosen[from.rows[i]] ? taken : kept).Add(number[from.rows[i]], from.values[i]);

@@ -405,13 +405,14 @@ absl::StatusOr<TrainingData> MakeTrainingData(DataSet train, std::optional<DataS
   data.cuts = *std::move(cuts);
   data.feature_names = std::move(train.feature_names);
   data.schema = std::move(train.schema);
-  const FeatureBins bins = BinsOf(train, data.cuts, pool);
+  FeatureBins bins = TakeBins(data.cuts, pool, &train);
   absl::StatusOr<BinMatrix> matrix = BinMatrix::OfTraining(train, bins, data.cuts, ranks, pool);
   if (!matrix.ok()) return matrix.status();
   data.fingerprint = RowsFingerprint(bins, train, *matrix, 0);
   data.train = InMemory(std::move(train), *std::move(matrix), all_rows);
+  FeatureBins().swap(bins);
   if (validation) {
-    const FeatureBins other_bins = BinsOf(*validation, data.cuts, pool);
+    const FeatureBins other_bins = TakeBins(data.cuts, pool, &*validation);
     BinMatrix other = BinMatrix::OfOther(*validation, other_bins, data.cuts, pool);
     data.fingerprint += RowsFingerprint(other_bins, *validation, other, 1);
     int64_t all_validation_rows = validation->rows;

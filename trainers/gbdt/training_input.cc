@@ -124,7 +124,7 @@ class Loading {
 
 absl::StatusOr<DataSet> Loading::Read(const std::string& path, const DataOptions& reading,
                                       const DataSchema* like, bool sharded) {
-  constexpr TableForm kForm = TableForm::kSparseWherePossible;
+  constexpr TableForm kForm = TableForm::kSparseWhereSmaller;
   if (!sharded) return ReadDataSet(path, reading, like, pool_.threads(), kForm);
   const Exchange exchange = [this](std::string_view mine) { return ranks_.AllGather(mine); };
   return ReadShard(path, reading, like, ranks_.rank(), ranks_.size(), exchange, pool_.threads(), kForm);

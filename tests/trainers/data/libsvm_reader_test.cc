@@ -139,5 +139,22 @@ TEST_CASE("Csv: one-hot columns of a text with thousands of levels are sparse, a
   }
 }
 
+TEST_CASE("Csv: one-hot columns of a text with some levels are sparse where that is smaller", "[data]") {
+  DataFolder folder;
+  std::string text = "y,town,sign,gaps\n";
+  for (int row = 0; row < 300; ++row)
+    text += std::to_string(row % 2) + (row == 70 ? "," : ",t" + std::to_string(row % 20)) + ",s" +
+            std::to_string(row % 15) + (row % 3 == 0 ? "," : ",g" + std::to_string(row % 20)) + "\n";
+  const std::string path = folder.Write("towns.csv", text);
+  const DataSet dense = *ReadDataSet(path, {}, nullptr);
+  CHECK(ReadDataSet(path, {}, nullptr, 1, TableForm::kSparseWherePossible)->sparse.empty());
+  const DataSet sparse = *ReadDataSet(path, {}, nullptr, 1, TableForm::kSparseWhereSmaller);
+  for (size_t f = 0; f < sparse.columns.size(); ++f) {
+    CHECK(sparse.IsSparse(f) == (f < 20));
+    CHECK_FALSE(sparse.StaysSparse(f));
+    CHECK(Same(AllValues(sparse)[f], AllValues(dense)[f]));
+  }
+}
+
 }  // namespace
 }  // namespace winnow

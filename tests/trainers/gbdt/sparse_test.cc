@@ -64,6 +64,12 @@ DataSet Sparse(DataSet data, bool all = false) {
   return data;
 }
 
+// The same with bins that are dense all the same.
+DataSet DenseLater(DataSet data) {
+  for (SparseColumn& column : data.sparse) column.dense_later = true;
+  return data;
+}
+
 // The model of the sparse form must be that of the dense one, in one and in several threads and on ranks.
 void CheckSame(const GbdtParameters& parameters, const DataSet& dense, const DataSet& sparse,
                const FeatureLimits& limits = {}) {
@@ -98,6 +104,7 @@ TEST_CASE("Sparse: the model is that of dense columns, for any table, ranks and 
     INFO("seed " << seed);
     CheckSame(parameters, dense, Sparse(dense), limits);
     CheckSame(parameters, dense, Sparse(dense, true), limits);
+    CheckSame(parameters, dense, DenseLater(Sparse(dense, true)), limits);
   }
 }
 

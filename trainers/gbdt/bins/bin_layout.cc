@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<std::vector<uint64_t>>> CountBins(const std::vector<s
                                                              ThreadPool* pool) {
   std::vector<std::vector<uint64_t>> counts(bins.size());
   pool->Run(static_cast<int>(bins.size()), [&](int f, int) {
-    if (sparse.IsSparse(static_cast<std::size_t>(f))) return;
+    if (sparse.StaysSparse(static_cast<std::size_t>(f))) return;
     counts[f].resize(ValueBins(cuts[f]) + 1);
     for (uint16_t bin : bins[f]) ++counts[f][bin];
   });
@@ -193,7 +193,7 @@ absl::StatusOr<BinLayout> SharedLayout(const std::vector<std::vector<uint16_t>>&
   BinLayout layout;
   layout.features.resize(bins.size());
   for (std::size_t f = 0; f < bins.size(); ++f) {
-    if (data.IsSparse(f)) PlaceSparse(static_cast<int>(f), cuts[f], data.sparse[f].rest, &layout);
+    if (data.StaysSparse(f)) PlaceSparse(static_cast<int>(f), cuts[f], data.sparse[f].rest, &layout);
   }
   std::vector<FeaturePlace> places = std::move(layout.features);
   for (std::size_t f = 0; f < bins.size(); ++f) {
@@ -223,7 +223,7 @@ BinLayout LoneLayout(const std::vector<FeatureCuts>& cuts, const DataSet& data) 
   BinLayout layout;
   layout.features.resize(cuts.size());
   for (std::size_t f = 0; f < cuts.size(); ++f) {
-    if (data.IsSparse(f)) {
+    if (data.StaysSparse(f)) {
       PlaceSparse(static_cast<int>(f), cuts[f], data.sparse[f].rest, &layout);
       continue;
     }

@@ -53,6 +53,23 @@ BinMatrix::Storage Fill(const FeatureBins& bins, const BinLayout& layout, bool w
   return {by_row, by_column, rows, std::move(owned)};
 }
 
+std::vector<uint16_t> BinsOfFeature(const DataSet& data, int feature, const FeatureCuts& cuts) {
+  const auto bin_of = [&cuts](float value) {
+    return static_cast<uint16_t>(std::isnan(value) ? ValueBins(cuts) : cuts.BinOf(value));
+  };
+  const auto f = static_cast<std::size_t>(feature);
+  if (data.StaysSparse(f)) return {};
+  if (data.IsSparse(f)) {
+    const SparseColumn& column = data.sparse[f];
+    std::vector<uint16_t> bins(data.rows, bin_of(column.rest));
+    for (std::size_t i = 0; i < column.rows.size(); ++i) bins[column.rows[i]] = bin_of(column.values[i]);
+    return bins;
+  }
+  std::vector<uint16_t> bins(data.rows);
+  for (int64_t i = 0; i < data.rows; ++i) bins[i] = bin_of(data.columns[f][i]);
+  return bins;
+}
+
 BinMatrix Matrix(const DataSet& data, const FeatureBins& bins, const std::vector<FeatureCuts>& cuts,
                  BinLayout layout, bool with_rows, ThreadPool* pool) {
   const int64_t rows = data.rows;
@@ -67,13 +84,15 @@ BinMatrix Matrix(const DataSet& data, const FeatureBins& bins, const std::vector
 
 FeatureBins BinsOf(const DataSet& data, const std::vector<FeatureCuts>& cuts, ThreadPool* pool) {
   FeatureBins bins(data.columns.size());
+  pool->Run(static_cast<int>(bins.size()), [&](int f, int) { bins[f] = BinsOfFeature(data, f, cuts[f]); });
+  return bins;
+}
+
+FeatureBins TakeBins(const std::vector<FeatureCuts>& cuts, ThreadPool* pool, DataSet* data) {
+  FeatureBins bins(data->columns.size());
   pool->Run(static_cast<int>(bins.size()), [&](int f, int) {
-    if (data.IsSparse(static_cast<std::size_t>(f))) return;
-    bins[f].resize(data.rows);
-    for (int64_t i = 0; i < data.rows; ++i) {
-      const float value = data.columns[f][i];
-      bins[f][i] = static_cast<uint16_t>(std::isnan(value) ? ValueBins(cuts[f]) : cuts[f].BinOf(value));
-    }
+    bins[f] = BinsOfFeature(*data, f, cuts[f]);
+    std::vector<float>().swap(data->columns[f]);
   });
   return bins;
 }

@@ -15,8 +15,11 @@ namespace winnow::gbdt {
 
 using FeatureBins = std::vector<std::vector<uint16_t>>;  // [feature][row]
 
-// Empty for sparse features. REQUIRES: cuts of data's features; data without infinities.
+// Empty for features that stay sparse. REQUIRES: cuts of data's features; data without infinities.
 FeatureBins BinsOf(const DataSet& data, const std::vector<FeatureCuts>& cuts, ThreadPool* pool);
+
+// The same. Frees each dense column when it has its bins.
+FeatureBins TakeBins(const std::vector<FeatureCuts>& cuts, ThreadPool* pool, DataSet* data);
 
 // A data set in bins: sparse features as a SparseMatrix, the others with one number of one byte (or two) per
 // row and slot, stored twice: by row, for histograms, and by column, for dividing rows by one feature. The
