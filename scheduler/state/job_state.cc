@@ -244,19 +244,11 @@ void JobState::Offer(const TrialState& trial) {
   const bool counts = trial.value_resource > 0 && trial.phase != TrialPhase::kFailed && trial.violation == 0;
   const bool differs = spec().objective_value != ObjectiveValue::kBest || !spec().metric_constraints.empty();
   if (counts) best_.Add(entry);
-  if (counts && differs && IsSettled(trial)) best_settled_.Add(entry);
+  if (counts && differs && IsSettled(spec(), trial)) best_settled_.Add(entry);
   for (FirstOf* each : {&best_, &best_settled_}) {
     each->DropUnless(holds);
     if (each->size() > 2 * trials_.size()) each->KeepOnly(holds);
   }
-}
-
-// Whether what the trial counts is no longer preliminary, and it is known whether it satisfies the
-// constraints.
-bool JobState::IsSettled(const TrialState& trial) const {
-  const bool preliminary =
-      spec().objective_value != ObjectiveValue::kBest && trial.phase != TrialPhase::kCompleted;
-  return !preliminary && (trial.knows_constraints || spec().metric_constraints.empty());
 }
 
 // Whether it is still what its trial counts, and that has not failed.

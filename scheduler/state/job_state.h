@@ -377,7 +377,6 @@ class JobState {
   void Pay(const PricedPlaces& places, int64_t took_us);
   void NoteTimes(TrialState& trial, int64_t started_us, int64_t took_us);
   bool IsBestOf(const FirstOf::Entry& entry) const;
-  bool IsSettled(const TrialState& trial) const;
   std::pair<int64_t, TrialNumber> PlaceInQueue(const TrialState& trial) const;
   void ArriveAt(RungState& rung, const TrialState& trial, int64_t level);
   void NoteEarning(const RungState& rung, const TrialState& trial, double key);

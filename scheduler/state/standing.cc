@@ -69,6 +69,12 @@ bool KnowsConstraints(const SearchSpec& spec, const TrialState& trial) {
                       });
 }
 
+bool IsSettled(const SearchSpec& spec, const TrialState& trial) {
+  const bool preliminary =
+      spec.objective_value != ObjectiveValue::kBest && trial.phase != TrialPhase::kCompleted;
+  return !preliminary && KnowsConstraints(spec, trial);
+}
+
 bool TakesPart(const TrialState& trial, const Standing& standing) {
   return trial.phase != TrialPhase::kFailed && standing.finite() && standing.feasible();
 }

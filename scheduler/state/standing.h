@@ -36,6 +36,10 @@ Standing FinalStanding(const SearchSpec& spec, const TrialState& trial);
 // Whether the trial has reported the metric of every constraint.
 bool KnowsConstraints(const SearchSpec& spec, const TrialState& trial);
 
+// Whether what the trial counts is no longer preliminary (TrialState::value), and it is known whether it
+// satisfies the constraints.
+bool IsSettled(const SearchSpec& spec, const TrialState& trial);
+
 // Whether a trial of this standing may be on the Pareto front: it has not failed, and the standing is finite
 // and feasible.
 bool TakesPart(const TrialState& trial, const Standing& standing);

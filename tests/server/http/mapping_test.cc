@@ -220,7 +220,7 @@ TEST_CASE("Http: what a method refuses about one field is a violation of that fi
     INFO(c.method << " " << c.target << " " << c.body << ": " << reply.body);
     CHECK(reply.status == 400);
     REQUIRE(reply.json()["violations"].size() == 1);
-    const auto& violation = reply.json()["violations"][0];
+    const nlohmann::json violation = reply.json()["violations"][0];
     const std::string description = violation["description"];
     CHECK(violation["field"] == c.field);
     CHECK(reply.json()["message"] == std::string(c.field) + ": " + description);
