@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <cstdlib>
+#include <regex>
+#include <string_view>
 
 #include "base/names.h"
 
@@ -63,12 +67,24 @@ std::optional<UnknownWord> FindUnknownWord(const CLI::App& app) {
   return unknown;
 }
 
-// "--slots: 1 required INT missing" becomes "--slots needs a value".
-std::string InWords(const std::string& problem) {
-  const size_t end = problem.find(": 1 required ");
-  return end == std::string::npos || !problem.ends_with(" missing")
-             ? problem
-             : problem.substr(0, end) + " needs a value";
+std::optional<double> NumberIn(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  return text.empty() || *end != '\0' ? std::nullopt : std::optional(number);
+}
+
+// What was expected in the place of a value that CLI11 could not convert, which only happens to numbers.
+std::string_view ExpectedFor(const std::string& value) {
+  const std::optional<double> number = NumberIn(value);
+  if (!number.has_value()) return "a number";
+  if (*number != std::trunc(*number)) return "a whole number";
+  return *number < 0 ? "a number of at least 0" : "a smaller number";
+}
+
+// A bound as CLI11 writes it, "0.000000", without its zeros.
+std::string Plain(const std::string& bound) {
+  const std::optional<double> number = NumberIn(bound);
+  return number.has_value() ? fmt::format("{}", *number) : bound;
 }
 
 }  // namespace
@@ -88,6 +104,20 @@ std::string UnknownWord::Problem() const {
   return "";
 }
 
+std::string InWords(const CLI::Error& error) {
+  static const std::regex kMissing("(.*): 1 required .* missing"), kWrong("Could not convert: (\\S+) = (.*)"),
+      kOutside("(\\S+): Value (.*) not in range (\\S+) to (\\S+)");
+  const std::string problem = error.what();
+  std::smatch found;
+  if (std::regex_match(problem, found, kMissing)) return found.str(1) + " needs a value";
+  if (std::regex_match(problem, found, kWrong))
+    return fmt::format("{} {}: expected {}", found.str(1), found.str(2), ExpectedFor(found.str(2)));
+  if (std::regex_match(problem, found, kOutside))
+    return fmt::format("{} {}: expected a number from {} to {}", found.str(1), found.str(2),
+                       Plain(found.str(3)), Plain(found.str(4)));
+  return problem;
+}
+
 CommandLine ReadCommandLine(CLI::App& app, int argc, char** argv) {
   CommandLine line;
   try {
@@ -104,7 +134,7 @@ CommandLine ReadCommandLine(CLI::App& app, int argc, char** argv) {
     line.unknown = FindUnknownWord(app);
     if (line.unknown.has_value() && line.unknown->kind == UnknownWord::Kind::kArgument) line.unknown.reset();
   } catch (const CLI::ParseError& error) {
-    line.problem = InWords(error.what());
+    line.problem = InWords(error);
   }
   if (line.unknown.has_value()) line.problem = line.unknown->Problem();
   return line;

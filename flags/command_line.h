@@ -26,6 +26,10 @@ struct CommandLine {
   std::optional<UnknownWord> unknown;  // what the problem is about, if it is about a word
 };
 
+// What the library says of a missing or wrong value, in words of ours: "--slots needs a value",
+// "--slots 1.5: expected a whole number", "--share 2: expected a number from 0 to 1".
+std::string InWords(const CLI::Error& error);
+
 // Sets the flags of `app` from the command line.
 CommandLine ReadCommandLine(CLI::App& app, int argc, char** argv);
 

@@ -11,6 +11,7 @@
 
 #include "base/names.h"
 #include "base/utf8.h"
+#include "flags/command_line.h"
 #include "flags/config_file.h"
 #include "flags/wrap.h"
 
@@ -130,7 +131,7 @@ std::string Settings::Take(Setting& setting, const std::vector<std::string>& val
     setting.option->add_result(values);
     setting.option->run_callback();
   } catch (const CLI::Error& error) {
-    return fmt::format("{}: {}", from, error.what());
+    return fmt::format("{}: {}", from, InWords(error));
   }
   setting.from = from;
   setting.values = values;

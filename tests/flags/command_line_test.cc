@@ -14,7 +14,15 @@ CommandLine Read(std::vector<std::string> words) {
   CLI::App* token = app.add_subcommand("token", "tokens")->fallthrough()->require_subcommand(1);
   CLI::App* create = token->add_subcommand("create", "a new one")->fallthrough();
   create->add_option("--role", text)->required();
-  app.add_subcommand("train", "trains")->fallthrough()->add_option("--slots", text);
+  CLI::App* train = app.add_subcommand("train", "trains")->fallthrough();
+  train->add_option("--slots", text);
+  int number = 0;
+  unsigned rounds = 0;
+  double share = 0;
+  app.add_option("--port", number);
+  train->add_option("--rounds", rounds)->option_text("N");
+  train->add_option("--share", share)->check(CLI::Range(0.0, 1.0));
+  train->add_option("--rate", share);
   app.add_subcommand("list", "lists")->fallthrough();
   words.insert(words.begin(), "program");
   std::vector<char*> argv;
@@ -35,6 +43,12 @@ TEST_CASE("Command line: the word that is not known is named, with what is near 
       {{"train", "3"}, "not expected: 3"},
       {{"train", "-3"}, "not expected: -3"},
       {{"train", "--slots"}, "--slots needs a value"},
+      {{"train", "--port", "1.5"}, "--port 1.5: expected a whole number"},
+      {{"--port", "99999999999"}, "--port 99999999999: expected a smaller number"},
+      {{"train", "--rounds", "-1"}, "--rounds -1: expected a number of at least 0"},
+      {{"train", "--share", "half"}, "--share half: expected a number from 0 to 1"},
+      {{"train", "--share", "2"}, "--share 2: expected a number from 0 to 1"},
+      {{"train", "--rate", "half"}, "--rate half: expected a number"},
       {{"lits"}, "there is no command \"lits\"; did you mean list?"},
       {{"token", "creat"}, "there is no command \"token creat\"; did you mean create?"},
       {{"token", "quite"}, "there is no command \"token quite\""},

@@ -134,7 +134,7 @@ TEST_CASE("Settings: an error names the file's line or the variable, and what wa
   const std::string at = "--config: " + folder.file("service.toml");
   const std::vector<Case> cases = {
       {"db = \"a\"\n\nslot = 3\n", at + ":3: \"slot\" is not a setting; did you mean slots?"},
-      {"slots = 0\n", at + ":1: --slots: Value 0 not in range"},
+      {"slots = 0\n", at + ":1: --slots 0: expected a number from 1 to "},
       {"slots = \"many\"\n", at + ":1: "},
       {"slots = [1, 2]\n", at + ":1: slots: is an array of 2; expected one value"},
       {"\n[worker]\nslots = 1\n",

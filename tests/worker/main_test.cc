@@ -77,7 +77,7 @@ TEST_CASE("winnow-worker: a wrong flag is refused by name", "[worker]") {
     const char* expected;
   };
   const auto [flags, expected] = GENERATE(values<Case>({
-      {{"--slots", "0"}, "--slots: Value 0 not in range"},
+      {{"--slots", "0"}, "--slots 0: expected a number from 1 to "},
       {{"--slots", "-1"}, "--slots"},
       {{"--slots", "many"}, "--slots"},
       {{"--slots", "1025"}, "--slots"},
