@@ -14,22 +14,9 @@
 #include "trainers/gbdt/tree/fixed_gradients.h"
 #include "trainers/gbdt/tree/row_partition.h"
 #include "trainers/gbdt/tree/tree_builder.h"
+#include "trainers/gbdt/tree_sums.h"
 
 namespace winnow::gbdt {
-
-// DART (Rashmi and Gilad-Bachrach, "DART: Dropouts meet Multiple Additive Regression Trees", AISTATS 2015),
-// with XGBoost's hyperparameters and weights. A round's gradients are those of the model without its dropped
-// trees; afterwards dropped and new trees share the weight of the dropped ones.
-
-// Returns the trees that `round` (from 0) drops, ascending; whether tree t is dropped is a function of the
-// seed, the round and t. tree_weights: of all trees before the round. REQUIRES: booster=dart.
-std::vector<int64_t> DroppedTrees(const GbdtParameters& parameters, int64_t round,
-                                  const std::vector<float>& tree_weights);
-
-// Appends the weights of a round's new trees (of all classes together) and adjusts those of the trees that it
-// dropped (section 3 of the paper for normalize_type=tree).
-void WeighNewTrees(const GbdtParameters& parameters, const std::vector<int64_t>& dropped, int64_t new_trees,
-                   std::vector<float>* tree_weights);
 
 // Margins [class][row] to which a model's trees are added.
 struct StartMargins {
@@ -58,9 +45,6 @@ class Booster {
 
  private:
   bool is_dart() const { return model_->parameters.booster == BoosterKind::kDart; }
-  // The margins of the model's trees except `without` (ascending).
-  std::vector<float> MarginsOf(const BinnedRows& rows, const std::vector<int64_t>& without) const;
-  void AddLeaves(const Tree& tree, float weight, const RowPartition& rows, float* margin) const;
   void DrawRows(uint64_t draw);
   void ComputeAllGradients(const std::vector<float>& margin);
   absl::Status RenewLeavesOf(int class_index, Tree* tree) const;
@@ -75,6 +59,8 @@ class Booster {
   TreeBuilder builder_;
   RowPartition drawn_, others_;
   std::optional<RowPartition> validation_rows_;
+  TreeSums train_sums_;
+  std::optional<TreeSums> validation_sums_;
   std::vector<float> margin_, validation_margin_;  // [class][row]
   std::vector<int64_t> gradient_blocks_;           // borders of blocks of rows with independent gradients
   std::vector<float> gradient_, hessian_;          // [class][row]

@@ -1,4 +1,4 @@
-#include "trainers/gbdt/booster.h"
+#include "trainers/gbdt/dart.h"
 
 #include <algorithm>
 #include <set>
