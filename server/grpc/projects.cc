@@ -40,15 +40,6 @@ absl::Status CheckPerson(const std::string& person) {
 }
 
 // Absent: there is none.
-absl::StatusOr<std::optional<ProjectRow>> FindProject(ProjectTable& table, const std::string& name) {
-  absl::StatusOr<std::vector<ProjectRow>> rows = table.List();
-  if (!rows.ok()) return rows.status();
-  for (ProjectRow& row : *rows) {
-    if (row.name == name) return std::move(row);
-  }
-  return std::nullopt;
-}
-
 void SetQuota(const Quota& quota, v1::Quota& message) {
   message.set_max_slots(quota.slots);
   message.set_max_gpus(quota.gpus);
@@ -258,7 +249,7 @@ absl::Status CheckPrints(const char* field, const std::string& name) {
 absl::Status CheckProject(Engine& engine, const std::string& name) {
   if (name.empty()) return absl::OkStatus();
   ProjectTable table(engine.context().store.database());
-  const absl::StatusOr<std::optional<ProjectRow>> row = FindProject(table, name);
+  const absl::StatusOr<std::optional<ProjectRow>> row = table.Find(name);
   if (!row.ok()) return row.status();
   return row->has_value() ? absl::OkStatus() : NoProject(name);
 }
@@ -284,7 +275,7 @@ absl::StatusOr<v1::Project> GetProject(Engine& engine, const std::string& name) 
   ProjectTable table(engine.context().store.database());
   std::optional<ProjectRow> row = DefaultProject();
   if (!name.empty()) {
-    absl::StatusOr<std::optional<ProjectRow>> found = FindProject(table, name);
+    absl::StatusOr<std::optional<ProjectRow>> found = table.Find(name);
     if (!found.ok()) return found.status();
     row = *std::move(found);
   }
@@ -370,7 +361,7 @@ absl::StatusOr<ChangedProject> SetProject(Engine& engine, const v1::SetProjectRe
 absl::StatusOr<ChangedProject> CreateProject(Engine& engine, const v1::CreateProjectRequest& request) {
   if (absl::Status good = CheckProjectName(request.name()); !good.ok()) return good;
   ProjectTable table(engine.context().store.database());
-  const absl::StatusOr<std::optional<ProjectRow>> known = FindProject(table, request.name());
+  const absl::StatusOr<std::optional<ProjectRow>> known = table.Find(request.name());
   if (!known.ok()) return known.status();
   if (known->has_value())
     return absl::AlreadyExistsError(fmt::format("there is a project \"{}\" already", request.name()));

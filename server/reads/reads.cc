@@ -23,6 +23,7 @@
 #include "spec/annotation.h"
 #include "spec/cluster.h"
 #include "spec/search_spec.h"
+#include "store/tables/projects.h"
 
 namespace winnow {
 namespace {
@@ -268,8 +269,8 @@ absl::StatusOr<v1::ListTuningJobsResponse> Reads::ListTuningJobs(
   absl::StatusOr<JobFilter> filter = ToFilter(request);
   if (!filter.ok()) return filter.status();
   filter->projects = std::move(visible);
+  const std::string project = ProjectNamed(request.project());
   if (!request.project().empty()) {
-    const std::string project = ProjectNamed(request.project());
     if (filter->projects && std::count(filter->projects->begin(), filter->projects->end(), project) == 0)
       return NoProject(request.project());
     filter->projects = {project};
@@ -284,6 +285,13 @@ absl::StatusOr<v1::ListTuningJobsResponse> Reads::ListTuningJobs(
   absl::Status status = store_.Read([&]() -> absl::Status {
     absl::StatusOr<std::vector<JobRow>> rows = store_.jobs.List(*before, *size + 1, *filter);
     if (!rows.ok()) return rows.status();
+    // An archive has jobs of projects that are not declared there.
+    if (rows->empty() && !project.empty()) {
+      const absl::StatusOr<std::optional<ProjectRow>> declared =
+          ProjectTable(store_.database()).Find(project);
+      if (!declared.ok()) return declared.status();
+      if (!*declared) return NoProject(project);
+    }
     size_t bytes = 0;
     for (size_t i = 0; i < rows->size(); ++i) {
       if (static_cast<int64_t>(i) == *size || bytes > kMostListBytes) {

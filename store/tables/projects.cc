@@ -36,6 +36,15 @@ absl::StatusOr<std::vector<ProjectRow>> ProjectTable::List() {
   return rows;
 }
 
+absl::StatusOr<std::optional<ProjectRow>> ProjectTable::Find(const std::string& name) {
+  absl::StatusOr<std::vector<ProjectRow>> rows = List();
+  if (!rows.ok()) return rows.status();
+  for (ProjectRow& row : *rows) {
+    if (row.name == name) return std::move(row);
+  }
+  return std::nullopt;
+}
+
 absl::Status ProjectTable::PutMember(const MemberRow& row) {
   return put_member_.Bind(row.project, row.person, row.leads).Run();
 }

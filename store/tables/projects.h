@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ class ProjectTable {
   absl::StatusOr<bool> Delete(const std::string& name);
   // By name.
   absl::StatusOr<std::vector<ProjectRow>> List();
+  absl::StatusOr<std::optional<ProjectRow>> Find(const std::string& name);
 
   // REQUIRES the project is there.
   absl::Status PutMember(const MemberRow& row);

@@ -31,10 +31,12 @@ TEST_CASE("Projects: lists have the jobs of the caller's projects and of the def
   CHECK(play.Listed(ana, OfProject("vision")) == Ids{"job-2@vision", "job@vision"});
   CHECK(play.Listed(ana, OfProject("default")) == Ids{"job"});
   v1::ListTuningJobsResponse response;
-  const grpc::Status refused =
+  grpc::Status refused =
       play.Tuning(cem, &v1::TuningService::Stub::ListTuningJobs, OfProject("vision"), response);
   CHECK(refused.error_code() == grpc::StatusCode::NOT_FOUND);
   CHECK(refused.error_message() == "there is no project \"vision\"");
+  refused = play.Tuning(admin, &v1::TuningService::Stub::ListTuningJobs, OfProject("nowhere"), response);
+  CHECK(refused.error_message() == "there is no project \"nowhere\"");
   v1::ListTuningJobsRequest page;
   page.set_page_size(1);
   CHECK(play.Listed(dan, page) == Ids{"job"});  // the newest that they see
