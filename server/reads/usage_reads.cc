@@ -166,6 +166,11 @@ absl::StatusOr<v1::GetTrialUsageResponse> Reads::GetTrialUsage(const v1::GetTria
     std::map<std::string, const WorkerRow*> workers;
     for (const WorkerRow& row : *rows) workers[row.id] = &row;
     const int64_t newest = ranks->empty() ? 0 : ranks->back().attempt;
+    if (request.attempt() < 0 || request.attempt() > newest) {
+      return absl::NotFoundError(
+          fmt::format("attempt: trial {} of job \"{}\" has no attempt {}; it has had {}", request.trial(),
+                      request.job_id(), request.attempt(), newest));
+    }
     response.set_attempt(request.attempt() == 0 ? newest : request.attempt());
     for (const AssignmentRow& row : *ranks) {
       if (row.attempt != response.attempt()) continue;

@@ -1,5 +1,7 @@
 #include "server/engine/usage.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -66,12 +68,13 @@ v1::GetWorkerUsageResponse WorkerUsage(Play& play, double seconds = 0, int32_t p
 }
 
 absl::StatusOr<v1::GetTrialUsageResponse> TrialUsage(Play& play, const std::string& job, int64_t trial,
-                                                     int32_t points = 0) {
+                                                     int32_t points = 0, int64_t attempt = 0) {
   const auto store = Get(Store::OpenReadOnly(play.file()));
   v1::GetTrialUsageRequest request;
   request.set_job_id(job);
   request.set_trial(trial);
   request.set_max_points(points);
+  request.set_attempt(attempt);
   return Reads(*store, play.time.clock()).GetTrialUsage(request);
 }
 
@@ -229,6 +232,9 @@ TEST_CASE("Usage: a trial's usage is given rank by rank, also once it has ended"
   REQUIRE(usage.ranks(0).cpus_size() <= 4);
   CHECK(Mean(Known(usage.ranks(0).cpus())) == Approx(1).margin(0.1));
   CHECK(absl::IsNotFound(TrialUsage(play, id, 7).status()));
+  for (const int64_t attempt : {-1, 99})
+    CHECK_THAT(std::string(TrialUsage(play, id, 1, 0, attempt).status().message()),
+               Catch::Contains(fmt::format("has no attempt {}", attempt)));
   CHECK(absl::IsNotFound(TrialUsage(play, "no-job", 1).status()));
 }
 
