@@ -102,6 +102,7 @@ absl::StatusOr<Restored> RestoreDatabase(const std::string& backup, const std::s
   if (fs::equivalent(backup, file, error))
     return Failed(backup, "is the database itself; expected a backup of it");
   if (absl::Status whole = CheckIsNoArchive(backup); !whole.ok()) return whole;
+  const bool is_new = !fs::exists(file, error);
   absl::StatusOr<OwnFiles> own = OwnFiles::Take(file, state_dir);
   if (!own.ok()) return own.status();
   const std::string database = own->database(), part = database + ".restore.part";
@@ -111,6 +112,7 @@ absl::StatusOr<Restored> RestoreDatabase(const std::string& backup, const std::s
   if (!summary.ok()) {
     for (const char* end : {"", "-wal", "-shm"}) fs::remove(part + end, error);
     fs::remove_all(endpoint_part, error);
+    if (is_new) fs::remove(database, error);
     return absl::Status(summary.status().code(),
                         absl::StrReplaceAll(summary.status().message(), {{part, backup}}));
   }

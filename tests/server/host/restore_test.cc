@@ -90,6 +90,9 @@ TEST_CASE("Server: --restore changes nothing beside a running server, or with a 
   ran = t.Restore();
   CHECK(ran.exit_code == 1);
   CHECK_THAT(ran.output, Catch::Contains(t.backup) && !Catch::Contains(".restore.part"));
+  const std::string other = t.server.database() + ".other";
+  CHECK(RunCommand(WINNOW_BIN_DIR "/winnow-server --restore " + t.backup + " --db " + other).exit_code == 1);
+  CHECK_FALSE(fs::exists(other));
   ran = RunCommand(WINNOW_BIN_DIR "/winnow-server --restore missing.db --db " + t.server.database());
   CHECK(ran.exit_code == 1);
   CHECK_THAT(ran.output, Catch::Contains("missing.db: is not a file"));
