@@ -57,12 +57,13 @@ class LocalPool(unittest.TestCase):
 
     def test_a_killed_server_goes_on_with_what_it_had_started(self):
         with Site() as site:
-            name = site.submit(job("killed", 3, levels=8, pause=0.2))
+            name = site.submit(job("killed", 3, trainer=pool_server.held(site.gate)))
             wait_until(lambda: site.client.json("metrics", name).get("points"), "it trains")
             site.server.kill()
             before = site.workers()
             self.assertTrue(before)
             site.server.start()
+            site.open_gate()
             site.wait_for_end(name)
             site.expect_exact(self, name)
             self.assertLessEqual(len(site.allocations()), 3)

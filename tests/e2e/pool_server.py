@@ -13,6 +13,11 @@ TRAINER = ('i=1; while [ $i -le {levels} ]; do echo "epoch $i: loss=$(( ({{{{x}}
            'sleep {pause}; done')
 
 
+def held(file, trainer=TRAINER):
+    """The same, but it waits after each level until there is the file, so that it trains until the test has done its part."""
+    return trainer.replace("sleep {pause}", f"while [ ! -e {file} ]; do sleep 0.05; done; sleep {{pause}}")
+
+
 def job(name, trials, nodes=1, levels=3, pause=0.1, trainer=TRAINER, **more):
     spec = {"name": name, "seed": 5, "strategy": "RANDOM",
             "trainer": {"command": ["sh", "-c", trainer.format(levels=levels, pause=pause)], "resumes": False,
@@ -74,6 +79,15 @@ class PoolServer:
     def server(self):
         return self.cluster.server
 
+    @property
+    def gate(self):
+        """The file for which trainers that are held wait."""
+        return f"{self.cluster.folder}/gate"
+
+    def open_gate(self):
+        with open(self.gate, "w", encoding="ascii"):
+            pass
+
     def submit(self, spec):
         return self.client.submit(spec, self.cluster.folder)
 
@@ -101,7 +115,7 @@ class PoolServer:
         return self.client.json("describe", name)
 
     def wait_until_given_back(self):
-        wait_until(lambda: not self.open(), f"all is given back: {self.client.run('pools')}", 90)
+        wait_until(lambda: not self.open(), f"all is given back: {self.client.run('pools')}")
 
     def rows(self, sql):
         connection = sqlite3.connect(self.server.database)

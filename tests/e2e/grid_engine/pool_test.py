@@ -39,7 +39,7 @@ class Site(pool_server.PoolServer):
 
     def wait_for_nothing(self):
         self.wait_until_given_back()
-        wait_until(lambda: not self.engine.jobs(), "Grid Engine has no job", 60)
+        wait_until(lambda: not self.engine.jobs(), "Grid Engine has no job")
 
 
 class GridEngine(unittest.TestCase):
@@ -63,9 +63,13 @@ class GridEngine(unittest.TestCase):
 
     def test_a_job_that_is_deleted_under_a_gang_loses_and_doubles_nothing(self):
         with Site(worker={"slots": 1, "command": [f"{processes.BIN}/winnow-worker"]}) as site:
-            name = site.submit(job("deleted", 2, 3, levels=8, pause=0.3))
+            name = site.submit(job("deleted", 2, 3, trainer=pool_server.held(site.gate)))
             wait_until(lambda: site.client.json("metrics", name).get("points"), "it trains")
-            site.engine.command("qdel", processes.wait_until(lambda: site.open()[0].get("id"), "the id is told"))
+            first = wait_until(lambda: site.open()[0].get("id"), "the id is told")
+            site.engine.command("qdel", first)
+            wait_until(lambda: any(each.get("id") == first and each["state"] == "ENDED" for each in site.allocations()),
+                       "the pool has noticed it")
+            site.open_gate()
             site.wait_for_end(name)
             site.expect_exact(self, name)
             site.wait_for_nothing()
@@ -75,8 +79,9 @@ class GridEngine(unittest.TestCase):
         with Site() as site:
             limited = site.engine.edited(site.engine.command("qconf", "-sconf"), {"max_u_jobs": "1"})
             site.engine.command("qconf", "-Mconf", site.engine.write("global", limited))
-            name = site.submit(job("limited", 2, levels=10))
+            name = site.submit(job("limited", 2, trainer=pool_server.held(site.gate)))
             wait_until(lambda: "current job count" in site.state().get("state_reason", ""), "the limit is told")
+            site.open_gate()
             site.wait_for_end(name)
             site.wait_for_nothing()
 

@@ -5,6 +5,7 @@ import sys
 import unittest
 
 import control_plane
+import pool_server
 import processes
 from kueue import QUEUE, Kueue, SuspendingProxy
 from pod_server import Site
@@ -23,7 +24,7 @@ class KubernetesKueue(unittest.TestCase):
 
     def test_a_job_waits_until_kueue_admits_it_and_again_when_it_was_evicted(self):
         with Kueue(self.plane, "team-a") as kueue, Site(self.plane, self.kubeconfig, max_nodes=1, queue="team-a") as site:
-            name = site.submit_single("queued", 3, levels=8, pause=0.2)
+            name = site.submit_single("queued", 3, pool_server.held(site.gate))
             wait_until(lambda: WAITS in site.client.json("describe", name).get("state_reason", ""),
                        "the job that waits says in which queue")
             [allocation] = site.open()
@@ -34,6 +35,7 @@ class KubernetesKueue(unittest.TestCase):
             kueue.evict()
             wait_until(lambda: any(WAITS in each.get("reason", "") for each in site.open()), "it waits again")
             kueue.open = True
+            site.open_gate()
             site.wait_for_end(name)
             site.expect_exact(self, name)
             site.wait_for_nothing()

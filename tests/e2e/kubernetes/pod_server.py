@@ -10,9 +10,9 @@ TRAINER = ('i=$(cat "$WINNOW_CHECKPOINT_DIR/i" 2>/dev/null || echo 1); while [ $
            'echo "epoch $i: loss=$(( ({{{{x}}}} * 37 + i) % 101 ))"; i=$((i+1)); sleep {pause}; done')
 
 
-def job(name, trials, levels=3, pause=0.1):
+def job(name, trials, trainer=TRAINER):
     """Trials of one node and of three."""
-    spec = pool_server.job(name, trials, levels=levels, pause=pause, trainer=TRAINER, cluster={"nodes_parameter": "nodes"})
+    spec = pool_server.job(name, trials, trainer=trainer, cluster={"nodes_parameter": "nodes"})
     spec["parameters"].append({"name": "nodes", "discrete": {"values": [1, 3]}})
     return spec
 
@@ -31,15 +31,19 @@ class Site(pool_server.PoolServer):
     def submit(self, *arguments, **more):
         return super().submit(job(*arguments, **more))
 
-    def submit_single(self, name, trials, **more):
+    def submit_held(self, name, trials):
+        """The same, but trials train one level, and the others once the gate is open."""
+        return super().submit(job(name, trials, trainer=pool_server.held(self.gate, TRAINER)))
+
+    def submit_single(self, name, trials, trainer=TRAINER, **more):
         """A job of trials of one node."""
-        return super().submit(pool_server.job(name, trials, trainer=TRAINER, **more))
+        return super().submit(pool_server.job(name, trials, trainer=trainer, **more))
 
     def wait_for_nothing(self):
         """Nothing is left in the tables and in the cluster."""
         self.wait_until_given_back()
         left = lambda: [*self.plane.jobs(), *self.plane.secrets(), *self.plane.pods()]  # noqa: E731
         try:
-            wait_until(lambda: not left(), "nothing is left", 30)
+            wait_until(lambda: not left(), "nothing is left")
         except AssertionError as error:
             raise AssertionError(f"{error}: {left()}") from None

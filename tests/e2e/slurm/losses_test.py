@@ -51,7 +51,7 @@ class SlurmLosses(unittest.TestCase):
             wait_until(lambda: site.client.json("describe", name)["trial_counts"].get("running"), "it trains")
             limited = wait_until(lambda: site.open()[0].get("id"), "the id is told")
             site.slurm.command("scontrol", "update", f"JobId={limited}", "EndTime=now+1")
-            wait_until(lambda: any("TIMEOUT" in each.get("reason", "") for each in site.allocations()), "the pool says it", 120)
+            wait_until(lambda: any("TIMEOUT" in each.get("reason", "") for each in site.allocations()), "the pool says it")
             with open(file, "w", encoding="ascii"):
                 site.wait_for_end(name)
             site.expect_exact(self, name)

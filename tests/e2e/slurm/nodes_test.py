@@ -32,8 +32,8 @@ def site(slurm, **pool):
 
 class SlurmNodes(unittest.TestCase):
     def begin(self, at):
-        """Submits a job of three trials to two nodes; its name, once it trains."""
-        name = at.submit("nodes", 3, levels=8, pause=0.2)
+        """Submits a job of three trials to two nodes; its name, once it trains. It ends when the gate is open."""
+        name = at.submit_held("nodes", 3)
         wait_until(lambda: at.joined() == 2, "two workers have joined")
         wait_until(lambda: at.client.json("metrics", name).get("points"), "it trains")
         return name
@@ -47,6 +47,7 @@ class SlurmNodes(unittest.TestCase):
             at.slurm.command("scontrol", "update", f"NodeName={down}", "State=DOWN", "Reason=test")
             wait_until(lambda: any("NODE_FAIL" in each.get("reason", "") for each in at.allocations()),
                        "the pool says why the allocation has ended")
+            at.open_gate()
             at.expect_whole(self, name)
 
     def test_jobs_that_slurm_has_forgotten_before_it_is_asked_again(self):
@@ -56,7 +57,8 @@ class SlurmNodes(unittest.TestCase):
             ids = [each["id"] for each in at.open()]
             at.slurm.command("scancel", *ids)
             wait_until(lambda: not any(each in at.slurm.command("squeue", "-h", "--states=all", "-r", "-o", "%i").split()
-                                       for each in ids), "Slurm has forgotten them", 60)
+                                       for each in ids), "Slurm has forgotten them")
+            at.open_gate()
             at.expect_whole(self, name)
 
     def test_a_killed_slurmstepd(self):
@@ -67,6 +69,7 @@ class SlurmNodes(unittest.TestCase):
             for pid in steps:
                 os.kill(pid, signal.SIGKILL)
             wait_until(lambda: any(each["state"] == "ENDED" for each in at.allocations()), "Slurm has noticed it")
+            at.open_gate()
             at.expect_whole(self, name)
 
 

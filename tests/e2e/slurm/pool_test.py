@@ -40,7 +40,8 @@ class SlurmPool(unittest.TestCase):
 
     def test_workers_leave_before_the_time_limit_and_others_come(self):
         with Site(time_limit_seconds=60, grace_seconds=54, max_nodes=2) as site:
-            name = site.submit("limited", 6, levels=8, pause=0.3)
+            # Short beside the six seconds that a worker stays, and together longer than two workers have.
+            name = site.submit("limited", 12, levels=4, pause=0.3)
             site.wait_for_end(name)
             site.expect_exact(self, name)
             self.assertGreater(len(site.allocations()), 2)
@@ -50,7 +51,7 @@ class SlurmPool(unittest.TestCase):
 
     def test_a_token_is_bound_to_its_allocation_and_dies_with_it(self):
         with Site(processes_flags=["--require-tokens"]) as site:
-            name = site.submit("tokens", 2, levels=6, pause=0.3)
+            name = site.submit_held("tokens", 2)
             wait_until(lambda: any(each.get("workers", 0) for each in site.open()), "a worker has joined")
             for pid in filter(str.isdigit, os.listdir("/proc")):
                 try:
@@ -73,6 +74,7 @@ class SlurmPool(unittest.TestCase):
             wait_until(lambda: not stranger.alive() or "is not one of the workers" in stranger.log(), "it is refused")
             self.assertIn("is not one of the workers of allocation", stranger.log())
             stranger.kill()
+            site.open_gate()
             site.wait_for_end(name)
             site.wait_for_nothing()
             tokens = site.client.json("token", "list")

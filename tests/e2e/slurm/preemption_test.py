@@ -26,12 +26,13 @@ def begin_at_once(slurm):
 class SlurmPreemption(unittest.TestCase):
     def preempt(self, site):
         """Starts a job, lets Slurm take its nodes, and waits for its end."""
-        name = site.submit("preempted", 4, levels=8, pause=0.2)
+        name = site.submit_held("preempted", 4)
         wait_until(lambda: site.joined() == 2, "two workers have joined")
         wait_until(lambda: site.client.json("metrics", name).get("points"), "it trains")
         urgent = site.slurm.command("sbatch", "--parsable", "--partition=high", "--nodes=2", "--exclusive",
                                     "--output=/dev/null", "--wrap=sleep 1").strip()
-        wait_until(lambda: "RUNNING" in site.slurm.jobs().get(urgent, ()), "the urgent job has the nodes")
+        wait_until(lambda: site.slurm.jobs().get(urgent, ("RUNNING",))[0] == "RUNNING", "the urgent job has the nodes")
+        site.open_gate()
         wait_until(lambda: urgent not in site.slurm.jobs(), "the urgent job has ended")
         begin_at_once(site.slurm)
         site.expect_whole(self, name)

@@ -96,7 +96,7 @@ class SlurmRest(unittest.TestCase):
         with Site(jwt=False) as site:
             self.train_and_give_back(site)
             # A job is cancelled by somebody, and slurmrestd is away for a while.
-            job = site.submit("losses", 2, 3, levels=10, pause=0.3)
+            job = site.submit_held("losses", 2, 3)
             wait_until(lambda: site.client.json("metrics", job).get("points"), "it trains")
             # Workers may join before the pool has told the job's id.
             site.slurm.command("scancel", wait_until(lambda: site.open()[0].get("id"), "the id is told"))
@@ -105,6 +105,7 @@ class SlurmRest(unittest.TestCase):
             wait_until(lambda: "rest.socket" in site.state().get("state_reason", ""), "the service is missed")
             os.remove(f"{site.cluster.folder}/rest.socket")
             site.rest.__enter__()
+            site.open_gate()
             site.wait_for_end(job)
             site.expect_exact(self, job)
             site.wait_for_nothing()
@@ -112,16 +113,21 @@ class SlurmRest(unittest.TestCase):
     def test_a_controller_that_dies_when_it_has_just_taken_a_job(self):
         with Site(jwt=False) as site:
             for delay in (0, 0.5):
-                job = site.submit(f"just-{delay}", 2, levels=4, pause=0.3)
+                job = site.submit_held(f"just-{delay}", 2)
                 wait_until(lambda: any(each.get("id") for each in site.open()), "the id is told")
                 # Slurm has sent the job to a node by then, or has not. In the first case it may start it once more, which
                 # fails there, and then it holds the job.
                 time.sleep(delay)
                 site.slurm.kill_controller()
                 site.slurm.start_controller()
+                site.open_gate()
                 site.wait_for_end(job)
                 site.expect_exact(self, job)
                 site.wait_for_nothing()
+                os.remove(site.gate)
+                # A controller that has forgotten the job lets its workers run until it hears of them. They would take the
+                # next job's trials, for which nothing would be asked of Slurm.
+                wait_until(lambda: not site.client.workers(), "no worker is left")
 
     def test_by_a_token(self):
         if not os.path.exists(JWT):

@@ -50,6 +50,10 @@ class Site(pool_server.PoolServer):
     def submit(self, *arguments, **more):
         return super().submit(job(*arguments, **more))
 
+    def submit_held(self, *arguments, trainer=pool_server.TRAINER, **more):
+        """A job whose trials train one level, and the others once the gate is open."""
+        return self.submit(*arguments, trainer=pool_server.held(self.gate, trainer), **more)
+
     def expect_whole(self, test, name):
         """The job ends with all that it should have, and leaves nothing."""
         self.wait_for_end(name)
@@ -59,9 +63,13 @@ class Site(pool_server.PoolServer):
     def wait_for_nothing(self):
         """Nothing is left at the engine, in the tables and on the disk."""
         self.wait_until_given_back()
-        wait_until(lambda: not self.slurm.jobs(), "Slurm has no job", 60)
+        try:
+            wait_until(lambda: not self.slurm.jobs(), "Slurm has no job")
+        except AssertionError as error:
+            nodes = self.slurm.command("sinfo", "-h", "-N", "-o", "%N %t %E")
+            raise AssertionError(f"{error}: {self.slurm.jobs()}\n{nodes}") from None
         folder = f"{self.cluster.folder}/winnow.db.d/pools/slurm"
-        wait_until(lambda: not os.path.isdir(folder) or not os.listdir(folder), "no files are left", 30)
+        wait_until(lambda: not os.path.isdir(folder) or not os.listdir(folder), "no files are left")
 
 
 def main():

@@ -11,29 +11,30 @@ from slurm_server import Site
 class SlurmTroubles(unittest.TestCase):
     def test_an_allocation_that_is_cancelled_under_a_gang_loses_and_doubles_nothing(self):
         with Site() as site:
-            name = site.submit("gangs", 2, 3, levels=8, pause=0.3)
-            wait_until(lambda: site.open() and site.open()[0].get("workers", 0) == 3, "the gang's workers have joined")
+            name = site.submit_held("gangs", 2, 3)
+            wait_until(lambda: any(each.get("workers", 0) == 3 for each in site.open()), "the gang's workers have joined")
             wait_until(lambda: site.client.json("metrics", name).get("points"), "it trains")
             site.slurm.command("scancel", wait_until(lambda: site.open()[0].get("id"), "the id is told"))
+            wait_until(lambda: any("CANCELLED" in each.get("reason", "") for each in site.allocations()), "it is told")
+            site.open_gate()
             site.wait_for_end(name)
             site.expect_exact(self, name)
-            ended = [each.get("reason", "") for each in site.allocations() if "CANCELLED" in each.get("reason", "")]
-            self.assertTrue(ended, site.allocations())
             site.wait_for_nothing()
 
     def test_a_trial_whose_trainer_ends_well_at_the_engines_signal_has_not_finished(self):
         # It does what the contract says: it ends with 0 at SIGTERM, which scancel sends to all processes at once.
         with Site(max_nodes=1) as site:
-            name = site.submit("early", 2, levels=20, pause=0.2, trainer="trap 'exit 0' TERM; " + pool_server.TRAINER,
-                               limits={"max_trials": 2, "max_trial_resource": 20})
+            name = site.submit_held("early", 2, levels=9, trainer="trap 'exit 0' TERM; " + pool_server.TRAINER,
+                                    limits={"max_trials": 2, "max_trial_resource": 9})
             wait_until(lambda: site.client.json("metrics", name).get("points"), "it trains")
             site.slurm.command("scancel", wait_until(lambda: site.open()[0].get("id"), "the id is told"))
             wait_until(lambda: any("CANCELLED" in each.get("reason", "") for each in site.allocations()), "it is told")
+            site.open_gate()
             site.expect_whole(self, name)
             reached = {}
             for point in site.client.json("metrics", name)["points"]:
                 reached[point["trial"]] = max(reached.get(point["trial"], 0), int(point["resource"]))
-            self.assertEqual(reached, {1: 20, 2: 20})
+            self.assertEqual(reached, {1: 9, 2: 9})
 
     def test_an_answer_of_sbatch_that_is_lost(self):
         lost = """#!/bin/sh
