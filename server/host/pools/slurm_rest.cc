@@ -123,11 +123,14 @@ class SlurmRest final : public SlurmCalls {
         curl_(curl_easy_init()) {}
 
   absl::StatusOr<std::string> Submit(const SlurmSubmission& submission) override {
-    const absl::StatusOr<RestJson> answer = Call("POST", "/job/submit", BodyOf(submission).dump());
+    const absl::StatusOr<RestAnswer> answer = Send("POST", "/job/submit", BodyOf(submission).dump());
     if (!answer.ok()) return answer.status();
-    std::string id = TextOfJson(*answer, "job_id");
-    if (id.empty() || id == "0") return absl::UnavailableError("slurmrestd answered without a job id");
-    return id;
+    const RestJson json = Parsed(answer->body);
+    // A job that no node can run now is taken, and yet the answer has an error, which says so.
+    if (std::string id = TextOfJson(json, "job_id"); !id.empty() && id != "0") return id;
+    const std::vector<RestError> errors = ErrorsOf(json);
+    if (answer->status != 200 || !errors.empty()) return StatusOf(*answer, errors);
+    return absl::UnavailableError("slurmrestd answered without a job id");
   }
 
   absl::StatusOr<std::vector<SlurmJob>> Jobs(const std::vector<std::string>& names,
@@ -214,17 +217,6 @@ class SlurmRest final : public SlurmCalls {
     if (answer.status == 401 || answer.status == 403 || (answer.status >= 500 && !heard))
       return absl::UnavailableError(words);
     return SlurmError(words, words);
-  }
-
-  // The answer of a call that must succeed.
-  absl::StatusOr<RestJson> Call(const std::string& method, const std::string& target,
-                                const std::string& body) {
-    const absl::StatusOr<RestAnswer> answer = Send(method, target, body);
-    if (!answer.ok()) return answer.status();
-    RestJson json = Parsed(answer->body);
-    const std::vector<RestError> errors = ErrorsOf(json);
-    if (answer->status != 200 || !errors.empty()) return StatusOf(*answer, errors);
-    return json;
   }
 
   // `target` follows "/slurm/VERSION".

@@ -61,7 +61,7 @@ class Site(slurm_server.Site):
             self.key.write(os.urandom(32))
             self.key.flush()
             settings = ["AuthAltTypes=auth/jwt", f"AuthAltParameters=jwt_key={self.key.name}"]
-        super().__init__(slurm_site.Slurm(nodes=4, settings=settings))
+        super().__init__(slurm_site.Slurm(nodes=4, settings=settings), processes_flags=["--lease", "5"])
         self.rest = Slurmrestd(self.slurm, self.cluster.folder, jwt)
 
     def __enter__(self):
@@ -128,6 +128,16 @@ class SlurmRest(unittest.TestCase):
                 # A controller that has forgotten the job lets its workers run until it hears of them. They would take the
                 # next job's trials, for which nothing would be asked of Slurm.
                 wait_until(lambda: not site.client.workers(), "no worker is left")
+
+    def test_what_no_node_can_run_now_is_submitted_once(self):
+        with Site(jwt=False) as site:
+            site.slurm.command("scontrol", "update", "NodeName=n[1-4]", "State=DRAIN", "Reason=test")
+            job = site.submit("drained", 2)
+            wait_until(lambda: len([each for each in site.allocations() if each.get("reason")]) >= 2, "the pool says why it waits")
+            site.slurm.command("scontrol", "update", "NodeName=n[1-4]", "State=RESUME")
+            site.wait_for_end(job)
+            site.wait_for_nothing()
+            self.assertEqual([each.get("workers", 0) for each in site.allocations()], [1, 1])
 
     def test_by_a_token(self):
         if not os.path.exists(JWT):
