@@ -19,7 +19,7 @@ const here = world({}, async ({site}) => {
 test('Dashboard: a log grows while it is read, and stays where its reader is', async () => {
   const {site, browser} = here;
   const page = await browser.visit(site.url);
-  await site.submit(descending('slow', {pause: 0.02}));
+  await site.submit(descending('slow', {pause: 0.02, steps: 20_000}));  // longer than these tests need it
   await site.job('slow', (job) => job.best, 'has a value');
   await page.goto('/jobs/slow/trials/1');
   const log = page.getByRole('log', {name: 'Output'});

@@ -31,6 +31,14 @@ def connects(port):
         return False
 
 
+def runs_a_shell(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().startswith(b"sh\0")
+    except OSError:
+        return False
+
+
 def open_files(pid):
     """What each descriptor of the process leads to, beside the three that every program has."""
     found = {}
@@ -98,7 +106,8 @@ class Server(processes.Program):
         return [pid for pid in pids if processes.parent_of(pid) != -1]
 
     def trainers(self):
-        return [pid for worker in self.workers() for pid in processes.children_of(worker)]
+        """Process ids of the trainers that have begun. Before that a process has what its worker has, for a moment."""
+        return [pid for worker in self.workers() for pid in processes.children_of(worker) if runs_a_shell(pid)]
 
 
 class BackAfterKillTest(unittest.TestCase):

@@ -8,7 +8,7 @@ import unittest
 import processes
 from processes import wait_until
 
-# Writes down what it was given, when it began and when it ended. A device has two halves, files that a trainer locks as long
+# Writes down what it was given, when it began and when it ended, which it does not before there is a file "go". A device has two halves, files that a trainer locks as long
 # as it lives: both of each device that it has alone, one of a device that it shares.
 TRAINER = """
 import fcntl, os, sys, time
@@ -35,6 +35,8 @@ note("start" if same and len(held) == halves * len(given.split(",")) else "OVERL
 for unit in range(units):
     time.sleep(0.05)
     print(f"loss={unit}", flush=True)
+while not os.path.exists(os.path.join(folder, "go")):
+    time.sleep(0.05)
 note("end")
 """
 
@@ -46,6 +48,10 @@ def spec(name, folder, cluster, trials, halves=2, units=20):
             "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}}],
             "objective": {"metric": "loss", "goal": "MINIMIZE"}, "strategy": "RANDOM",
             "limits": {"max_trials": trials, "max_parallel_trials": 64}, "cluster": cluster}
+
+
+def go(folder):
+    open(os.path.join(folder, "go"), "w", encoding="ascii").close()
 
 
 def notes(folder, what):
@@ -64,7 +70,7 @@ class Gpus(unittest.TestCase):
                 cluster.workers.append(worker)
                 worker.start()
             wait_until(lambda: len(cluster.client.workers()) == 2, "both workers are there")
-            job = cluster.client.submit(spec("alone", cluster.folder, {"gpus": 1}, 8, units=200), cluster.folder)
+            job = cluster.client.submit(spec("alone", cluster.folder, {"gpus": 1}, 8, units=2), cluster.folder)
             for worker in cluster.workers:
                 wait_until(lambda: len(notes(cluster.folder, "start")) >= 8, "eight trials run")
                 taken = cluster.client.workers()
@@ -74,6 +80,7 @@ class Gpus(unittest.TestCase):
                 worker.start()
                 wait_until(lambda: len(notes(cluster.folder, "start")) > started, "lost trials go on")
             cluster.server.restart()
+            go(cluster.folder)
             self.assertEqual(cluster.watch(job).to_end(), 0)
             self.assertEqual(notes(cluster.folder, "OVERLAP"), [])
             self.assertEqual({trial for _, _, trial, _ in notes(cluster.folder, "end")}, {str(n) for n in range(1, 9)})
@@ -85,6 +92,7 @@ class Gpus(unittest.TestCase):
             # Parts of devices: two trials on each at most, and whole devices beside them.
             parts = os.path.join(cluster.folder, "parts")
             os.mkdir(parts)
+            go(parts)
             shared = cluster.client.submit(spec("shared", parts, {"gpu_share": 0.5}, 8, halves=1), parts)
             pairs = cluster.client.submit(spec("pairs", parts, {"gpus": 2}, 4, units=5), cluster.folder)
             for each in (shared, pairs):
@@ -94,6 +102,7 @@ class Gpus(unittest.TestCase):
 
     def test_a_device_with_a_fault_gets_no_trials_until_it_is_healthy(self):
         with processes.Cluster(workers=0) as cluster:
+            go(cluster.folder)
             broken = os.path.join(cluster.folder, "broken")
             open(broken, "w", encoding="ascii").close()
             health = f'test ! -e {broken} -o "$CUDA_VISIBLE_DEVICES" != GPU-b || {{ echo row remapping failed; exit 1; }}'

@@ -256,7 +256,7 @@ class RunAsTest(unittest.TestCase):
         worker.start()
         cluster.client.run("delete", nested)
         self.assertEqual(cluster.watch(cluster.client.submit(job("next", ["/bin/echo", "loss=1"]), self.scripts)).to_end(), 0)
-        self.assertFalse(os.path.exists(homes) and os.listdir(homes))
+        wait_until(lambda: not (os.path.exists(homes) and os.listdir(homes)), "what the worker left is removed")
         for folder in (f"{worker.shared}/jobs", f"{worker.work}/jobs"):
             wait_until(lambda: not any(nested in name for name in os.listdir(folder)), "the job's folders are removed")  # noqa: B023
 

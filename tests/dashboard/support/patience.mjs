@@ -1,5 +1,5 @@
 // How long a test waits for what must happen, ms. WINNOW_TEST_PATIENCE says it in seconds.
-export const patience = Number(process.env.WINNOW_TEST_PATIENCE || 60) * 1000;
+export const patience = Number(process.env.WINNOW_TEST_PATIENCE || 120) * 1000;
 
 // The first true value of `condition`, looked at every few milliseconds.
 export async function until(condition, what) {

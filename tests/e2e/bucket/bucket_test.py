@@ -33,7 +33,7 @@ class BucketTest(scene.Scene):
         name = client.submit(job(self.folder, size=WEIGHTS), self.folder)
         wait_until(lambda: one.trainers() or other.trainers(), "it trains")
         runner, second_worker = (one, other) if one.trainers() else (other, one)
-        self.assertTrue(self.bucket.held.wait(60), "an upload has begun")
+        self.assertTrue(self.bucket.held.wait(processes.PATIENCE), "an upload has begun")
         first.kill()  # in the middle of it
         self.assertEqual(self.bucket.keys(PREFIX + "/blobs/"), [])
         self.bucket.hold.set()
@@ -88,7 +88,7 @@ class BucketTest(scene.Scene):
         self.addCleanup(watch.close)
         self.assertEqual(watch.to_end(), 0)
         refused = subprocess.run(client.command("best", name, "--download", f"{self.folder}/none"), capture_output=True, text=True,
-                                 timeout=60, check=False)
+                                 timeout=processes.PATIENCE, check=False)
         self.assertEqual(refused.returncode, 1)
         self.assertIn(f"the server cannot reach its artifacts now: bucket models at {self.bucket.url}: ", refused.stderr)
         self.assertFalse(os.path.exists(f"{self.folder}/none"))

@@ -56,7 +56,7 @@ class CopyTest(scene.Scene):
         copy = subprocess.Popen([f"{processes.BIN}/winnow-server", "--db", self.database, *flags], stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL)
         self.addCleanup(copy.kill)
-        self.assertTrue(self.bucket.held.wait(60))
+        self.assertTrue(self.bucket.held.wait(processes.PATIENCE))
         if method == "PUT":
             wait_until(lambda: len(self.bucket.keys(PREFIX + "/blobs/")) == NOT_HELD, "some are copied")
         copy.kill()

@@ -81,13 +81,13 @@ class Scene(unittest.TestCase):
     def task(self, folder, *flags):
         """What winnow-server does beside serving: its exit code, and what it prints."""
         done = subprocess.run([f"{processes.BIN}/winnow-server", "--db", f"{folder}/winnow.db", *flags], capture_output=True,
-                              text=True, timeout=60, check=False)
+                              text=True, timeout=processes.PATIENCE, check=False)
         return done.returncode, done.stdout + done.stderr
 
     def refusal(self, flags):
         """What the server says when it does not start."""
         done = subprocess.run([f"{processes.BIN}/winnow-server", "--db", f"{self.folder}/refused.db", "--listen", "127.0.0.1:0",
-                               "--http", "off", "--local-workers", "0", *flags], capture_output=True, text=True, timeout=60,
+                               "--http", "off", "--local-workers", "0", *flags], capture_output=True, text=True, timeout=processes.PATIENCE,
                               check=False)
         self.assertIn(done.returncode, (1, 2))
         return done.stderr

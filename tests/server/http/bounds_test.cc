@@ -8,6 +8,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// What the tests wait for to be over. Who is not to be cut off has to send what he has within it.
+constexpr milliseconds kShort{300};
+
 HttpServerOptions Limits(HttpLimits limits) {
   HttpServerOptions options;
   options.limits = limits;
@@ -15,7 +18,7 @@ HttpServerOptions Limits(HttpLimits limits) {
 }
 
 TEST_CASE("Bounds: a header that drips in is cut off, while others are served", "[http]") {
-  HttpPlay play(Limits({.read_header = milliseconds(50)}));
+  HttpPlay play(Limits({.read_header = kShort}));
   HttpClient slow(play.port());
   CHECK(slow.Send("GET /healthz HTTP/1.1\r\nHost: loc"));
   CHECK(play.Ask("GET", "/healthz").status == 200);
@@ -23,7 +26,7 @@ TEST_CASE("Bounds: a header that drips in is cut off, while others are served", 
 }
 
 TEST_CASE("Bounds: a body that drips in is cut off", "[http]") {
-  HttpPlay play(Limits({.read_body = milliseconds(50)}));
+  HttpPlay play(Limits({.read_body = kShort}));
   HttpClient slow(play.port());
   CHECK(slow.Send("POST /v1/preview HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"));
   CHECK(slow.IsClosed());
@@ -31,7 +34,7 @@ TEST_CASE("Bounds: a body that drips in is cut off", "[http]") {
 }
 
 TEST_CASE("Bounds: a connection that says nothing is closed when its time is over", "[http]") {
-  HttpPlay play(Limits({.idle = milliseconds(50)}));
+  HttpPlay play(Limits({.idle = kShort}));
   HttpClient never(play.port());
   CHECK(never.IsClosed());
   HttpClient once(play.port());
