@@ -241,7 +241,7 @@ class Containers(unittest.TestCase):
     def test_a_container_dies_with_its_worker_and_its_trial_goes_on(self):
         with self.cluster(workers=1, slots=1) as cluster:
             worker = cluster.workers[0]
-            job = self.submit(cluster, {"environment": {"FOREVER": "1"}}, limits={"max_trials": 1})
+            job = self.submit(cluster, {"environment": {"FOREVER": "1"}, "grace_period": "60s"}, limits={"max_trials": 1})
             levels = lambda: cluster.client.json("metrics", job).get("points", [])  # noqa: E731
             wait_until(lambda: len(levels()) > 3, "it trains")
             self.assertEqual(len(self.podman.containers()), 1)
