@@ -114,6 +114,7 @@ std::string ProblemOf(const UnknownWord& unknown) {
 }
 
 int Main(int argc, char** argv) {
+  setenv("GRPC_VERBOSITY", "NONE", 0);  // this program prints its own messages
   CLI::App app("Tunes hyperparameters with a winnow-server.", "winnow");
   app.formatter(std::make_shared<HelpFormatter>());
   app.require_subcommand(1);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "rpc/address.h"
+#include "rpc/tls_files.h"
 
 namespace winnow {
 namespace {
@@ -82,6 +83,10 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> TlsCredentials(const E
   if (!cert.ok()) return cert.status();
   absl::StatusOr<std::string> key = ReadPem("--tls-key", endpoint.key_file, "PRIVATE KEY");
   if (!key.ok()) return key.status();
+  if (!endpoint.cert_file.empty()) {
+    if (absl::Status status = CheckKeyPair(endpoint.cert_file, endpoint.key_file); !status.ok())
+      return status;
+  }
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = *std::move(ca);
   options.pem_cert_chain = *std::move(cert);

@@ -640,6 +640,7 @@ int Work(const Flags& flags) {
 }
 
 int Main(int argc, char** argv) {
+  setenv("GRPC_VERBOSITY", "NONE", 0);  // this program prints its own messages
   CLI::App app("Runs trials for a winnow-server on this machine.", "winnow-worker");
   app.formatter(std::make_shared<winnow::HelpFormatter>());
   Flags flags;

@@ -33,7 +33,7 @@ RULE = {  # base is everybody's
     "insight": (SCHEDULER | {"insight"}, {"absl", "Eigen"}),
     "flags": ({"flags"}, {"CLI", "fmt", "posix", "toml++"}),
     "json": ({"json", "proto"}, {"absl", "google", "fmt"}),
-    "rpc": ({"rpc"}, COMMON | {"grpc", "grpcpp"}),
+    "rpc": ({"rpc"}, COMMON | {"grpc", "grpcpp", "openssl"}),
     "artifact": ({"artifact", "proto"}, COMMON | {"openssl"}),
     "aws": ({"aws"}, COMMON | {"curl"}),
     "spec": (SCHEDULER | HYPERPARAMETERS | {"spec", "proto"}, COMMON | {"google", "nlohmann", "re2"}),

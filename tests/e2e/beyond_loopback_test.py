@@ -91,6 +91,11 @@ class BeyondLoopback(unittest.TestCase):
         self.assertIn("requires a token", self.winnow(*reach[:-1], "list").stderr)
         plain = self.winnow("--server", address, "--token-file", tokens["viewer"], "list")
         self.assertIn("--tls-ca", plain.stderr)
+        # gRPC's own lines are not for readers.
+        os.mkdir(f"{self.folder}/others")
+        make_certificates(f"{self.folder}/others")
+        unknown = self.winnow("--server", address, "--tls-ca", f"{self.folder}/others/ca.pem", "list")
+        self.assertRegex(unknown.stderr, r"\Awinnow: .*its certificate is not trusted.*\n\Z")
         with open(f"{self.folder}/http", encoding="ascii") as file:
             page = self.winnow("--server", f"127.0.0.1:{int(file.read())}", *reach[2:], tokens["viewer"], "list")
         self.assertIn("A web server listens there, such as that of --http; expected the address of --listen", page.stderr)

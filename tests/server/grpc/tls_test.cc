@@ -72,6 +72,25 @@ TEST_CASE("Tls: a certificate of another authority is not trusted, and it is sai
              Catch::Contains("certificate is not trusted") && Catch::Contains("--tls-ca"));
 }
 
+TEST_CASE("Tls: a client's key that is not its certificate's is told before it connects", "[server]") {
+  TempFolder folder;
+  const Certificates certificates(folder.file("tls"));
+  certificates.Make("client");
+  certificates.Make("other");
+  certificates.Make("old", -1);
+  Endpoint endpoint{
+      .address = "127.0.0.1:1", .ca_file = certificates.ca(), .cert_file = certificates.cert("client")};
+  const auto why = [&] { return std::string(Connect(endpoint).status().message()); };
+  endpoint.key_file = certificates.key("other");
+  CHECK_THAT(why(), Catch::StartsWith("--tls-key: ") && Catch::Contains("not the key of"));
+  endpoint.key_file = certificates.cert("client");
+  CHECK_THAT(why(), Catch::StartsWith("--tls-key: "));
+  endpoint.key_file = certificates.key("client");
+  CHECK(Connect(endpoint).ok());
+  endpoint.cert_file = certificates.cert("old");
+  CHECK_THAT(why(), Catch::StartsWith("--tls-cert: ") && Catch::Contains("expired"));
+}
+
 TEST_CASE("Tls: plain text to TLS and TLS to plain text end with words that help", "[server]") {
   TlsPlay tls;
   Endpoint plain = tls.play.OverTcp(tls.token);
