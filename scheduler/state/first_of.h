@@ -21,18 +21,16 @@ class FirstOf {
     heap_.push_back(entry);
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
-  // Takes the first one away as long as it does not count. Each is taken away once: O(log n).
-  template <typename Counts>
   // Removes the first entry until it counts. Each entry is removed once: O(log n).
+  template <typename Counts>
   void DropUnless(Counts counts) {
     while (!heap_.empty() && !counts(heap_.front())) {
       std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
       heap_.pop_back();
     }
   }
-  // Takes all away that do not count. O(n).
-  template <typename Counts>
   // Removes all entries that do not count. O(n).
+  template <typename Counts>
   void KeepOnly(Counts counts) {
     std::erase_if(heap_, [&counts](const Entry& entry) { return !counts(entry); });
     std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
