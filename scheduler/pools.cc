@@ -12,7 +12,7 @@ namespace winnow {
 
 int64_t PoolPausedUntil(const PoolLimits& pool) {
   if (pool.failures < kPoolFailures) return 0;
-  const int32_t doublings = std::min(pool.failures - kPoolFailures, 10);
+  const int32_t doublings = std::clamp(pool.failed_tries - kPoolFailures, 0, 10);
   return pool.failed_at_us + std::min(kLongestPoolPauseUs, kFirstPoolPauseUs << doublings);
 }
 

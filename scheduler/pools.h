@@ -19,8 +19,9 @@ struct PoolLimits {
   int64_t start_us = 0;    // after which the nodes of a running allocation have workers, or it is useless
   double cost_per_node_hour = 0;
   // Allocations in a row, the newest ones, that ended without a worker having joined, and when the newest of
-  // these ended.
+  // these ended. Of those that the engine had at the same time only one is a failed try.
   int32_t failures = 0;
+  int32_t failed_tries = 0;
   int64_t failed_at_us = 0;
   std::string failure;  // its reason
   std::string refusal;  // what the engine said when it took nothing
@@ -91,8 +92,8 @@ struct PoolsPlan {
 
 // Allocations in a row without a worker after which a pool pauses.
 inline constexpr int32_t kPoolFailures = 3;
-// The first pause; each further failure doubles it, up to the longest. One allocation ends it, if it brings a
-// worker.
+// The first pause; each further failed try doubles it, up to the longest. One allocation ends it, if it brings
+// a worker.
 inline constexpr int64_t kFirstPoolPauseUs = 300'000'000;
 inline constexpr int64_t kLongestPoolPauseUs = 3'600'000'000;
 // A queued allocation that nobody needs any more is cancelled after this, or after the pool's idle time if

@@ -4,6 +4,7 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
+#include <limits>
 #include <iterator>
 #include <utility>
 
@@ -399,9 +400,14 @@ PoolLimits PoolBook::LimitsOf(Engine& engine, const DeclaredPool& pool) {
   limits.cost_per_node_hour = settings.cost_per_node_hour;
   limits.not_before_us = standing.not_before_us;
   limits.refusal = standing.refusal;
+  int64_t next_create_us = std::numeric_limits<int64_t>::max();
   for (const auto& [number, row] : ended_[settings.name]) {
     if (row.workers > 0) break;
     if (!row.failed) continue;
+    if (row.end_us < next_create_us) {
+      ++limits.failed_tries;
+      next_create_us = row.create_us;
+    }
     if (limits.failures++ > 0) continue;
     limits.failed_at_us = context.steady_us() - (context.wall_us() - row.end_us);
     limits.failure = row.reason;

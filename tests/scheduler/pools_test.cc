@@ -105,7 +105,7 @@ TEST_CASE("PlanPools: a pool that brings no workers pauses, says why, and then t
   PoolsInput input;
   input.pools = {PoolOf("a", 1, 4)};
   input.demand = {Wait(1, 3)};
-  input.pools[0].failures = kPoolFailures;
+  input.pools[0].failures = input.pools[0].failed_tries = kPoolFailures;
   input.pools[0].failed_at_us = kNow - 10 * kSecond;
   input.pools[0].failure = "BadConstraints.";
   PoolsPlan plan = PlanPools(input, kNow);
@@ -114,7 +114,9 @@ TEST_CASE("PlanPools: a pool that brings no workers pauses, says why, and then t
         "It pauses for 290 s, because 3 allocations in a row brought no worker. The newest: BadConstraints.");
   input.pools[0].failed_at_us = kNow - kFirstPoolPauseUs;
   CHECK(PlanPools(input, kNow).submit == Submitted{{"a", 1}});
-  input.pools[0].failures = kPoolFailures + 1;  // twice as long
+  input.pools[0].failures = 20;  // at the same time
+  CHECK(PlanPools(input, kNow).submit == Submitted{{"a", 1}});
+  input.pools[0].failed_tries = kPoolFailures + 1;  // twice as long
   CHECK(PlanPools(input, kNow).submit.empty());
 }
 

@@ -222,9 +222,10 @@ class PoolsPlay {
     PlayedAllocation& allocation = open_.at(number);
     PoolLimits& pool = LimitsOf(allocation.told.pool);
     if (allocation.told.joined > 0) {
-      pool.failures = 0;
+      pool.failures = pool.failed_tries = 0;
     } else if (allocation.needed) {
       ++pool.failures;
+      ++pool.failed_tries;
       pool.failed_at_us = now_us_;
       pool.failure = "it failed";
     }

@@ -63,16 +63,23 @@ class BookPlay {
   }
 
   v1::Allocation Shown() {
-    absl::StatusOr<v1::ListPoolsResponse> pools = absl::UnknownError("");
-    REQUIRE(play.Inside([&](Engine& engine) { pools = book_.List(engine); }).ok());
-    REQUIRE(pools.ok());
-    REQUIRE(pools->pools(0).allocations_size() > 0);
-    return pools->pools(0).allocations(0);
+    const v1::Pool pool = ShownPool();
+    REQUIRE(pool.allocations_size() > 0);
+    return pool.allocations(0);
   }
+
+  std::string StateReason() { return ShownPool().state_reason(); }
 
   Play play{3'600'000'000};
 
  private:
+  v1::Pool ShownPool() {
+    absl::StatusOr<v1::ListPoolsResponse> pools = absl::UnknownError("");
+    REQUIRE(play.Inside([&](Engine& engine) { pools = book_.List(engine); }).ok());
+    REQUIRE(pools.ok());
+    return pools->pools(0);
+  }
+
   static DeclaredPool Declared(int32_t max_nodes) {
     DeclaredPool pool{SettingsOfFour(), nullptr};
     pool.settings.max_nodes = max_nodes;
@@ -127,6 +134,27 @@ TEST_CASE("Pool book: an allocation that its engine holds is given back, and has
   REQUIRE(HasNumber(next.forget, row.number));
   CHECK(next.forget.at(0).failed);
   CHECK(next.submit.size() == 1);
+}
+
+TEST_CASE("Pool book: allocations that end together without a worker pause the pool once", "[server]") {
+  BookPlay at(4);
+  const std::vector<AllocationRow> rows = at.Begin(4);
+  REQUIRE(rows.size() == 4);
+  PoolNews submitted, gone;
+  for (const AllocationRow& row : rows) {
+    const PoolNews one = BookPlay::Submitted(row, std::to_string(row.number));
+    submitted.pool = one.pool;
+    submitted.submitted.push_back(row.number);
+    submitted.ids.push_back(one.ids.at(0));
+    gone = BookPlay::Listed(row, {});
+  }
+  gone.asked.insert(submitted.submitted.begin(), submitted.submitted.end());
+  at.Round({submitted});
+  at.Round({gone});
+  const PoolOrders orders = at.Round({gone});  // absent twice
+  CHECK(orders.forget.size() == 4);
+  CHECK(orders.submit.empty());
+  CHECK_THAT(at.StateReason(), Catch::StartsWith("It pauses for 300 s, because 4 allocations in a row"));
 }
 
 TEST_CASE("Pool book: the id is told with the submission's answer, and that it runs when a worker has come",
