@@ -1,11 +1,10 @@
-#include "trainers/mlp/parallel/rank_share.h"
-
 #include <cmath>
 #include <numeric>
 
 #include "tests/catch.h"
 #include "tests/trainers/mlp/share_task.h"
 #include "trainers/collective/communicator.h"
+#include "trainers/mlp/parallel/rank_share.h"
 
 namespace winnow::mlp {
 namespace {
@@ -98,7 +97,7 @@ TEST_CASE("LocalGradients: a row's weight counts as so many rows", "[mlp]") {
   Probe probe(parameters);
   probe.rows = {1, 2, 2, 2, 3, 3};
   std::vector<float> repeated(probe.network.parameters), weighted(probe.network.parameters);
-  probe.LossAt(probe.state.parameters, repeated);
+  const double loss = probe.LossAt(probe.state.parameters, repeated);
   std::vector<float> weight(64, 1.0f);
   weight[2] = 3;
   weight[3] = 2;
@@ -109,7 +108,10 @@ TEST_CASE("LocalGradients: a row's weight counts as so many rows", "[mlp]") {
   context.crew = &probe.crew;
   LocalGradients gradients(context, 3);
   const std::vector<int64_t> rows = {1, 2, 3};
-  REQUIRE(gradients.Compute(probe.state.parameters, {}, rows, 5, weighted).ok());
+  const absl::StatusOr<BatchSums> sums = gradients.Compute(probe.state.parameters, {}, rows, 5, weighted);
+  REQUIRE(sums.ok());
+  CHECK(sums->weight == 6);
+  CHECK(sums->loss / sums->weight == Approx(loss));
   for (std::size_t i = 0; i < repeated.size(); ++i) CHECK(weighted[i] == Approx(repeated[i]).margin(1e-6));
 }
 

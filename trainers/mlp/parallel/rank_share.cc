@@ -50,7 +50,12 @@ absl::StatusOr<BatchSums> LocalGradients::Compute(std::span<const float> paramet
   BatchSums sums;
   sums.rows = static_cast<int64_t>(rows.size());
   sums.correct = work_.correct();
-  for (std::size_t r = 0; r < rows.size(); ++r) sums.loss += work_.losses()[r];
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const double weight =
+        context_.train.weight.empty() ? 1.0 : context_.train.weight[static_cast<std::size_t>(rows[r])];
+    sums.loss += weight * work_.losses()[r];
+    sums.weight += weight;
+  }
   return sums;
 }
 
@@ -119,6 +124,7 @@ absl::Status CheckFinite(const NetworkState& state, int64_t epoch) {
 
 void ShareTotals::Add(const BatchSums& batch) {
   sums.loss += batch.loss;
+  sums.weight += batch.weight;
   sums.correct += batch.correct;
   sums.rows += batch.rows;
   ++steps;
@@ -135,6 +141,7 @@ absl::StatusOr<ShareTotals> AddOverRanks(const ShareTotals& own, Communicator* r
       return absl::InternalError("a rank sent an epoch's sums of another size");
     std::memcpy(&each, bytes.data(), sizeof(each));
     totals.sums.loss += each.sums.loss;
+    totals.sums.weight += each.sums.weight;
     totals.sums.correct += each.sums.correct;
     totals.sums.rows += each.sums.rows;
     totals.steps += each.steps;
@@ -149,7 +156,7 @@ absl::StatusOr<ShareTotals> AddOverRanks(const ShareTotals& own, Communicator* r
 EpochResult ResultOf(const ShareTotals& totals, const MlpParameters& parameters) {
   EpochResult result;
   const double rows = static_cast<double>(totals.sums.rows);
-  result.loss = totals.sums.loss / rows;
+  result.loss = totals.sums.loss / totals.sums.weight;
   const bool classes = parameters.loss == LossKind::kCrossEntropy || parameters.loss == LossKind::kLogistic;
   result.accuracy =
       classes ? static_cast<double>(totals.sums.correct) / rows : std::numeric_limits<double>::quiet_NaN();

@@ -17,7 +17,8 @@ namespace winnow::mlp {
 
 // Sums over the rows of one batch.
 struct BatchSums {
-  double loss = 0;
+  double loss = 0;  // each row's times its weight
+  double weight = 0;
   int64_t correct = 0;  // for classes
   int64_t rows = 0;
 };
