@@ -82,16 +82,14 @@ Table Leaves(const Model& model, const DataSet& data, int64_t rounds, ThreadPool
 }
 
 // XGBoost's unnamed features are matched by position in CSV, and are f0, f1, … in LIBSVM.
-absl::StatusOr<DataSet> ReadFor(const Model& model, const std::string& path, int threads) {
-  absl::StatusOr<DataSet> data =
-      ReadDataSet(path, model.reading, &model.schema, threads, TableForm::kSparseWherePossible);
+absl::StatusOr<DataSet> ReadFor(const Model& model, const std::string& path, TableForm form, int threads) {
+  absl::StatusOr<DataSet> data = ReadDataSet(path, model.reading, &model.schema, threads, form);
   const bool unnamed = !model.schema.columns.empty() && model.schema.columns[0].name == "column_0" &&
                        model.feature_names[0] == "f0";
   if (data.ok() || !absl::IsInvalidArgument(data.status()) || !unnamed) return data;
   DataSchema numbered;
   for (const std::string& name : model.feature_names) numbered.columns.push_back({name, false, {}, false});
-  absl::StatusOr<DataSet> of_libsvm =
-      ReadDataSet(path, model.reading, &numbered, threads, TableForm::kSparseWherePossible);
+  absl::StatusOr<DataSet> of_libsvm = ReadDataSet(path, model.reading, &numbered, threads, form);
   return of_libsvm.ok() ? of_libsvm : data;
 }
 
@@ -120,25 +118,31 @@ absl::Status Predict(const PredictRequest& request) {
   model->reading.to_predict = true;
   ThreadPool pool(request.threads > 0 ? request.threads
                                       : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
-  absl::StatusOr<DataSet> data = ReadFor(*model, request.data_path, pool.threads());
+  // Contributions look up single values, which takes longer in a sparse column.
+  const TableForm form =
+      request.contributions ? TableForm::kSparseWherePossible : TableForm::kSparseWhereSmaller;
+  absl::StatusOr<DataSet> data = ReadFor(*model, request.data_path, form, pool.threads());
   if (!data.ok()) return data.status();
   if (data->columns.size() != model->feature_names.size())
     return absl::InvalidArgumentError(fmt::format("{}: {} feature columns: expected {}, as in the model",
                                                   request.data_path, data->columns.size(),
                                                   model->feature_names.size()));
   const Table table = Asked(request, *model, *data, &pool);
-  fmt::memory_buffer text;
+  std::string text;
+  fmt::memory_buffer line;
   for (std::size_t c = 0; c < table.names.size(); ++c)
-    fmt::format_to(std::back_inserter(text), "{}{}", c > 0 ? "," : "", table.names[c]);
-  text.push_back('\n');
-  for (int64_t i = 0; i < data->rows; ++i) {
+    fmt::format_to(std::back_inserter(line), "{}{}", c > 0 ? "," : "", table.names[c]);
+  for (int64_t i = 0; i <= data->rows; ++i) {
+    line.push_back('\n');
+    text.append(line.data(), line.size());
+    if (i == data->rows) break;
+    line.clear();
     for (std::size_t c = 0; c < table.names.size(); ++c) {
-      if (c > 0) text.push_back(',');
-      table.append(i, c, &text);
+      if (c > 0) line.push_back(',');
+      table.append(i, c, &line);
     }
-    text.push_back('\n');
   }
-  return WriteOutput(request.output_path, fmt::to_string(text));
+  return WriteOutput(request.output_path, text);
 }
 
 }  // namespace winnow::gbdt
