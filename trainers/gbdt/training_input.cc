@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -86,6 +87,21 @@ bool HasFeaturesOf(const ModelFeatures& model, const DataSet& data) {
   return true;
 }
 
+// The feature columns that the model lacks, as a warning; "" if there are none.
+std::string IgnoredColumns(const std::string& path, const DataSchema& model, const DataSchema& data) {
+  if (data.columns.size() <= model.columns.size()) return "";
+  const std::size_t count = data.columns.size() - model.columns.size();
+  std::set<std::string> known;
+  for (const ColumnSchema& column : model.columns) known.insert(column.name);
+  std::vector<std::string> ignored;
+  for (const ColumnSchema& column : data.columns) {
+    if (!known.contains(column.name)) ignored.push_back(column.name);
+  }
+  // If they are not so many, columns are matched by position.
+  return fmt::format("{}: feature columns that the model to continue lacks are ignored: {}", path,
+                     ignored.size() == count ? Listed(ignored) : fmt::format("the last {}", count));
+}
+
 // Loads the data of one request, for one rank.
 class Loading {
  public:
@@ -97,7 +113,7 @@ class Loading {
         source_(request, ranks, pool->threads()) {}
 
   absl::StatusOr<LoadedData> Load();
-  const std::string& cache_warning() const { return source_.cache_warning(); }
+  const std::string& warning() const { return ignored_.empty() ? source_.cache_warning() : ignored_; }
 
  private:
   absl::StatusOr<DataSet> Read(const std::string& path, const DataOptions& reading, const DataSchema* like,
@@ -120,6 +136,7 @@ class Loading {
   Communicator& ranks_;
   ThreadPool& pool_;
   DataSource source_;
+  std::string ignored_;  // IgnoredColumns
 };
 
 absl::StatusOr<DataSet> Loading::Read(const std::string& path, const DataOptions& reading,
@@ -134,6 +151,7 @@ absl::StatusOr<DataSet> Loading::ReadTrain() {
   absl::StatusOr<DataSet> read =
       Read(request_.train_path, request_.train_reading, nullptr, source_.train_sharded());
   if (!read.ok() || continued_ == nullptr || HasFeaturesOf(*continued_, *read)) return read;
+  ignored_ = IgnoredColumns(request_.train_path, continued_->schema, read->schema);
   return Read(request_.train_path, request_.train_reading, &continued_->schema, source_.train_sharded());
 }
 
@@ -337,7 +355,7 @@ absl::StatusOr<LoadedData> LoadTrainingData(const TrainRequest& request, const M
   if (!piped.ok()) return piped.status();
   Loading loading(readable, continued, ranks, pool);
   absl::StatusOr<LoadedData> loaded = loading.Load();
-  *warning = loading.cache_warning();
+  *warning = loading.warning();
   return loaded;
 }
 

@@ -44,8 +44,9 @@ struct ModelFeatures {
 
 // Reads, checks and bins the request's data, or maps the result of an earlier run on the same files. Each
 // rank gets its rows: of replicated files a part of all, otherwise those of its own files. Data for a
-// continued model (null: none) are read as the model's features, or rejected if they lack one. *warning: why
-// the cache is not used, or "". Errors of this rank's files are this rank's alone.
+// continued model (null: none) are read as the model's features, or rejected if they lack one. *warning:
+// which columns that model lacks, or why the cache is not used, or "". Errors of this rank's files are this
+// rank's alone.
 absl::StatusOr<LoadedData> LoadTrainingData(const TrainRequest& request, const ModelFeatures* continued,
                                             Communicator* ranks, ThreadPool* pool, std::string* warning);
 

@@ -74,6 +74,19 @@ TEST_CASE("Continue: data may lack a level that the model knows, not a column", 
   CHECK_THAT(lacking.err, Catch::Contains("feature column \"size\" is not there"));
 }
 
+TEST_CASE("Continue: columns that the model lacks are named and ignored", "[gbdt]") {
+  Desk desk;
+  desk.WriteTrain("colour,y", {1, 2});
+  REQUIRE(desk.Train("model").code == 0);
+  const Ended expected = desk.Continue("model");
+  CHECK(expected.err.empty());
+  desk.WriteTrain("size,colour,y", {0, 1, 2});
+  const Ended ended = desk.Continue("model");
+  CHECK(ended.out == expected.out);
+  CHECK_THAT(ended.err, Catch::Contains(
+                            "train.csv: feature columns that the model to continue lacks are ignored: size"));
+}
+
 TEST_CASE("Continue: what differs from the model is said", "[gbdt]") {
   const Desk desk;
   REQUIRE(desk.Train("model").code == 0);

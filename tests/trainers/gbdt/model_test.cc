@@ -34,6 +34,36 @@ TEST_CASE("Model: the first rounds alone count", "[gbdt]") {
   CHECK(PredictMargins(model, data, 0) == std::vector<float>(70, 0.5f));
 }
 
+TEST_CASE("Model: categories of any number go where the tree sends them", "[gbdt]") {
+  const std::vector<std::vector<int32_t>> listed = {{},      {0},     {31},         {32}, {0, 31, 32, 63, 64},
+                                                    {65535}, {65536}, {1, 16777215}};
+  std::vector<float> values = {-1, -0.5f, 0.5f, 16777216, 3e9f, INFINITY, -INFINITY, std::nanf("")};
+  for (const auto& categories : listed) {
+    for (const int32_t category : categories)
+      for (const int32_t near : {-1, 0, 1}) values.push_back(static_cast<float>(category + near));
+  }
+  DataSet data;
+  data.rows = static_cast<int64_t>(values.size());
+  data.columns = {values};
+  Model model;
+  model.parameters.objective = ObjectiveKind::kSquaredError;
+  model.feature_names = {"a"};
+  for (const auto& categories : listed) {
+    Tree tree;
+    tree.nodes.resize(3);
+    tree.nodes[0] = {.feature = 0, .left = 1, .categorical = true};
+    tree.nodes[0].missing_left = categories.size() % 2 == 0;
+    tree.nodes[0].categories_count = static_cast<int32_t>(categories.size());
+    tree.categories = categories;
+    model.trees = {tree};
+    const std::vector<int32_t> leaves = PredictLeaves(model, data, 1);
+    for (int64_t i = 0; i < data.rows; ++i) {
+      CAPTURE(categories.size(), values[i]);
+      CHECK(leaves[i] == tree.Leaf(data, i));
+    }
+  }
+}
+
 TEST_CASE("Model: the leaves of rows are those whose values they get", "[gbdt]") {
   const DataSet data = RandomData(300);
   const Model model = RandomModel(1, 1, false);
