@@ -109,6 +109,25 @@ TEST_CASE("Evaluate: auc counts pairs in the right order, ties half", "[mlp]") {
   CHECK(std::isnan(auc({1, 2}, {1, 1})));
 }
 
+TEST_CASE("Evaluate: auc of few positives is the same as with weights of 1", "[mlp]") {
+  constexpr int kRows = 60;
+  std::vector<float> outputs, label(kRows, 0.0f);
+  for (int i = 0; i < kRows; ++i) outputs.push_back(i % 13 == 0 ? -0.0f : static_cast<float>(i * 7 % 11 - 5));
+  DenseData data = Labelled(label);
+  const std::vector<float> weight(kRows, 1.0f);
+  for (const int positive : {0, 5, 13, 22, 38, 59}) {
+    label[positive] = 1;
+    data.label = label;
+    data.weight = {};
+    const auto value = [&] {
+      return ValuesOf(WithLoss(LossKind::kLogistic), outputs, 1, data, {{Kind::kAuc}})[0];
+    };
+    const double unweighted = value();
+    data.weight = weight;
+    CHECK(unweighted == value());
+  }
+}
+
 // From the definition: the share of pairs, by weight, whose positive has the higher score.
 double PairsInOrder(const std::vector<double>& score, const std::vector<float>& label, float positive,
                     const std::vector<float>& weight) {

@@ -39,7 +39,7 @@ class Forest {
     uint32_t missing_right : 1 = 0;
     uint32_t set : 31 = 0;  // of sets_: the categories that go right; 0: the threshold decides
   };
-  // Of a set of categories: a bit for each of those below its limit.
+  // A set of categories: a bit for each of those below its limit.
   struct Set {
     std::size_t first_word = 0;
     float limit = 0;

@@ -28,10 +28,34 @@ uint32_t OrderOf(float score) {
   return (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
 }
 
+// AreaUnderRoc of unweighted rows of which few are positive: only those are sorted. All sums are whole.
+double AreaOfFewPositives(std::span<const float> score, std::span<const uint8_t> positive,
+                          std::size_t count) {
+  std::vector<uint32_t> keys;
+  keys.reserve(count);
+  for (std::size_t i = 0; i < score.size(); ++i)
+    if (positive[i] != 0) keys.push_back(OrderOf(score[i]));
+  std::sort(keys.begin(), keys.end());
+  uint64_t twice_above = 0;  // the positives above each negative, twice, and those tied with it
+  for (std::size_t i = 0; i < score.size(); ++i) {
+    if (positive[i] != 0) continue;
+    const uint32_t key = OrderOf(score[i]);
+    const auto first = std::lower_bound(keys.begin(), keys.end(), key);
+    const auto last = std::upper_bound(first, keys.end(), key);
+    twice_above += static_cast<uint64_t>((keys.end() - first) + (keys.end() - last));
+  }
+  return static_cast<double>(twice_above) / 2 /
+         (static_cast<double>(count) * static_cast<double>(score.size() - count));
+}
+
 // Returns the area under the ROC curve of rows, with ties of scores counted half; `positive` is 1 or 0. NaN
 // if positives or negatives have no weight. weight: [row], or empty: all 1.
 double AreaUnderRoc(std::span<const float> score, std::span<const uint8_t> positive,
                     std::span<const float> weight) {
+  constexpr std::size_t kFew = 8;  // of so many rows one
+  const auto count = static_cast<std::size_t>(std::count(positive.begin(), positive.end(), 1));
+  if (weight.empty() && count > 0 && count <= score.size() / kFew)
+    return AreaOfFewPositives(score, positive, count);
   // Ties stay in row order, so that sums have one order.
   std::vector<uint64_t> keys(score.size());
   for (std::size_t i = 0; i < score.size(); ++i)
@@ -145,13 +169,13 @@ std::vector<double> RowValues(const MlpMetric& metric, const Measured& measured,
 // otherwise.
 std::vector<float> Scores(std::span<const float> outputs, int width, std::size_t rows) {
   std::vector<float> scores(outputs.begin(), outputs.end());
+  std::vector<double> shares(width);
   for (std::size_t i = 0; width > 1 && i < rows; ++i) {
     const float* row = outputs.data() + i * width;
     const float top = *std::max_element(row, row + width);
     double total = 0;
-    for (int k = 0; k < width; ++k) total += static_cast<double>(PortableExp(row[k] - top));
-    for (int k = 0; k < width; ++k)
-      scores[k * rows + i] = static_cast<float>(static_cast<double>(PortableExp(row[k] - top)) / total);
+    for (int k = 0; k < width; ++k) total += shares[k] = static_cast<double>(PortableExp(row[k] - top));
+    for (int k = 0; k < width; ++k) scores[k * rows + i] = static_cast<float>(shares[k] / total);
   }
   return scores;
 }
