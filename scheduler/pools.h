@@ -92,8 +92,8 @@ struct PoolsPlan {
 
 // Allocations in a row without a worker after which a pool pauses.
 inline constexpr int32_t kPoolFailures = 3;
-// The first pause; each further failed try doubles it, up to the longest. One allocation ends it, if it brings
-// a worker.
+// The first pause; each further failed try doubles it, up to the longest. One allocation ends it, if it
+// brings a worker.
 inline constexpr int64_t kFirstPoolPauseUs = 300'000'000;
 inline constexpr int64_t kLongestPoolPauseUs = 3'600'000'000;
 // A queued allocation that nobody needs any more is cancelled after this, or after the pool's idle time if
