@@ -91,6 +91,14 @@ absl::Status ForEachRow(Database& database, const MovedTable& table, const std::
 }
 
 constexpr char kEveryRow[] = "1 = 1";
+constexpr char kDescriptions[] = "job_descriptions";
+
+// Messages that files of earlier versions have as text, which is not stored as it is everywhere.
+void MakeBytes(std::vector<ColumnValue>& row) {
+  for (ColumnValue& value : row) {
+    if (auto* text = std::get_if<std::string>(&value)) value = Blob{std::move(*text)};
+  }
+}
 
 // `change`: null for none.
 absl::StatusOr<int64_t> MoveTable(Database& from, Database& to, const MovedTable& table,
@@ -106,6 +114,7 @@ absl::StatusOr<int64_t> MoveTable(Database& from, Database& to, const MovedTable
     for (size_t i = 0; change && i < row.size(); ++i) {
       if (absl::Status changed = change(table.name, (*columns)[i], row[i]); !changed.ok()) return changed;
     }
+    if (std::string_view(table.name) == kDescriptions) MakeBytes(row);
     for (const ColumnValue& value : row) read.Add(value);
     return insert.BindAll(row).RunLater();
   });
@@ -221,7 +230,7 @@ const std::vector<MovedTable>& MovedTables() {
       {"worker_usage", "step, start_s, worker", kWhileJobsRan},
       {"assignment_usage", "assignment, second", kOfAssignment},
       {"best_steps", "job, sequence", kOfJob},
-      {"job_descriptions", "job", kOfJob},
+      {kDescriptions, "job", kOfJob},
       {"annotations", "job, trial", kOfJob},
       {"job_words", "job", kOfJob},
       {"allocations", "number"},

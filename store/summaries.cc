@@ -9,7 +9,8 @@ SummaryTable::SummaryTable(Database& database)
       steps_(database,
              "SELECT sequence, time_us, trial, objective, resource FROM best_steps"
              " WHERE job = ?1 AND sequence > ?2 ORDER BY sequence"),
-      put_(database, "INSERT OR REPLACE INTO job_descriptions (job, description) VALUES (?1, ?2)"),
+      put_(database,
+           "INSERT OR REPLACE INTO job_descriptions (job, description) VALUES (?1, CAST(?2 AS BLOB))"),
       description_(database, "SELECT description FROM job_descriptions WHERE job = ?1"),
       undescribed_(database,
                    "SELECT id FROM jobs WHERE end_us <> 0 AND deleted_us = 0 AND job NOT IN (SELECT job FROM "

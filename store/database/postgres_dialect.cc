@@ -30,6 +30,7 @@ constexpr Replacement kOfStatements[] = {
     {"json_each(", "winnow_list("},
     {"INSTR(", "strpos("},
     {"CHAR(10)", "E'\\n'"},
+    {"CAST(?2 AS BLOB)", "?2"},
     {"CAST(?4 AS BLOB)", "?4"},
     {"CAST(?6 AS BLOB)", "?6"},
     {" AS INTEGER)", " AS BIGINT)"},

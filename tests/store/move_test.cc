@@ -16,6 +16,8 @@
 namespace winnow {
 namespace {
 
+const std::string kDescription("\x0b\0\xff", 3);
+
 // A row in as many tables as the classes of tables make.
 void FillStore(Store& store) {
   JobRow row;
@@ -43,6 +45,7 @@ void FillStore(Store& store) {
   REQUIRE(store.tokens.Insert({"01234567", "Ada", "admin", std::string("\0\xfe", 2), 1, 0, 0}).ok());
   REQUIRE(store.artifacts.Put({0, job, 1, ArtifactKind::kModel, 1, 9, std::string("\0m", 2), 7}, {{"d", 3}})
               .ok());
+  REQUIRE(store.summaries.PutDescription(job, kDescription).ok());
   REQUIRE(store.annotations.Put(job, 0, {{"good"}, "a note", "Ada", 5}).ok());
   ProjectTable projects(store.database());
   REQUIRE(projects.Insert({"vision", 3}).ok());
@@ -68,6 +71,11 @@ TEST_CASE("Move: every row arrives, there and back, and numbers that were used a
   auto there = Get(Store::Open(places.Name("there")));
   auto back = Get(Store::Open(files.file("back.db")));
   FillStore(*first);
+  CHECK(Get(first->database().QueryInt(
+            "SELECT COUNT(*) FROM job_descriptions WHERE TYPEOF(description) = 'blob'")) == 1);
+  // As files of earlier versions have it.
+  REQUIRE(
+      first->database().Execute("UPDATE job_descriptions SET description = CAST(description AS TEXT)").ok());
   Move(first->database(), there->database());
   Move(there->database(), back->database());
   for (Store* store : {there.get(), back.get()}) {
@@ -78,6 +86,7 @@ TEST_CASE("Move: every row arrives, there and back, and numbers that were used a
     const std::vector<Fact> facts = Get(store->facts.Load(job->key));
     REQUIRE(facts.size() == before.size());
     for (size_t i = 0; i < facts.size(); ++i) CHECK(facts[i].sequence == before[i].sequence);
+    CHECK(Get(store->summaries.Description(job->key)) == kDescription);
     CHECK(Get(store->logs.Read(1, 0, 0, 9)).data == std::string("a\0\xff", 3));
     CHECK(Get(ProjectTable(store->database()).Members()) == std::vector<MemberRow>{{"vision", "Ada", true}});
     CHECK(Get(store->tokens.List()).front().hash == std::string("\0\xfe", 2));
