@@ -41,6 +41,8 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 // How far `name` is from a known name, both in lower case; none if it is not near.
 std::optional<size_t> DistanceOf(const std::string& name, const std::string& known) {
+  const bool lacks_last = known.size() == name.size() + 1 && known.starts_with(name);
+  if (name.size() >= kLeastPart && lacks_last) return 0;
   for (size_t at = name.size() < kLeastPart ? std::string::npos : known.find(name); at != std::string::npos;
        at = known.find(name, at + 1)) {
     const size_t end = at + name.size();

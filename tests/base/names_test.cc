@@ -11,8 +11,9 @@ TEST_CASE("Names: the nearest ones have the name as a part, begin with it, or di
           "[base]") {
   CHECK(NearestNames("trials", {"max_trial_seconds", "max_failed_trials", "max_trials"}) ==
         Names{"max_trials", "max_failed_trials"});
+  CHECK(NearestNames("max_trial", {"max_trial_resource", "max_trials"}).front() == "max_trials");
   CHECK(NearestNames("workers", {"worker-token", "local-workers"}) == Names{"local-workers"});
-  CHECK(NearestNames("slot", {"lot", "slots"}) == Names{"lot", "slots"});
+  CHECK(NearestNames("slot", {"lot", "slots"}) == Names{"slots"});
   CHECK(NearestNames("bank", {"bank-2", "direct", "bank-3"}) == Names{"bank-2", "bank-3"});
   CHECK(NearestNames("lits", {"list", "plan", "logs"}) == Names{"list"});
   CHECK(NearestNames("wacth", {"watch", "match"}) == Names{"watch"});
