@@ -268,6 +268,8 @@ TEST_CASE("TrainerRun: why it failed leads, then how it ended", "[worker]") {
   };
   CHECK(reason("echo starting >&2; echo no data >&2; exit 3") == "no data (exit code 3)");
   CHECK(reason("exit 3") == "exit code 3");
+  CHECK(reason("echo no data; exit 3") == "no data (exit code 3)");
+  CHECK(reason("echo epoch 1 loss=1; echo bye; exit 3") == "exit code 3");
   CHECK(reason("echo step 7 >&2; kill -9 $$") == "killed by signal 9 (SIGKILL): step 7");
   CHECK(reason("/usr/bin/python3 -c 'import sys; sys.exit(int(\"x\"))'") ==
         "ValueError: invalid literal for int() with base 10: 'x' (exit code 1)");

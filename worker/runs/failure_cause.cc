@@ -28,6 +28,20 @@ std::string_view WithoutBlanks(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
+// Leaves out the escape sequences of terminals that begin with "ESC [", such as colours.
+std::string WithoutColours(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    const size_t at = std::min(text.find("\x1b["), text.size());
+    plain += text.substr(0, at);
+    text.remove_prefix(at);
+    if (text.empty()) break;
+    const size_t end = text.find_first_not_of("0123456789;:?<=>!\"#$%&'()*+,-./ ", 2);
+    text.remove_prefix(std::min(end, text.size() - 1) + 1);
+  }
+  return plain;
+}
+
 // A carriage return starts the line anew, as in progress bars.
 std::vector<std::string_view> SplitLines(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -107,7 +121,8 @@ std::string DescribeEnd(const ProcessEnd& end) {
 }  // namespace
 
 std::string FindCause(std::string_view words) {
-  const std::vector<std::string_view> lines = SplitLines(words);
+  const std::string plain = WithoutColours(words);
+  const std::vector<std::string_view> lines = SplitLines(plain);
   std::string_view cause = FindException(lines);
   for (size_t i = lines.size(); cause.empty() && i-- > 0;) {
     if (SaysSomething(lines, i)) cause = lines[i];

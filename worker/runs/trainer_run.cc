@@ -487,8 +487,7 @@ std::string TrainerRun::WithoutObjective() const {
   if (!parser_->has_level()) {
     return fmt::format(
         "The program printed `{}` without a level (resource_regex `{}` matched none of {} line{}; the last "
-        "was "
-        "`{}`).",
+        "was `{}`).",
         name, assignment_.resource_regex(), line_count_, line_count_ == 1 ? "" : "s", last_line_);
   }
   if (!parser_->below_one()) return "";
@@ -670,7 +669,7 @@ v1::Outcome TrainerRun::Judge(const TimedEnd& timed) const {
   SetTime(end.exit_code == 0 ? saved_from_.value_or(timed.at) : timed.at, outcome.mutable_end_time());
   const bool budget =
       stop_reason_ == StopReason::kBudget || (stop_reason_ == StopReason::kLeaving && reached_);
-  const std::string cause = FindCause(stderr_->Tail());
+  std::string cause = FindCause(stderr_->Tail());
   if (budget || (stop_reason_ == StopReason::kNone && end.exit_code == 0)) {
     outcome.set_kind(v1::Outcome::FINISHED);
     outcome.set_reason(WithoutObjective());
@@ -690,6 +689,7 @@ v1::Outcome TrainerRun::Judge(const TimedEnd& timed) const {
     outcome.set_reason(memory + (cause.empty() ? "" : ": " + cause));
   } else {
     outcome.set_kind(v1::Outcome::FAILED);
+    if (cause.empty() && end.signal == 0 && !told_objective_) cause = FindCause(stdout_->Tail());
     const bool full = DiskIsFull(cause, {place_.shared, place_.work});
     if (full) outcome.set_cause(v1::Outcome::NOT_STARTED);
     outcome.set_reason((full ? "the disk is full: " : "") + FailureReason(end, cause));

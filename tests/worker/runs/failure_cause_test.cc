@@ -49,6 +49,11 @@ TEST_CASE("FailureCause: the last line that says something", "[worker]") {
   CHECK(FindCause("Datei fehlt: größe\n╰────╯\n") == "Datei fehlt: größe");
 }
 
+TEST_CASE("FailureCause: colours are left out", "[worker]") {
+  CHECK(FindCause("\x1b[1;31mERROR\x1b[0m: no file a.csv\x1b[K\n") == "ERROR: no file a.csv");
+  CHECK(FindCause("cut off\x1b[3") == "cut off");
+}
+
 TEST_CASE("FailureCause: without a better one the last line that is there; without any, none", "[worker]") {
   CHECK(FindCause("a.py:1: UserWarning: old\n") == "a.py:1: UserWarning: old");
   CHECK(FindCause("") == "");
