@@ -63,9 +63,9 @@ absl::StatusOr<std::vector<std::string>> ShardFiles(const std::string& path, int
   const auto count = static_cast<int64_t>(files->size());
   if (count < size) {
     return absl::InvalidArgumentError(fmt::format(
-        "{}: {} files for {} ranks; expected at least one file for each, as its rows are to be sharded "
+        "{}: {} file{} for {} ranks; expected at least one file for each, as its rows are to be sharded "
         "by file",
-        path, count, size));
+        path, count, count == 1 ? "" : "s", size));
   }
   const auto [begin, end] = RowRange(count, rank, size);
   return std::vector<std::string>(files->begin() + begin, files->begin() + end);

@@ -134,8 +134,8 @@ class ChannelView::Maker {
   absl::Status CheckEnough(size_t files) const {
     if (files >= static_cast<size_t>(wanted_.ranks)) return absl::OkStatus();
     return absl::FailedPreconditionError(fmt::format(
-        "{} has {} files for {} ranks; expected at least one for each, because distribution is sharded",
-        ShownUrl(channel_.path()), files, wanted_.ranks));
+        "{} has {} file{} for {} ranks; expected at least one for each, because distribution is sharded",
+        ShownUrl(channel_.path()), files, files == 1 ? "" : "s", wanted_.ranks));
   }
 
   absl::Status MakeChannelFolder() {

@@ -101,8 +101,8 @@ absl::StatusOr<RecordPart> PartOfRecords(int descriptor, const RecordRules& rule
   const int64_t divided = std::max<int64_t>(0, records - first);
   if (divided < ranks) {
     return absl::FailedPreconditionError(fmt::format(
-        "has {} lines of data for {} ranks; expected at least one for each, because distribution is sharded",
-        divided, ranks));
+        "has {} line{} of data for {} ranks; expected at least one for each, because distribution is sharded",
+        divided, divided == 1 ? "" : "s", ranks));
   }
   // Offset at which record `number` begins: where the one before it ends.
   const auto begin_of = [&](int64_t number) -> int64_t {

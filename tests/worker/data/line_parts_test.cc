@@ -46,6 +46,7 @@ TEST_CASE("a line end in a quoted field ends no record, and a quote within a fie
 
 TEST_CASE("each rank gets a line, or every rank gets an error") {
   CHECK_THAT(PartsOf("a\n1\n2\n", kCsv, 3)[0], Contains("has 2 lines of data for 3 ranks"));
+  CHECK_THAT(PartsOf("a\n1\n", kCsv, 3)[0], Contains("has 1 line of data for 3 ranks"));
   CHECK_THAT(PartsOf("", {}, 1)[0], Contains("has 0 lines of data"));
 }
 
