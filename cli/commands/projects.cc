@@ -26,9 +26,12 @@ Exit ShowChanged(Session& session, const absl::StatusOr<v1::Project>& project) {
   return kSuccess;
 }
 
+// "12.5"; "<0.001" rather than 1.7e-06
+std::string Amount(double has) { return has > 0 && has < 0.001 ? "<0.001" : fmt::format("{:.4g}", has); }
+
 // "8 of 16", "8" without a limit
 std::string OfMost(double has, double most) {
-  return most > 0 ? fmt::format("{:.4g} of {:.6g}", has, most) : fmt::format("{:.4g}", has);
+  return most > 0 ? fmt::format("{} of {:.6g}", Amount(has), most) : Amount(has);
 }
 
 std::vector<Table::Cell> UseCells(const v1::ProjectUse& use, const v1::Quota& quota) {
@@ -46,9 +49,9 @@ Exit PrintProject(Session& session, const absl::StatusOr<v1::Project>& project) 
   if (project->job_class() > 0) text += fmt::format(", class {}", project->job_class());
   if (project->share() > 0 || project->due_share() > 0) {
     text += fmt::format(
-        "; it had {:.0f} % of what all have used lately ({:.4g} slot-hours), of {:.0f} % that "
+        "; it had {:.0f} % of what all have used lately ({} slot-hours), of {:.0f} % that "
         "its weight says",
-        100 * project->share(), project->use().decayed_slot_hours(), 100 * project->due_share());
+        100 * project->share(), Amount(project->use().decayed_slot_hours()), 100 * project->due_share());
   }
   session.out.Print(text + "\n");
   Table table({{"WHO"}, {"SLOTS"}, {"GPUS"}, {"RUNNING JOBS"}, {"NODE-HOURS THIS MONTH"}, {"STORED GIB"}});

@@ -209,8 +209,9 @@ class View {
   std::string EndOf(const v1::TuningJobEvent& event) {
     const auto answer = session_.client().DescribeTrial(job_.id(), event.trial());
     if (!answer.ok()) return event.text();
-    const bool best =
-        job_.has_best() && job_.best().trial() == event.trial() && job_.best().unreported().empty();
+    // A trial that failed is not the best of those that ended, though its values had been.
+    const bool best = job_.has_best() && job_.best().trial() == event.trial() &&
+                      job_.best().unreported().empty() && answer->trial().state() != v1::Trial::FAILED;
     return EndText(job_, answer->trial()) + (best ? ", best so far" : "");
   }
 

@@ -63,11 +63,15 @@ absl::StatusOr<std::string> WaitReason(Store& store, const JobView& job, JobView
   absl::StatusOr<std::vector<WorkerMark>> marks = store.workers.Marks();
   if (!marks.ok()) return marks.status();
   std::vector<WorkerRoom> open;
+  bool closed = false, of_others = false;
   for (const WorkerRow& worker : *present) {
     const bool marked = std::any_of(marks->begin(), marks->end(),
                                     [&worker](const WorkerMark& mark) { return mark.name == worker.name; });
     const bool may_run = MayRun(worker.projects, job.row.project);
-    if (worker.state == WorkerState::kLive && !marked && may_run) open.push_back(HealthyRoom(worker));
+    if (worker.state != WorkerState::kLive) continue;
+    if (!marked && may_run) open.push_back(HealthyRoom(worker));
+    closed = closed || (marked && may_run);
+    of_others = of_others || !may_run;
   }
   const std::optional<Admission> next = Admit(job.state);
   const RankShape shape = ShapeOf(job.spec, job.row.project);
@@ -80,6 +84,10 @@ absl::StatusOr<std::string> WaitReason(Store& store, const JobView& job, JobView
         QuotaReason(store, row, UseOfStart(shape, nodes, job.state), views, now_us);
     if (!quota.ok() || !quota->empty()) return quota;
   }
+  if ((next || lacks_room) && open.empty() && closed)
+    return "Waiting for a worker: those present are cordoned, draining or quarantined.";
+  if ((next || lacks_room) && open.empty() && of_others && job.row.project.empty())
+    return "Waiting for a worker: none that runs jobs of the default project is present.";
   if (next || lacks_room) return WaitsFor(nodes, shape, open);
   return wants ? "Waiting for the search model's suggestion." : "";
 }

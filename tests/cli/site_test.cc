@@ -261,10 +261,12 @@ TEST_CASE("projects: what they have and may have is shown, and changed by flags"
   ana.set_person("ana");
   ana.mutable_quota()->set_max_node_hours(40);
   ana.mutable_use()->set_node_hours(1.5);
+  ana.mutable_use()->set_storage_gib(1.7e-6);
   const std::string shown = RunWinnow({"projects", "show", "vision"}, site.address()).out;
   CHECK_THAT(shown,
              Catch::Contains("weight 2, class 3") && Catch::Contains("25 %") && Catch::Contains("50 %"));
-  CHECK_THAT(shown, Catch::Contains("6 of 8") && Catch::Contains("ana") && Catch::Contains("1.5 of 40"));
+  CHECK_THAT(shown, Catch::Contains("6 of 8") && Catch::Contains("ana") && Catch::Contains("1.5 of 40") &&
+                        Catch::Contains("<0.001"));
   CHECK(RunWinnow({"projects", "set", "vision", "--max-slots", "4", "--max-gpus", "0.5", "--weight", "3"},
                   site.address())
             .code == 0);

@@ -77,6 +77,15 @@ TEST_CASE("watch: a short line for each trial that ends where there is no termin
             std::string(kSummary));
 }
 
+TEST_CASE("watch: a trial that failed is not called the best so far", "[cli]") {
+  FakeService service;
+  PutDay(WithTrialsOf(service, "bank-2"));
+  service.jobs[0].mutable_best()->set_trial(2);
+  const Result result = RunWinnow({"watch", "bank-2"}, service.address());
+  CHECK_THAT(result.out, Catch::Contains("trial 2 FAILED"));
+  CHECK(result.out.find("best so far") == std::string::npos);
+}
+
 TEST_CASE("watch --verbose: the server's own words, models' choices and stops with their reasons", "[cli]") {
   FakeService service;
   PutDay(WithTrialsOf(service, "bank-2"));

@@ -329,6 +329,8 @@ TEST_CASE("Projects: a worker's token is bound to names, and to the projects who
   v1::TuningJob job;
   REQUIRE(play.Describe(play.Token(v1::SUBMITTER, "cem"), speech, &job).ok());
   CHECK(job.state_reason() == "Waiting for a worker: none that runs jobs of project speech is present.");
+  REQUIRE(play.Describe(play.Token(v1::SUBMITTER, "dan"), common, &job).ok());
+  CHECK(job.state_reason() == "Waiting for a worker: none that runs jobs of the default project is present.");
   CHECK(SyncAs(play, play.WorkerToken({"speech"}).secret(), "b", 1).second == std::set<std::string>{speech});
   CHECK(SyncAs(play, play.WorkerToken({"default"}).secret(), "c", 1).second == std::set<std::string>{common});
   // Its binding holds over a restart of the server, before it has said anything.
