@@ -172,6 +172,10 @@ std::string Check(const ServerFlags& flags) {
   if (flags.db.empty()) return "--db: \"\" is not a name; expected a file";
   if (flags.db == ":memory:") return "--db: \":memory:\" would not be saved; expected a file";
   for (const auto& [flag, name] : {std::pair("--db", flags.db), std::pair("--copy-to", flags.copy_to)}) {
+    const size_t scheme = name.find("://");
+    if (scheme != std::string::npos && name.find('/') > scheme && !IsPostgres(name))
+      return fmt::format("{}: {}:// is no database that is supported; expected a file or postgresql://…",
+                         flag, name.substr(0, scheme));
     if (!IsPostgres(name)) continue;
     const absl::Status status = CheckPostgresAddress(name);
     if (!status.ok()) return fmt::format("{}: {}", flag, MessageOf(status));

@@ -1,5 +1,7 @@
 #include "server/engine/batches.h"
 
+#include <spdlog/spdlog.h>
+
 #include <chrono>
 #include <string>
 #include <utility>
@@ -64,13 +66,15 @@ absl::Status Batches::Run(std::deque<UseCase>& batch, int64_t now_us) {
       return finished;
     });
   }
-  refused_ = !status.ok();
+  const bool was_refused = std::exchange(refused_, !status.ok());
   if (status.ok()) {
+    if (was_refused) spdlog::info("what happens is recorded again");
     times.Committed();
     engine_.Committed();
     return status;
   }
   if (absl::IsDataLoss(status)) return status;
+  if (!was_refused) spdlog::warn("nothing is recorded for now: {}", MessageOf(status));
   status = NotRecorded(status);
   if (began) {
     engine_.RolledBack(status);

@@ -96,7 +96,8 @@ absl::Status CheckPostgresAddress(const std::string& address) {
     // The message repeats parts of the address, which may contain a password.
     PQfreemem(problem);
     return absl::FailedPreconditionError(
-        "this is not an address of PostgreSQL; expected postgresql://USER@HOST:PORT/DATABASE?OPTION=VALUE&…");
+        "this is not an address of PostgreSQL; expected postgresql://USER@HOST:PORT/DATABASE?OPTION=VALUE&…, "
+        "each OPTION one that PostgreSQL documents");
   }
   if (!OptionOf(options.get(), "password").empty() || !OptionOf(options.get(), "sslpassword").empty()) {
     return absl::FailedPreconditionError(

@@ -1,5 +1,9 @@
 #include "server/engine/batches.h"
 
+#include <sstream>
+
+#include "spdlog/sinks/ostream_sink.h"
+#include "spdlog/spdlog.h"
 #include "tests/catch.h"
 #include "tests/server/engine/play.h"
 #include "tests/store/get.h"
@@ -125,6 +129,26 @@ TEST_CASE("Batches: one commit has what made a search model be asked, its answer
   REQUIRE(stored.size() == 5);
   CHECK(std::holds_alternative<Suggested>(stored[2].body));
   CHECK(std::holds_alternative<AttemptStarted>(stored[4].body));
+}
+
+TEST_CASE("Batches: the log says once that nothing is recorded, and that it is again", "[server]") {
+  ModelLease lease;
+  lease.fails = true;
+  std::ostringstream log;
+  const std::shared_ptr<spdlog::logger> before = spdlog::default_logger();
+  spdlog::set_default_logger(
+      std::make_shared<spdlog::logger>("captured", std::make_shared<spdlog::sinks::ostream_sink_mt>(log)));
+  const bool refused = !lease.Create().ok() && !lease.Create().ok();
+  const std::string first = log.str();
+  lease.fails = false;
+  const bool recorded = lease.Create().ok();
+  spdlog::set_default_logger(before);
+  CHECK(refused);
+  CHECK(recorded);
+  const size_t at = first.find("nothing is recorded for now: the disk is full");
+  REQUIRE(at != std::string::npos);
+  CHECK(first.find("nothing is recorded", at + 1) == std::string::npos);
+  CHECK_THAT(log.str().substr(first.size()), Catch::Contains("what happens is recorded again"));
 }
 
 TEST_CASE("Batches: an answer that comes after the commit counts as well", "[server]") {
