@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <google/protobuf/util/time_util.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -114,6 +115,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kShownEvents = 4;
 constexpr int kRedrawMs = 1000;
+// Without any event for so long, the watch asks what the job waits for.
+constexpr int kQuietMs = 3000;
 constexpr size_t kMostReason = 80;  // columns
 
 // Routine events of trials that continue.
@@ -177,6 +180,18 @@ class View {
                                                : !IsDailyBusiness(event) && event.kind() != "suggested") {
       Tell(event, event.text());
     }
+  }
+
+  // Says what the job waits for, such as a worker; no event does.
+  void TellWait() {
+    if (session_.output == Output::kJson) return;
+    const auto job = session_.client().Describe(job_.id());
+    if (!job.ok() || HasEnded(*job) || job->state_reason() == waits_for_) return;
+    waits_for_ = job->state_reason();
+    if (waits_for_.empty()) return;
+    v1::TuningJobEvent event;
+    *event.mutable_time() = google::protobuf::util::TimeUtil::GetCurrentTime();
+    Tell(event, waits_for_);
   }
 
   void Draw() { session_.out.Redraw(Frame() + note_); }
@@ -271,6 +286,7 @@ class View {
   std::vector<std::string> told_;  // the last lines under the table
   std::string note_;               // a line under them
   int64_t ended_since_ = 0;        // trials that ended after job_
+  std::string waits_for_;          // what was said of it
 };
 
 Exit Finish(Session& session, const v1::TuningJob& last, bool live) {
@@ -306,10 +322,15 @@ Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, cons
   View view(session, job, options.verbose);
   Feed feed(&session.client(), job.id(), after_sequence, options.patience);
   std::optional<absl::Time> lost;
+  absl::Time heard = absl::Now();
   while (session.out.write_error() == 0) {
     pollfd fds[] = {{feed.fd(), POLLIN, 0}, {interrupt.fd(), POLLIN, 0}};
-    poll(fds, 2, live ? kRedrawMs : -1);
-    for (Feed::Item& item : feed.Take()) {
+    poll(fds, 2, live ? kRedrawMs : kQuietMs);
+    auto items = feed.Take();
+    const absl::Duration quiet = absl::Now() - heard;
+    if (!items.empty() || quiet >= absl::Milliseconds(kQuietMs)) heard = absl::Now();
+    if (items.empty() && !lost && quiet >= absl::Milliseconds(kQuietMs)) view.TellWait();
+    for (Feed::Item& item : items) {
       switch (item.kind) {
         case Feed::Item::kEvent:
           view.Show(item.event);

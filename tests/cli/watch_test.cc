@@ -197,6 +197,19 @@ TEST_CASE("watch: Ctrl-C leaves the job running and says so", "[cli]") {
   CHECK(service.jobs.front().state() == v1::TuningJob::RUNNING);
 }
 
+TEST_CASE("watch: what the job waits for is said once where no event comes", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob()};
+  service.jobs.front().set_state_reason("Waiting for a worker: none is present.");
+  service.trials = SampleTrials();
+  Process process({"watch", "bank-2"}, service.address(), Process::Io::kPipes);
+  REQUIRE(process.ReadUntil("  Waiting for a worker: none is present.\n"));
+  service.PutEvent(LastEvent(21, v1::TuningJob::COMPLETED));
+  CHECK(process.Wait() == 0);
+  const size_t at = process.out().find("Waiting for a worker");
+  CHECK(process.out().find("Waiting for a worker", at + 1) == std::string::npos);
+}
+
 TEST_CASE("watch: a terminal's table is redrawn in place, and gives way to the summary", "[cli]") {
   FakeService service;
   service.jobs = {RunningJob()};
