@@ -327,9 +327,9 @@ Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, cons
     pollfd fds[] = {{feed.fd(), POLLIN, 0}, {interrupt.fd(), POLLIN, 0}};
     poll(fds, 2, live ? kRedrawMs : kQuietMs);
     auto items = feed.Take();
-    const absl::Duration quiet = absl::Now() - heard;
-    if (!items.empty() || quiet >= absl::Milliseconds(kQuietMs)) heard = absl::Now();
-    if (items.empty() && !lost && quiet >= absl::Milliseconds(kQuietMs)) view.TellWait();
+    const bool quiet = items.empty() && absl::Now() - heard >= absl::Milliseconds(kQuietMs);
+    if (quiet && !lost) view.TellWait();
+    if (quiet || !items.empty()) heard = absl::Now();
     for (Feed::Item& item : items) {
       switch (item.kind) {
         case Feed::Item::kEvent:

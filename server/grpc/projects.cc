@@ -39,7 +39,6 @@ absl::Status CheckPerson(const std::string& person) {
                   kLongestPerson));
 }
 
-// Absent: there is none.
 void SetQuota(const Quota& quota, v1::Quota& message) {
   message.set_max_slots(quota.slots);
   message.set_max_gpus(quota.gpus);

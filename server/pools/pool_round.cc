@@ -4,8 +4,8 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
-#include <limits>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "base/status_text.h"
@@ -400,6 +400,7 @@ PoolLimits PoolBook::LimitsOf(Engine& engine, const DeclaredPool& pool) {
   limits.cost_per_node_hour = settings.cost_per_node_hour;
   limits.not_before_us = standing.not_before_us;
   limits.refusal = standing.refusal;
+  // Those that the engine had at the same time are one try.
   int64_t next_create_us = std::numeric_limits<int64_t>::max();
   for (const auto& [number, row] : ended_[settings.name]) {
     if (row.workers > 0) break;

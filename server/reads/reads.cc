@@ -84,12 +84,12 @@ absl::StatusOr<std::string> WaitReason(Store& store, const JobView& job, JobView
         QuotaReason(store, row, UseOfStart(shape, nodes, job.state), views, now_us);
     if (!quota.ok() || !quota->empty()) return quota;
   }
-  if ((next || lacks_room) && open.empty() && closed)
+  if (!next && !lacks_room) return wants ? "Waiting for the search model's suggestion." : "";
+  if (open.empty() && closed)
     return "Waiting for a worker: those present are cordoned, draining or quarantined.";
-  if ((next || lacks_room) && open.empty() && of_others && job.row.project.empty())
+  if (open.empty() && of_others && job.row.project.empty())
     return "Waiting for a worker: none that runs jobs of the default project is present.";
-  if (next || lacks_room) return WaitsFor(nodes, shape, open);
-  return wants ? "Waiting for the search model's suggestion." : "";
+  return WaitsFor(nodes, shape, open);
 }
 
 constexpr char kKept[] =

@@ -37,6 +37,7 @@ class ProjectTable {
   absl::StatusOr<bool> Delete(const std::string& name);
   // By name.
   absl::StatusOr<std::vector<ProjectRow>> List();
+  // Absent: there is none.
   absl::StatusOr<std::optional<ProjectRow>> Find(const std::string& name);
 
   // REQUIRES the project is there.

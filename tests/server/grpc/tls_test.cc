@@ -38,6 +38,18 @@ class TlsPlay {
   }
 };
 
+// Certificates "a" and "b", and "old", which has expired.
+struct SomeFiles {
+  SomeFiles() {
+    certificates.Make("a");
+    certificates.Make("b");
+    certificates.Make("old", -1);
+  }
+
+  TempFolder folder;
+  const Certificates certificates{folder.file("tls")};
+};
+
 TEST_CASE("Tls: a client that trusts the authority and has a token is served", "[server]") {
   TlsPlay tls;
   const grpc::Status status = tls.play.List(tls.Good());
@@ -72,20 +84,17 @@ TEST_CASE("Tls: a certificate of another authority is not trusted, and it is sai
              Catch::Contains("certificate is not trusted") && Catch::Contains("--tls-ca"));
 }
 
-TEST_CASE("Tls: a client's key that is not its certificate's is told before it connects", "[server]") {
-  TempFolder folder;
-  const Certificates certificates(folder.file("tls"));
-  certificates.Make("client");
-  certificates.Make("other");
-  certificates.Make("old", -1);
+TEST_CASE("Tls: a client with the key of another certificate is told so before it connects", "[server]") {
+  const SomeFiles files;
+  const Certificates& certificates = files.certificates;
   Endpoint endpoint{
-      .address = "127.0.0.1:1", .ca_file = certificates.ca(), .cert_file = certificates.cert("client")};
+      .address = "127.0.0.1:1", .ca_file = certificates.ca(), .cert_file = certificates.cert("a")};
   const auto why = [&] { return std::string(Connect(endpoint).status().message()); };
-  endpoint.key_file = certificates.key("other");
+  endpoint.key_file = certificates.key("b");
   CHECK_THAT(why(), Catch::StartsWith("--tls-key: ") && Catch::Contains("not the key of"));
-  endpoint.key_file = certificates.cert("client");
+  endpoint.key_file = certificates.cert("a");
   CHECK_THAT(why(), Catch::StartsWith("--tls-key: "));
-  endpoint.key_file = certificates.key("client");
+  endpoint.key_file = certificates.key("a");
   CHECK(Connect(endpoint).ok());
   endpoint.cert_file = certificates.cert("old");
   CHECK_THAT(why(), Catch::StartsWith("--tls-cert: ") && Catch::Contains("expired"));
@@ -146,14 +155,11 @@ TEST_CASE("Tls: a renewed certificate is shown without a restart", "[server]") {
 }
 
 TEST_CASE("Tls: files that cannot serve are refused by flag, file and reason", "[server]") {
-  TempFolder folder;
-  const Certificates certificates(folder.file("tls"));
-  certificates.Make("a");
-  certificates.Make("b");
-  certificates.Make("old", -1);
-  const std::string text = folder.file("text");
+  const SomeFiles files;
+  const Certificates& certificates = files.certificates;
+  const std::string text = files.folder.file("text");
   std::ofstream(text) << "no certificate\n";
-  const auto check = [](const TlsFiles& files) { return std::string(CheckTlsFiles(files).message()); };
+  const auto check = [](const TlsFiles& given) { return std::string(CheckTlsFiles(given).message()); };
   const auto cert = [&](const char* name) { return certificates.cert(name); };
   const auto key = [&](const char* name) { return certificates.key(name); };
   CHECK(check({cert("a"), key("a"), certificates.ca()}) == "");

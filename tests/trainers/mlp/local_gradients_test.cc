@@ -1,10 +1,11 @@
+#include "trainers/mlp/parallel/rank_share.h"
+
 #include <cmath>
 #include <numeric>
 
 #include "tests/catch.h"
 #include "tests/trainers/mlp/share_task.h"
 #include "trainers/collective/communicator.h"
-#include "trainers/mlp/parallel/rank_share.h"
 
 namespace winnow::mlp {
 namespace {
