@@ -15,7 +15,8 @@ from winnow.embedded import Server, serve
 from winnow.errors import (AttemptLost, CallTimeout, FailedPrecondition, InvalidArgument, NotAuthenticated, NotFound,
                            NotPermitted, ServerError, ServerNotStarted, TrialPruned, Unavailable, Violation,
                            WinnowError)
-from winnow.job import Best, Job, SchedulePart, TrialRecord
+from winnow.job import Job
+from winnow.reading import Best, SchedulePart, TrialRecord
 from winnow.simulating import Simulation, simulate
 from winnow.spaces import Range, choice, discrete, integers, log_uniform, uniform
 from winnow.tuning import Result, TuningFailed, tune

@@ -7,12 +7,10 @@ import threading
 import time
 import weakref
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional
+from typing import Any, Callable, Mapping, Optional
 
-from winnow import errors, transport
-
-if TYPE_CHECKING:
-    from winnow.job import Job
+from winnow import errors
+from winnow.reading import JobReader
 
 _RENEWALS = 4  # in the time of one lease
 
@@ -24,7 +22,7 @@ class Trial:
     the block. Otherwise call `complete` or `fail`.
     """
 
-    def __init__(self, job: Job, found: Mapping[str, Any], lease: float) -> None:
+    def __init__(self, job: JobReader, found: Mapping[str, Any], lease: float) -> None:
         self.job = job
         self.number = int(found["trial"])
         self.attempt = int(found["attempt"])

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import html as text
 import math
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import Any, Sequence
 
 from winnow import errors, progress, transport
-
-if TYPE_CHECKING:
-    from winnow.job import Job
+from winnow.reading import JobReader
 
 _WIDTH, _HEIGHT = 420, 120  # of the curves, in pixels
 _CURVES = 30
 
 
-def html(job: Job) -> str:
+def html(job: JobReader) -> str:
     """State, best trial and small learning curves; where the server cannot be reached, that."""
     try:
         described = job.describe()

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import importlib
 import math
-from typing import TYPE_CHECKING, Any, Optional, Sequence
+from typing import Any, Optional, Sequence
 
 from winnow import transport
-
-if TYPE_CHECKING:
-    from winnow.job import Job
+from winnow.reading import JobReader
 
 _STATES = {"COMPLETED": "#2a6fbb", "PRUNED": "#d98b2b", "FAILED": "#c0392b", "CANCELLED": "#888888",
            "RUNNING": "#3a9a5b", "PAUSED": "#7f6fbf", "PENDING": "#bbbbbb"}
@@ -18,7 +16,7 @@ _STATES = {"COMPLETED": "#2a6fbb", "PRUNED": "#d98b2b", "FAILED": "#c0392b", "CA
 class Plots:
     """Each method returns matplotlib's Axes, on `axes` if given. ImportError: matplotlib is not installed."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: JobReader) -> None:
         self._job = job
 
     def history(self, *, axes: Any = None) -> Any:

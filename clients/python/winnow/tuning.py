@@ -17,7 +17,8 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from winnow import asking, embedded, errors, progress, spaces, transport, tuning_spec
 from winnow.client import Client, connect
-from winnow.job import ENDED, Best, Job, TrialRecord, frame
+from winnow.job import Job
+from winnow.reading import ENDED, Best, TrialRecord, frame
 
 _POLL = 0.5  # seconds between two looks at the job while workers train
 _END = 10.0  # seconds in which a worker must end
