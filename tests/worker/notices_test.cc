@@ -131,6 +131,23 @@ TEST_CASE("Notices: a level that is reported twice with another value", "[worker
   CHECK(KindsOf(scene.Run(Script("for i in 1 1 2; do echo epoch $i loss=0.$i; done"))).empty());
 }
 
+TEST_CASE("Notices: a regex that takes only the beginning of a number", "[worker]") {
+  NoticeScene scene;
+  v1::Assignment assignment = Script("echo epoch 1 loss=0.5; echo epoch 2 loss=1.2e-05; echo epoch 3 loss=1");
+  assignment.mutable_metrics(0)->set_regex("loss=([0-9.]+)");
+  const TrainerPlay cut = scene.Run(assignment);
+  CHECK(cut.reports.size() == 3);
+  REQUIRE(KindsOf(cut) == Kinds{v1::JobNotice::NUMBER_CUT});
+  CHECK(cut.notices.begin()->second ==
+        "Trial 3 printed `loss` as 1.2e-05, but its regex took only 1.2, and that is the value that counts. "
+        "Let the group match the whole number, such as with ([-+0-9.eE]+|nan|inf).");
+  const TrainerPlay comma = scene.Run(Script("echo epoch 1 loss=0,5"));
+  REQUIRE(KindsOf(comma) == Kinds{v1::JobNotice::NUMBER_CUT});
+  CHECK(comma.notices.begin()->second ==
+        "Trial 3 printed `loss` as 0,5, but its regex took only 0, and that is the value that counts. Print "
+        "numbers with a point: Winnow reads no comma in a number.");
+}
+
 TEST_CASE("Notices: a trainer that goes on past its budget; what it reports there is not recorded",
           "[worker]") {
   NoticeScene scene;

@@ -107,6 +107,23 @@ std::string_view FindException(const std::vector<std::string_view>& lines) {
   return exception;
 }
 
+// The values in Python's "unrecognized arguments: --lr 0.0149 --depth 7" differ from trial to trial, and say
+// nothing of the error: they are left out, so that these failures count as one.
+std::string WithoutUnknownValues(std::string_view cause) {
+  constexpr std::string_view kMarker = "nrecognized arguments: ";
+  const size_t marker = cause.find(kMarker);
+  if (marker == std::string_view::npos) return std::string(cause);
+  std::string flags(cause.substr(0, marker + kMarker.size() - 1));
+  const size_t without_flags = flags.size();
+  for (std::string_view rest = cause.substr(marker + kMarker.size()); !rest.empty();) {
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    const bool is_flag = word.size() > 1 && word[0] == '-' && (word[1] == '-' || std::isalpha(word[1]) != 0);
+    if (is_flag) flags.append(" ").append(word.substr(0, word.find('=')));
+  }
+  return flags.size() == without_flags ? std::string(cause) : flags;
+}
+
 // EX_TEMPFAIL of docs/trainer-contract.md: lost the connection to other ranks
 constexpr int kTemporaryFailure = 75;
 constexpr char kCausePayload[] = "winnow/cause";
@@ -128,9 +145,9 @@ std::string FindCause(std::string_view words) {
     if (SaysSomething(lines, i)) cause = lines[i];
   }
   for (size_t i = lines.size(); cause.empty() && i-- > 0;) cause = WithoutBlanks(lines[i]);
-  cause = WithoutBlanks(cause);
-  if (cause.size() <= kMaxCauseBytes) return std::string(cause);
-  return std::string(Utf8Prefix(cause, kMaxCauseBytes - 3)) + "...";
+  const std::string told = WithoutUnknownValues(WithoutBlanks(cause));
+  if (told.size() <= kMaxCauseBytes) return told;
+  return std::string(Utf8Prefix(told, kMaxCauseBytes - 3)) + "...";
 }
 
 bool DiskIsFull(std::string_view cause, std::initializer_list<std::filesystem::path> folders) {

@@ -13,7 +13,8 @@ namespace winnow {
 
 // Returns the line of a failed program's standard error that gives the cause: the exception of a Python
 // traceback, otherwise the last meaningful line. Skips blank lines, rulers, carets, warnings and progress
-// bars, unless there is nothing else. Trimmed, at most 500 bytes; empty: no such line.
+// bars, unless there is nothing else. Values of arguments that the program does not know are left out.
+// Trimmed, at most 500 bytes; empty: no such line.
 std::string FindCause(std::string_view words);
 
 // Whether a program failed because the disk of one of the folders is full: `cause` has the system's words for

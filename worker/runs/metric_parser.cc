@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
 #include "fmt/format.h"
@@ -56,10 +57,66 @@ std::optional<double> ParseNumber(absl::string_view text) {
   return value;
 }
 
+// What an expression's group matched in a line.
+struct Match {
+  std::string_view group;
+  std::string_view rest;        // of the line, behind the group
+  bool ends_with_group = true;  // else the expression matched some of the rest too
+};
+std::optional<Match> FindGroup(std::string_view line, const RE2& regex) {
+  re2::StringPiece found[2];  // all, and the group
+  const re2::StringPiece text(line.data(), line.size());
+  if (!regex.Match(text, 0, text.size(), RE2::UNANCHORED, found, 2)) return std::nullopt;
+  if (found[1].data() == nullptr) return Match{};
+  const char* const end = found[1].data() + found[1].size();
+  return Match{std::string_view(found[1].data(), found[1].size()),
+               line.substr(static_cast<size_t>(end - line.data())), found[0].data() + found[0].size() == end};
+}
+
+std::optional<double> ParseNumber(std::string_view text) {
+  return ParseNumber(absl::string_view(text.data(), text.size()));
+}
+
 std::optional<double> Find(std::string_view line, const RE2& regex) {
-  re2::StringPiece group;
-  if (!RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), regex, &group)) return std::nullopt;
-  return ParseNumber(absl::string_view(group.data(), group.size()));
+  const std::optional<Match> match = FindGroup(line, regex);
+  return match ? ParseNumber(match->group) : std::nullopt;
+}
+
+bool BeginsWithDigit(std::string_view text) { return !text.empty() && absl::ascii_isdigit(text.front()); }
+
+// Returns how many characters of the rest go on with the number of the group: a fraction, an exponent, or
+// digits behind a decimal comma. Several numbers with commas between them are a list.
+size_t NumberGoesOn(const Match& match) {
+  const std::string_view number = match.group, rest = match.rest;
+  if (!absl::ascii_isdigit(number.back())) return 0;
+  size_t end = 0;
+  const auto skip_digits = [&] {
+    while (BeginsWithDigit(rest.substr(end))) ++end;
+  };
+  skip_digits();
+  const bool is_whole = number.find_first_not_of("+-0123456789") == std::string_view::npos;
+  const char sign = end < rest.size() ? rest[end] : '\0';
+  const bool has_fraction = sign == '.' || (sign == ',' && match.ends_with_group);
+  if (is_whole && has_fraction && BeginsWithDigit(rest.substr(end + 1))) {
+    ++end;
+    skip_digits();
+    if (sign == ',' && rest.substr(end).starts_with(',')) return 0;
+  }
+  const std::string_view exponent = rest.substr(end);
+  if (!exponent.starts_with('e') && !exponent.starts_with('E')) return end;
+  const size_t digits = exponent.substr(1).starts_with('-') || exponent.substr(1).starts_with('+') ? 2 : 1;
+  if (!BeginsWithDigit(exponent.substr(digits))) return end;
+  end += digits;
+  skip_digits();
+  return end;
+}
+
+std::optional<CutNumber> FindCut(const std::string& metric, const Match& match) {
+  const size_t more = NumberGoesOn(match);
+  if (more == 0) return std::nullopt;
+  const std::string taken(match.group);
+  return CutNumber{metric, taken, taken + std::string(match.rest.substr(0, more)),
+                   match.rest.starts_with(',')};
 }
 
 }  // namespace
@@ -145,8 +202,10 @@ std::vector<MetricParser::Value> MetricParser::FindValues(std::string_view line)
   std::vector<Value> values;
   for (size_t i = 0; i < metrics_.size(); ++i) {
     if (metrics_[i].regex == nullptr) continue;
-    const std::optional<double> value = Find(line, *metrics_[i].regex);
+    const std::optional<Match> match = FindGroup(line, *metrics_[i].regex);
+    const std::optional<double> value = match ? ParseNumber(match->group) : std::nullopt;
     if (!value.has_value()) continue;
+    if (!cut_) cut_ = FindCut(metrics_[i].name, *match);
     metrics_[i].matched = true;
     values.push_back({static_cast<int>(i), *value});
   }

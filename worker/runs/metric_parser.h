@@ -35,6 +35,14 @@ struct MetricRules {
 // All that is read of rank 0; of another rank, whose lines are not reported, the objective alone.
 MetricRules RulesOf(const v1::Assignment& assignment);
 
+// A number in a line of which an expression took only the beginning: 1.2 of "1.2e-05", 0 of "0,5".
+struct CutNumber {
+  std::string metric;
+  std::string taken;
+  std::string whole;
+  bool has_comma = false;  // where it was cut
+};
+
 // Metric values at a resource level; at least one value.
 struct MetricReading {
   int64_t resource = 0;  // at least 1
@@ -75,6 +83,8 @@ class MetricParser {
   // The first number that the level's expression found and that is no level, such as 1.5. Absent: none.
   std::optional<double> no_level() const { return no_level_; }
 
+  // The first number of which the expression of its metric took only the beginning. Absent: none.
+  const std::optional<CutNumber>& cut() const { return cut_; }
   // The first value that was ignored because its metric had another one at the level: "loss twice at level 2:
   // 0.1, then 0.3". "": none.
   const std::string& told_twice() const { return told_twice_; }
@@ -115,6 +125,7 @@ class MetricParser {
   std::vector<Value> early_;        // if counting: values that wait for the next objective
   std::vector<bool> comes_before_;  // if counting, by metric: whether its lines precede the objective's
   std::string told_twice_;
+  std::optional<CutNumber> cut_;
   absl::flat_hash_map<std::pair<int, int64_t>, double> seen_;  // the value of a metric at a level
 };
 

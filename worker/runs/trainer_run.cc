@@ -29,7 +29,6 @@ namespace {
 constexpr size_t kMaxLineBytes = 64 << 10;
 constexpr int64_t kMaxShippedBytes = 1 << 20;  // of one stream
 constexpr std::chrono::seconds kDefaultGrace(10);
-constexpr size_t kShownLineBytes = 200;
 // How long the report of a part's last level waits for the program's word that it waits.
 constexpr std::chrono::milliseconds kReportPatience(10);
 // A program may report each level up to that many in a part; then one in this time, the level that the part
@@ -62,12 +61,6 @@ EventLoop::Clock::duration Grace(const v1::Assignment& assignment) {
 
 // Folders and files that cannot be made are the machine's fault.
 absl::Status OfMachine(const absl::Status& status) { return absl::ResourceExhaustedError(MessageOf(status)); }
-
-// "`loss` (regex `…`)" or "`loss` (key `…`)".
-std::string HowToRead(const v1::MetricDefinition& metric) {
-  if (!metric.regex().empty()) return fmt::format("`{}` (regex `{}`)", metric.name(), metric.regex());
-  return fmt::format("`{}` (key `{}`)", metric.name(), metric.key().empty() ? metric.name() : metric.key());
-}
 
 }  // namespace
 
@@ -281,12 +274,9 @@ void TrainerRun::Line(std::string_view line) {
 
 // What a line or a record of the metrics file added.
 void TrainerRun::Take(const std::optional<MetricReading>& reading) {
-  if (const std::optional<int64_t> level = parser_->below_one()) NoticeOfLevel(*level);
-  if (!parser_->told_twice().empty() && !noticed_.contains(v1::JobNotice::REPORTED_TWICE)) {
-    Notice(v1::JobNotice::REPORTED_TWICE,
-           fmt::format("Trial {} reported {}. Only the first value counts: report each once per level.",
-                       assignment_.trial(), parser_->told_twice()));
-  }
+  NoticeIf(v1::JobNotice::LEVEL_BELOW_ONE, LevelBelowOne);
+  NoticeIf(v1::JobNotice::REPORTED_TWICE, ReportedTwice);
+  NoticeIf(v1::JobNotice::NUMBER_CUT, NumberCut);
   if (!reading.has_value()) return;
   NoticeOfReading(*reading);
   const int64_t last = assignment_.resource_to();
@@ -374,13 +364,9 @@ void TrainerRun::Notice(v1::JobNotice::Kind kind, const std::string& text) {
   if (noticed_.insert(kind).second && events_.notice) events_.notice(kind, text);
 }
 
-void TrainerRun::NoticeOfLevel(int64_t level) {
-  if (noticed_.contains(v1::JobNotice::LEVEL_BELOW_ONE)) return;
-  Notice(v1::JobNotice::LEVEL_BELOW_ONE,
-         fmt::format("Trial {} reported level {}. Its values were not recorded, because levels begin at 1. "
-                     "If the program counts from {}, set trainer.resource_offset to {}.",
-                     assignment_.trial(), level, level - assignment_.resource_offset(),
-                     assignment_.resource_offset() + 1 - level));
+void TrainerRun::NoticeIf(v1::JobNotice::Kind kind, std::string (*problem)(const SeenOutput&)) {
+  if (noticed_.contains(kind)) return;
+  if (const std::string text = problem(Seen()); !text.empty()) Notice(kind, text);
 }
 
 void TrainerRun::NoticeOfReading(const MetricReading& reading) {
@@ -428,71 +414,12 @@ void TrainerRun::NoticeOfEnd(const v1::Outcome& outcome) {
   if (!parser_.has_value() || !by_itself) return;
   // a resumed trainer may have had nothing left to do
   if (assignment_.rank() != 0 || !BeganFromNothing()) return;
-  std::string names;
-  for (const size_t metric : parser_->Unmatched()) {
-    const v1::MetricDefinition& definition = assignment_.metrics(static_cast<int>(metric));
-    names += (names.empty() ? "" : ", ") + HowToRead(definition);
-  }
-  if (names.empty()) return;
-  Notice(v1::JobNotice::UNMATCHED_METRIC,
-         fmt::format("Trial {} finished, but no line matched {}; {}.{}", assignment_.trial(), names,
-                     DescribeLines(),
-                     follower_ != nullptr ? "" : " Metrics are read from standard output only."));
-}
-
-std::string TrainerRun::DescribeLines() const {
-  if (follower_ != nullptr) {
-    const std::string problem = follower_->problem();
-    if (!problem.empty()) return problem;
-    const std::string names = follower_->first_names().substr(0, kShownLineBytes);
-    const char* const s = follower_->records() == 1 ? "" : "s";
-    return fmt::format("{} got {} line{} or record{}{}{}", assignment_.metrics_file(), follower_->records(),
-                       s, s, names.empty() ? "" : ", the first with ", names);
-  }
-  if (line_count_ == 0) return "it printed no line";
-  return fmt::format("it printed {} line{}, the last was `{}`", line_count_, line_count_ == 1 ? "" : "s",
-                     last_line_);
+  NoticeIf(v1::JobNotice::UNMATCHED_METRIC, UnmatchedMetrics);
 }
 
 std::string TrainerRun::WithoutObjective() const {
   if (!parser_.has_value() || assignment_.rank() != 0 || told_objective_ || !BeganFromNothing()) return "";
-  const std::string& name = assignment_.objective_metric();
-  for (const size_t metric : parser_->Unmatched()) {
-    const v1::MetricDefinition& definition = assignment_.metrics(static_cast<int>(metric));
-    if (definition.name() != name) continue;
-    if (follower_ != nullptr)
-      return fmt::format("The program exited without writing {}: {}.", HowToRead(definition),
-                         DescribeLines());
-    if (line_count_ == 0)
-      return fmt::format("The program exited without printing `{}`: it printed no line.", name);
-    if (definition.regex().empty())
-      return fmt::format(
-          "The program exited without printing {} (none of {} line{} was a JSON object with it; the last was "
-          "`{}`).",
-          HowToRead(definition), line_count_, line_count_ == 1 ? "" : "s", last_line_);
-    return fmt::format(
-        "The program exited without printing `{}` (regex `{}` matched none of {} line{}; the last was `{}`).",
-        name, definition.regex(), line_count_, line_count_ == 1 ? "" : "s", last_line_);
-  }
-  if (!parser_->has_level() && assignment_.resource_regex().empty()) {
-    return fmt::format("The program gave `{}` without a level: none of its lines had a whole number `{}`.",
-                       name, assignment_.resource_key().empty() ? "step" : assignment_.resource_key());
-  }
-  if (const std::optional<double> found = parser_->no_level(); !parser_->has_level() && found) {
-    return fmt::format(
-        "The program printed `{}` without a level: resource_regex `{}` found {}; expected a whole number, "
-        "such as the number of an epoch or a step.",
-        name, assignment_.resource_regex(), *found);
-  }
-  if (!parser_->has_level()) {
-    return fmt::format(
-        "The program printed `{}` without a level (resource_regex `{}` matched none of {} line{}; the last "
-        "was `{}`).",
-        name, assignment_.resource_regex(), line_count_, line_count_ == 1 ? "" : "s", last_line_);
-  }
-  if (!parser_->below_one()) return "";
-  return fmt::format("The program printed `{}` at levels below 1 only; trainer.resource_offset shifts them.",
-                     name);
+  return NoObjective(Seen());
 }
 
 // If it has ended already, Gone comes, and decides as for any other program.

@@ -25,6 +25,7 @@
 #include "worker/runs/metric_parser.h"
 #include "worker/runs/redactor.h"
 #include "worker/runs/repeat_values.h"
+#include "worker/runs/seen_output.h"
 #include "worker/runs/trainer_environment.h"
 #include "worker/runs/trainer_place.h"
 #include "worker/runs/trainer_process.h"
@@ -107,12 +108,13 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   // ended.
   bool TakeOver(TrainerProcess& waiting);
   void Notice(v1::JobNotice::Kind kind, const std::string& text);
-  void NoticeOfLevel(int64_t level);
+  // Tells the problem with what was read, if there is one; each kind once.
+  void NoticeIf(v1::JobNotice::Kind kind, std::string (*problem)(const SeenOutput&));
   void NoticeOfWorlds();
   void NoticeOfReading(const MetricReading& reading);
   bool BeganFromNothing() const { return assignment_.resource_from() == 0 && !had_checkpoint_; }
   void NoticeOfEnd(const v1::Outcome& outcome);
-  std::string DescribeLines() const;
+  SeenOutput Seen() const { return {assignment_, *parser_, follower_.get(), line_count_, last_line_}; }
   // Returns why a program that started from nothing and finished has reported no objective; empty: it has.
   std::string WithoutObjective() const;
   void StopFor(StopReason reason, EventLoop::Clock::duration grace);

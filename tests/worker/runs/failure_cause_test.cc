@@ -37,8 +37,8 @@ TEST_CASE("FailureCause: the exception of a Python traceback, whatever comes aft
 
 TEST_CASE("FailureCause: the last line that says something", "[worker]") {
   CHECK(FindCause("usage: torchrun [-h] [--nnodes NNODES]\n                [--rdzv-backend RDZV_BACKEND]\n"
-                  "torchrun: error: unrecognized arguments: --lr 0.1\n") ==
-        "torchrun: error: unrecognized arguments: --lr 0.1");
+                  "torchrun: error: argument --nnodes: invalid int value: '0.5'\n") ==
+        "torchrun: error: argument --nnodes: invalid int value: '0.5'");
   CHECK(FindCause("out of luck\n\n  ~~~^^^\n=====\n 40%|####      | 4/10 [00:01<00:02, 2.5it/s]\r") ==
         "out of luck");
   CHECK(FindCause("cannot open data\ntrain.py:3: DeprecationWarning: old\n  import imp\n") ==
@@ -47,6 +47,15 @@ TEST_CASE("FailureCause: the last line that says something", "[worker]") {
             "terminate called after throwing an instance of 'std::runtime_error'\n  what():  bad data\n") ==
         "what():  bad data");
   CHECK(FindCause("Datei fehlt: größe\n╰────╯\n") == "Datei fehlt: größe");
+}
+
+TEST_CASE("FailureCause: arguments that the program does not know are named without their values", "[worker]") {
+  CHECK(FindCause("usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --lr 0.0149 --depth 7\n") ==
+        "train.py: error: unrecognized arguments: --lr --depth");
+  CHECK(FindCause("train.py: error: unrecognized arguments: --shift=-0.5 -b -1.5 --name a\n") ==
+        "train.py: error: unrecognized arguments: --shift -b --name");
+  CHECK(FindCause("train.py: error: unrecognized arguments: 0.0149 7\n") ==
+        "train.py: error: unrecognized arguments: 0.0149 7");
 }
 
 TEST_CASE("FailureCause: colours are left out", "[worker]") {

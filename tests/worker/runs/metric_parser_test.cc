@@ -175,4 +175,39 @@ TEST_CASE("LineSplitter: lines are the same however the bytes come", "[worker]")
   CHECK(Lines("0123456789\nab\n", 4, piece) == std::vector<std::string>{"0123", "ab"});
 }
 
+TEST_CASE("MetricParser: a number of which the expression took only the beginning", "[worker]") {
+  struct Case {
+    const char* regex;
+    const char* line;
+    const char* whole;  // "": the number was not cut
+  };
+  const std::vector<Case> cases = {
+      {"loss=([0-9.]+)", "loss=1.2e-05", "1.2e-05"},
+      {"loss=([0-9.]+)", "loss=3E+7, acc=0.5", "3E+7"},
+      {"loss=([0-9.]+)", "loss=0,25", "0,25"},
+      {"loss=([0-9.]+)", "loss=1,250.5", "1,250"},
+      {"loss=([0-9]+)", "loss=0.25 acc=0.5", "0.25"},
+      {"loss=([0-9]+)", "loss=12.5e3", "12.5e3"},
+      {"loss=([0-9])", "loss=12", "12"},
+      {"loss=([0-9.]+).*", "loss=1.2e-05", "1.2e-05"},
+      {"loss=(\\S+)", "loss=1.2e-05", ""},
+      {"loss=([0-9.]+)", "loss=0.5,0.25", ""},
+      {"loss=([0-9.]+)", "loss=1,2,3", ""},
+      {"loss=([0-9.]+)", "loss=1, 2", ""},
+      {"loss=([0-9.]+)", "loss=0.5.", ""},
+      {"loss=([0-9.]+)", "loss=5epochs", ""},
+      {"loss=([0-9.]+)", "loss=85%", ""},
+      {"loss=([0-9.]+)", "loss=0.5e", ""},
+      {"^([0-9.]+),", "1,5", ""},
+      {"loss=([0-9.]+)", "loss=nan", ""},
+  };
+  for (const Case& c : cases) {
+    INFO(c.regex << " in " << c.line);
+    auto parser = MetricParser::Create({{{"loss", c.regex}}, "loss", "", 0, 0});
+    REQUIRE(parser.ok());
+    parser->Parse(c.line);
+    CHECK((parser->cut() ? parser->cut()->whole : "") == c.whole);
+  }
+}
+
 }  // namespace winnow

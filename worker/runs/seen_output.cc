@@ -1,0 +1,118 @@
+#include "worker/runs/seen_output.h"
+
+#include <optional>
+
+#include "fmt/format.h"
+
+namespace winnow {
+namespace {
+
+// "`loss` (regex `…`)" or "`loss` (key `…`)".
+std::string HowToRead(const v1::MetricDefinition& metric) {
+  if (!metric.regex().empty()) return fmt::format("`{}` (regex `{}`)", metric.name(), metric.regex());
+  return fmt::format("`{}` (key `{}`)", metric.name(), metric.key().empty() ? metric.name() : metric.key());
+}
+
+std::string Counted(int64_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string DescribeLines(const SeenOutput& seen) {
+  if (seen.follower != nullptr) {
+    const std::string problem = seen.follower->problem();
+    if (!problem.empty()) return problem;
+    const std::string names = seen.follower->first_names().substr(0, kShownLineBytes);
+    const char* const s = seen.follower->records() == 1 ? "" : "s";
+    return fmt::format("{} got {} line{} or record{}{}{}", seen.assignment.metrics_file(),
+                       seen.follower->records(), s, s, names.empty() ? "" : ", the first with ", names);
+  }
+  if (seen.lines == 0) return "it printed no line";
+  return fmt::format("it printed {}, the last was `{}`", Counted(seen.lines, "line"), seen.last_line);
+}
+
+std::string UnreadObjective(const SeenOutput& seen, const v1::MetricDefinition& objective) {
+  if (seen.follower != nullptr)
+    return fmt::format("The program exited without writing {}: {}.", HowToRead(objective),
+                       DescribeLines(seen));
+  if (seen.lines == 0)
+    return fmt::format("The program exited without printing `{}`: it printed no line.", objective.name());
+  if (objective.regex().empty())
+    return fmt::format(
+        "The program exited without printing {} (none of {} was a JSON object with it; the last was `{}`).",
+        HowToRead(objective), Counted(seen.lines, "line"), seen.last_line);
+  return fmt::format(
+      "The program exited without printing `{}` (regex `{}` matched none of {}; the last was `{}`).",
+      objective.name(), objective.regex(), Counted(seen.lines, "line"), seen.last_line);
+}
+
+}  // namespace
+
+std::string LevelBelowOne(const SeenOutput& seen) {
+  const std::optional<int64_t> level = seen.parser.below_one();
+  if (!level) return "";
+  const int64_t offset = seen.assignment.resource_offset();
+  return fmt::format(
+      "Trial {} reported level {}. Its values were not recorded, because levels begin at 1. If the program "
+      "counts from {}, set trainer.resource_offset to {}.",
+      seen.assignment.trial(), *level, *level - offset, offset + 1 - *level);
+}
+
+std::string ReportedTwice(const SeenOutput& seen) {
+  if (seen.parser.told_twice().empty()) return "";
+  return fmt::format("Trial {} reported {}. Only the first value counts: report each once per level.",
+                     seen.assignment.trial(), seen.parser.told_twice());
+}
+
+std::string NumberCut(const SeenOutput& seen) {
+  const std::optional<CutNumber>& cut = seen.parser.cut();
+  if (!cut) return "";
+  return fmt::format(
+      "Trial {} printed `{}` as {}, but its regex took only {}, and that is the value that counts. {}",
+      seen.assignment.trial(), cut->metric, cut->whole, cut->taken,
+      cut->has_comma ? "Print numbers with a point: Winnow reads no comma in a number."
+                     : "Let the group match the whole number, such as with ([-+0-9.eE]+|nan|inf).");
+}
+
+std::string UnmatchedMetrics(const SeenOutput& seen) {
+  std::string names;
+  for (const size_t metric : seen.parser.Unmatched()) {
+    const v1::MetricDefinition& definition = seen.assignment.metrics(static_cast<int>(metric));
+    names += (names.empty() ? "" : ", ") + HowToRead(definition);
+  }
+  if (names.empty()) return "";
+  return fmt::format("Trial {} finished, but no line matched {}; {}.{}", seen.assignment.trial(), names,
+                     DescribeLines(seen),
+                     seen.follower != nullptr ? "" : " Metrics are read from standard output only.");
+}
+
+std::string NoObjective(const SeenOutput& seen) {
+  const std::string& name = seen.assignment.objective_metric();
+  for (const size_t metric : seen.parser.Unmatched()) {
+    const v1::MetricDefinition& definition = seen.assignment.metrics(static_cast<int>(metric));
+    if (definition.name() == name) return UnreadObjective(seen, definition);
+  }
+  const bool has_level = seen.parser.has_level();
+  const std::string& regex = seen.assignment.resource_regex();
+  if (!has_level && regex.empty()) {
+    return fmt::format("The program gave `{}` without a level: none of its lines had a whole number `{}`.",
+                       name,
+                       seen.assignment.resource_key().empty() ? "step" : seen.assignment.resource_key());
+  }
+  if (const std::optional<double> found = seen.parser.no_level(); !has_level && found) {
+    return fmt::format(
+        "The program printed `{}` without a level: resource_regex `{}` found {}; expected a whole number, "
+        "such as the number of an epoch or a step.",
+        name, regex, *found);
+  }
+  if (!has_level) {
+    return fmt::format(
+        "The program printed `{}` without a level (resource_regex `{}` matched none of {}; the last was "
+        "`{}`).",
+        name, regex, Counted(seen.lines, "line"), seen.last_line);
+  }
+  if (!seen.parser.below_one()) return "";
+  return fmt::format("The program printed `{}` at levels below 1 only; trainer.resource_offset shifts them.",
+                     name);
+}
+
+}  // namespace winnow
