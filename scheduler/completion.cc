@@ -65,7 +65,7 @@ std::optional<CompletionMet> Target(const JobState& state, const TrialEnded& end
 }
 
 std::optional<CompletionMet> OnlyFailures(const JobState& state) {
-  const int64_t first = state.first_failures().awaited();
+  const int64_t first = state.failures().awaited();
   if (first == 0) return std::nullopt;
   const auto begin = state.trials().begin(), end = begin + first;
   const auto failed = [](const TrialState& trial) { return trial.phase == TrialPhase::kFailed; };

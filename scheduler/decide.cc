@@ -195,7 +195,7 @@ JobEnded EndOfJob(const JobState& state, const std::string& why) {
   if (state.any_finite_objective()) return {JobEnd::kCompleted, why};
   // A rule that was met by failures alone has said what follows here.
   const bool said =
-      state.completion_met() && !state.completion_met()->nothing_left && state.first_failures().awaited() > 0;
+      state.completion_met() && !state.completion_met()->nothing_left && state.failures().awaited() > 0;
   if (said) return {JobEnd::kFailed, why};
   return {JobEnd::kFailed, (IsAllEnded(state, why) ? "" : why + " ") + NoValue(state)};
 }

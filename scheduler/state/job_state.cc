@@ -32,7 +32,7 @@ JobState::JobState(SearchSpec spec)
       completed_averages_(search_.spec.objective_count(),
                           MedianIndex(TraitsOf(search_.spec.pruner.kind).averages)),
       completion_index_(search_.spec.completion),
-      first_failures_(search_.spec.limits.max_first_failures) {
+      failures_(search_.spec.limits.max_first_failures) {
   const PrunerSettings& pruner = search_.spec.pruner;
   if (!HasOpenRungs(pruner.kind)) return;
   for (BracketPlan& plan : OpenBrackets(pruner.rungs, pruner.open_brackets())) {
@@ -278,9 +278,16 @@ TrialPhase JobState::PhaseOfStopped(const TrialState& trial) const {
   return may_go_on ? TrialPhase::kCancelled : TrialPhase::kPruned;
 }
 
+Failures::Kind JobState::KindOfFailure(const TrialState& trial) const {
+  if (FailedByMachines(trial)) return Failures::Kind::kOfMachines;
+  if (trial.failures > 0) return Failures::Kind::kOfTrainer;
+  const bool diverged = !trial.curve.empty() && !std::isfinite(trial.curve.back().second);
+  return diverged ? Failures::Kind::kDiverged : Failures::Kind::kWithoutValue;
+}
+
 template <>
 void JobState::On(const Reported& fact, int64_t time_us) {
-  first_failures_.OnReport();
+  failures_.OnReport();
   TrialState& trial = At(fact.trial);
   Taken(trial);  // it cannot be trained without
   const int64_t newest = trial.highest_level();
@@ -616,18 +623,8 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
       fact.end == TrialEnd::kCompleted && spec().objective_value != ObjectiveValue::kBest;
   if (!spec().has_several_objectives() && (goes_before || fact.end == TrialEnd::kFailed)) Offer(trial);
   if (fact.end == TrialEnd::kFailed && !FailedByMachines(trial)) FailAtRungs(trial);
-  if (fact.end == TrialEnd::kFailed) {
-    // The reasons of some failures differ from trial to trial, by the last line or the level: they count as
-    // one.
-    const bool without_value = trial.failures == 0 && !FailedByMachines(trial);
-    const bool diverged = !trial.curve.empty() && !std::isfinite(trial.curve.back().second);
-    std::string& shared = diverged ? diverged_ : without_value_;
-    if (without_value && shared.empty()) shared = fact.reason;
-    const std::string& reason = without_value ? shared : fact.reason;
-    FailureCount& same = failures_[reason];
-    same.first = ++same.trials == 1 ? fact.trial : std::min(same.first, fact.trial);
-    if (!FailedByMachines(trial)) first_failures_.OnFailure(reason, static_cast<int64_t>(trials_.size()));
-  }
+  if (fact.end == TrialEnd::kFailed)
+    failures_.Add(trial.number, KindOfFailure(trial), fact.reason, static_cast<int64_t>(trials_.size()));
   trial.reason = fact.reason;
   trial.ended_us = time_us;
   const bool has_value = spec().objective_value == ObjectiveValue::kBest ? fact.end != TrialEnd::kFailed

@@ -20,7 +20,7 @@
 #include "scheduler/state/duplicates.h"
 #include "scheduler/state/earnings.h"
 #include "scheduler/state/facts.h"
-#include "scheduler/state/first_failures.h"
+#include "scheduler/state/failures.h"
 #include "scheduler/state/first_of.h"
 #include "scheduler/state/front_share.h"
 #include "scheduler/state/hyperband_table.h"
@@ -189,14 +189,6 @@ struct PricedPlaces {
   bool operator==(const PricedPlaces&) const = default;
 };
 
-// The trials that failed for one reason.
-struct FailureCount {
-  int64_t trials = 0;
-  TrialNumber first = 0;  // the lowest number among them
-
-  bool operator==(const FailureCount&) const = default;
-};
-
 // What follows from a job's spec alone.
 struct Search {
   explicit Search(SearchSpec of);
@@ -281,9 +273,7 @@ class JobState {
   const MedianIndex& completed_averages(size_t objective = 0) const { return completed_averages_[objective]; }
 
   const CompletionIndex& completion_index() const { return completion_index_; }
-  const FirstFailures& first_failures() const { return first_failures_; }
-  // Counts of the failed trials by the reason of their failure.
-  const std::map<std::string, FailureCount>& failures() const { return failures_; }
+  const Failures& failures() const { return failures_; }
   // Whether a failed trial was lost to the machines too often; otherwise its trainer failed it.
   bool FailedByMachines(const TrialState& trial) const {
     return trial.losses >= spec().limits.max_lost_attempts;
@@ -374,6 +364,7 @@ class JobState {
   int64_t CommonLevel(const TrialState& trial) const;
   void Offer(const TrialState& trial);
   TrialPhase PhaseOfStopped(const TrialState& trial) const;
+  Failures::Kind KindOfFailure(const TrialState& trial) const;
   void Pay(const PricedPlaces& places, int64_t took_us);
   void NoteTimes(TrialState& trial, int64_t started_us, int64_t took_us);
   bool IsBestOf(const FirstOf::Entry& entry) const;
@@ -415,16 +406,12 @@ class JobState {
   TrialFront front_;
   std::vector<MedianIndex> completed_averages_;  // by objective
   CompletionIndex completion_index_;
-  FirstFailures first_failures_;
-  std::map<std::string, FailureCount> failures_;
-  std::string
-      without_value_;  // reason of the first trial that its trainer did not fail and that gave no value
+  Failures failures_;
   std::map<std::string, PoolSpending> pool_spending_;
   std::map<TrialNumber, PricedPlaces> priced_places_;
   Startup startup_;
   Earnings earnings_;
   Duplicates duplicates_;
-  std::string diverged_;  // reason of the first trial that reported a value that is not finite
 };
 
 }  // namespace winnow

@@ -303,7 +303,7 @@ std::vector<TrialNumber> Jobs::Record(OpenJob& job, FactBody body, int64_t time_
     NoteFact(job, fact);
     if (const auto* end = std::get_if<TrialEnded>(&fact.body)) ended.push_back(end->trial);
     const auto* met = std::get_if<CompletionMet>(&fact.body);
-    if (met != nullptr && !met->nothing_left && job.state.first_failures().awaited() > 0)
+    if (met != nullptr && !met->nothing_left && job.state.failures().awaited() > 0)
       told.push_back(EventOf(v1::Event::JOB_FAILING_EARLY, job, met->reason));
     if (const auto* end = std::get_if<JobEnded>(&fact.body))
       told.push_back(EventOf(v1::Event::JOB_ENDED, job, end->reason));

@@ -104,7 +104,7 @@ void FillSpend(const JobRow& row, const JobState& state, int64_t now_us, v1::Job
 void AddFailures(const JobState& state, v1::TuningJob& job) {
   constexpr size_t kMostGroups = 20;
   std::vector<const std::pair<const std::string, FailureCount>*> groups;
-  for (const auto& group : state.failures()) groups.push_back(&group);
+  for (const auto& group : state.failures().by_reason()) groups.push_back(&group);
   const size_t shown = std::min(groups.size(), kMostGroups);
   std::partial_sort(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(shown), groups.end(),
                     [](const auto* a, const auto* b) {

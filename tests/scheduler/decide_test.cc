@@ -61,9 +61,9 @@ TEST_CASE("Decide: what the worker says of a program that printed no objective i
   }
   CHECK(job.trial(1).reason == "The last line was `step 3 Loss: 0.1`.");
   CHECK(job.state().closing());  // lines that differ are one failure
-  REQUIRE(job.state().failures().size() == 1);
-  CHECK(job.state().failures().begin()->first == job.trial(1).reason);
-  CHECK(job.state().failures().begin()->second.trials == 3);
+  REQUIRE(job.state().failures().by_reason().size() == 1);
+  CHECK(job.state().failures().by_reason().begin()->first == job.trial(1).reason);
+  CHECK(job.state().failures().by_reason().begin()->second.trials == 3);
 }
 
 TEST_CASE("Decide: a job whose values are all NaN has failed", "[scheduler]") {
@@ -114,9 +114,9 @@ TEST_CASE("Decide: trials that diverged are one kind of failure, and do not end 
     job.End(trial, AttemptOutcome::kStopped);
   }
   CHECK_FALSE(job.state().closing());
-  REQUIRE(job.state().failures().size() == 1);
-  CHECK(job.state().failures().begin()->first == "Diverged: score was nan at resource 1.");
-  CHECK(job.state().failures().begin()->second.trials == 4);
+  REQUIRE(job.state().failures().by_reason().size() == 1);
+  CHECK(job.state().failures().by_reason().begin()->first == "Diverged: score was nan at resource 1.");
+  CHECK(job.state().failures().by_reason().begin()->second.trials == 4);
 }
 
 TEST_CASE("Decide: a failed trial is never best, and a job of failures has failed", "[scheduler]") {

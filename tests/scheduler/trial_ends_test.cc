@@ -44,7 +44,7 @@ TEST_CASE("Trial ends: first failures that end the job cancel those that run bes
   job.End(1, AttemptOutcome::kFailed, "no such file");
   CHECK(job.state().totals().failed == 1);
   CHECK(job.state().ended()->end == JobEnd::kFailed);
-  CHECK(job.state().failures().at("no such file") == FailureCount{1, 1});
+  CHECK(job.state().failures().by_reason().at("no such file") == FailureCount{1, 1});
 }
 
 TEST_CASE("Trial ends: what the budget cannot pay for is cancelled, in the queue and at a rung",
@@ -92,7 +92,7 @@ TEST_CASE("Trial ends: failures are counted by reason", "[scheduler]") {
     REQUIRE(job.Start() == n);
     job.End(n, AttemptOutcome::kFailed, n % 3 == 0 ? "exit code 3" : "out of memory");
   }
-  CHECK(job.state().failures() ==
+  CHECK(job.state().failures().by_reason() ==
         std::map<std::string, FailureCount>{{"exit code 3", {2, 3}}, {"out of memory", {4, 1}}});
 }
 

@@ -177,7 +177,7 @@ TEST_CASE("Job state: what each kind of fact does", "[scheduler]") {
       {"one that has failed is no best any more", OnePaused(), TrialEnded{1, TrialEnd::kFailed, "no disk"},
        [](const JobState& s) {
          return s.trial(1).phase == TrialPhase::kFailed && !s.best_trial() &&
-                s.failures().at("no disk").first == 1;
+                s.failures().by_reason().at("no disk").first == 1;
        }},
       {"a cut leaves its paused trials undecided", OnePaused(), RungCut{0, 0, 1, {1}, 1, 0.5},
        [](const JobState& s) {
