@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -19,32 +20,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The copy contains job specs and token hashes, so it is private to its owner.
-constexpr mode_t kOwnerOnly = 0600;
-
 absl::Status CannotWrite(const std::string& path) {
   return absl::FailedPreconditionError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
 }
 
-// A file being written; removed unless Keep was called.
+// A file being written, under a name that nobody else has taken; removed unless Keep was called.
 class PartFile {
  public:
-  explicit PartFile(std::string file) : file_(std::move(file)), part_(file_ + ".part") {}
+  explicit PartFile(std::string file) : file_(std::move(file)), part_(file_ + ".part-XXXXXX") {}
   ~PartFile() {
     if (descriptor_ < 0) return;
     close(descriptor_);
     if (!kept_) unlink(part_.c_str());
   }
 
+  // Private to its owner, because the copy contains job specs and token hashes.
   absl::Status Open() {
-    descriptor_ = open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOwnerOnly);
-    return descriptor_ < 0 ? CannotWrite(part_) : absl::OkStatus();
+    descriptor_ = mkostemp(part_.data(), O_CLOEXEC);
+    return descriptor_ < 0 ? CannotWrite(file_) : absl::OkStatus();
   }
   absl::Status Write(const std::string& data) {
     for (size_t done = 0; done < data.size();) {
       const ssize_t bytes = write(descriptor_, data.data() + done, data.size() - done);
       if (bytes < 0 && errno == EINTR) continue;
-      if (bytes < 0) return CannotWrite(part_);
+      if (bytes < 0) return CannotWrite(file_);
       done += static_cast<size_t>(bytes);
     }
     written_ += static_cast<int64_t>(data.size());
@@ -52,7 +51,7 @@ class PartFile {
   }
   // Renames it to `file`, durably even after a power failure.
   absl::Status Keep(bool replaces) {
-    if (fsync(descriptor_) != 0) return CannotWrite(part_);
+    if (fsync(descriptor_) != 0) return CannotWrite(file_);
     // A file created in the meantime is not replaced unless asked for.
     const unsigned how = replaces ? 0 : RENAME_NOREPLACE;
     if (renameat2(AT_FDCWD, part_.c_str(), AT_FDCWD, file_.c_str(), how) != 0) return CannotWrite(file_);
@@ -68,7 +67,7 @@ class PartFile {
 
  private:
   const std::string file_;
-  const std::string part_;
+  std::string part_;
   int descriptor_ = -1;
   int64_t written_ = 0;
   bool kept_ = false;

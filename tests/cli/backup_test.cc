@@ -69,6 +69,17 @@ TEST_CASE("backup: the copy is saved whole, readable by its owner alone", "[cli]
   CHECK(FilesIn(folder) == 1);
 }
 
+TEST_CASE("backup: it writes into no file that somebody else has prepared", "[cli]") {
+  FakeAdmin service;
+  TempFolder folder;
+  const std::string file = folder.file("copy.db"), other = folder.file("other");
+  std::filesystem::create_symlink(other, file + ".part");
+  CHECK(RunWinnow({"backup", file}, service.address()).code == 0);
+  CHECK(Contents(file) == service.data);
+  CHECK_FALSE(std::filesystem::is_symlink(file));
+  CHECK_FALSE(std::filesystem::exists(other));
+}
+
 TEST_CASE("backup: JSON names the file and its size", "[cli]") {
   FakeAdmin service;
   TempFolder folder;
