@@ -480,6 +480,7 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   Metrics metrics;
   EngineOptions options;
   options.metrics = &metrics;
+  options.model_threads = SuggestionThreads::BestCount();
   options.lease_us = static_cast<int64_t>(flags.lease_seconds * 1e6);
   options.audit_keep_us = int64_t{flags.audit_days} * 86'400'000'000;
   options.jobs_keep_us = int64_t{flags.keep_jobs_days} * 86'400'000'000;

@@ -80,6 +80,7 @@ struct EngineOptions {
   std::function<uint64_t()> random_bits;  // for fencing tokens; default: the system's random device
   std::vector<WorkerRoom> declared;       // machines that may come: jobs that fit them are accepted
   ModelFactory make_model;                // default: the job's own (scheduler/suggest.h)
+  int model_threads = 1;                  // that ask the search models; see SuggestionThreads
   ProjectRules projects = {};
   RankTls rank_tls = RankTls::kNever;
   // Makes the credentials of all ranks of a job's trial's attempt. REQUIRED unless rank_tls is kNever.

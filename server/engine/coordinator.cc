@@ -49,8 +49,9 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Make(std::unique_ptr<S
   if (!status.ok()) return status;
   // It only saves time: a disk that is full, for one, does not keep the server from starting.
   (void)DescribeEnded(*coordinator->store_);
-  coordinator->models_ = std::make_unique<SuggestionThread>(
-      coordinator->store_->database().file(), coordinator->make_model_,
+  coordinator->models_ = std::make_unique<SuggestionThreads>(
+      coordinator->engine_.context().options.model_threads, coordinator->store_->database().file(),
+      coordinator->make_model_,
       [raw = coordinator.get()](const Question& question, std::optional<Suggested> answer) {
         raw->PostOnly([job = question.job, epoch = question.epoch, answer = std::move(answer)](
                           Engine& engine) { engine.TakeSuggestion(job, epoch, answer); });

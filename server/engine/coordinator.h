@@ -145,7 +145,7 @@ class Coordinator {
   Batches batches_;                                  // the thread's own
   bool counted_ = true;                              // nothing has happened since the count; the thread's own
   std::chrono::steady_clock::time_point count_due_;  // no count before; the thread's own
-  std::unique_ptr<SuggestionThread> models_;
+  std::unique_ptr<SuggestionThreads> models_;
   std::atomic<double> thought_ = 0;  // seconds that a search model's newest answer took
   std::atomic<int64_t> tickets_ = 0;
   std::function<void(absl::Status)> on_fatal_;

@@ -2,7 +2,9 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "base/status_text.h"
 #include "scheduler/suggest.h"
@@ -14,6 +16,7 @@ namespace {
 
 // Between two tries to read the tables when that fails.
 constexpr std::chrono::seconds kReadAgainAfter{1};
+constexpr int kMostThreads = 8;
 
 Model RealModel() { return Suggest; }
 
@@ -91,6 +94,22 @@ std::optional<Suggested> SuggestionThread::Think(const Question& question) {
   Suggested answer = entry->model(entry->state);
   if (timed_) timed_(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   return answer;
+}
+
+int SuggestionThreads::BestCount() {
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostThreads);
+}
+
+SuggestionThreads::SuggestionThreads(int count, const std::string& file, const ModelFactory& make_model,
+                                     const SuggestionThread::Answer& answer,
+                                     const SuggestionThread::Timed& timed,
+                                     const SuggestionThread::Chosen& chosen) {
+  for (int i = 0; i < count; ++i)
+    threads_.push_back(std::make_unique<SuggestionThread>(file, make_model, answer, timed, chosen));
+}
+
+void SuggestionThreads::Stop() {
+  for (const auto& thread : threads_) thread->Stop();
 }
 
 }  // namespace winnow

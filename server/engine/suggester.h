@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "base/task_threads.h"
@@ -88,6 +90,28 @@ class SuggestionThread {
   std::unique_ptr<Store> store_;    // the thread's own
   std::map<int64_t, Entry> known_;  // the thread's own; by job
   TaskThreads thread_;
+};
+
+// Several of these threads. All questions about one job go to the same one, so that a job whose model is slow
+// holds up a part of the other jobs only. Thread-safe; the functions are called on any of the threads.
+class SuggestionThreads {
+ public:
+  // As many as the machine has processors, at least 1 and at most 8.
+  static int BestCount();
+
+  SuggestionThreads(int count, const std::string& file, const ModelFactory& make_model,
+                    const SuggestionThread::Answer& answer, const SuggestionThread::Timed& timed = nullptr,
+                    const SuggestionThread::Chosen& chosen = nullptr);
+
+  void Ask(Question question) { Of(question.job).Ask(std::move(question)); }
+  void Choose(ChoiceQuestion question) { Of(question.job).Choose(std::move(question)); }
+  void Forget(int64_t job) { Of(job).Forget(job); }
+  void Stop();
+
+ private:
+  SuggestionThread& Of(int64_t job) { return *threads_[static_cast<size_t>(job) % threads_.size()]; }
+
+  std::vector<std::unique_ptr<SuggestionThread>> threads_;
 };
 
 }  // namespace winnow

@@ -304,6 +304,25 @@ TEST_CASE("Suggester: questions are thought about in their order, one at a time"
   CHECK(answered == jobs);
 }
 
+TEST_CASE("Suggester: a slow model holds up no job of another thread", "[server]") {
+  TempFolder folder;
+  auto store = Store::Open(folder.file("w.db"));
+  REQUIRE(store.ok());
+  std::vector<int64_t> jobs;
+  for (const char* name : {"a", "b"}) {
+    jobs.push_back((*store)->jobs.Insert(name, JobRow())->key);
+    REQUIRE((*store)->facts.AppendEvent(jobs.back(), {1, 0, kEarlier[0]}).ok());
+  }
+  SlowModel model;
+  model.Open(false);
+  SuggestionThreads threads(2, folder.file("w.db"), model.factory(),
+                            [](const Question&, const std::optional<Suggested>&) {});
+  for (int64_t job : jobs) threads.Ask({job, ToSearchSpec(TpeJob(3)), {}, 0});
+  model.AwaitQuestion(2);  // both, though neither is answered
+  model.Open(true);
+  threads.Stop();
+}
+
 TEST_CASE("Suggester: a question brings facts that are not committed, and another epoch forgets them",
           "[server]") {
   TempFolder folder;
