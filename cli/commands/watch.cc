@@ -118,6 +118,7 @@ constexpr int kRedrawMs = 1000;
 // Without any event for so long, the watch asks what the job waits for.
 constexpr int kQuietMs = 3000;
 constexpr size_t kMostReason = 80;  // columns
+constexpr char kJobEnded[] = "job_ended";
 
 // Routine events of trials that continue.
 bool IsDailyBusiness(const v1::TuningJobEvent& event) {
@@ -176,6 +177,8 @@ class View {
         Tell(event, event.text());
     } else if (trial_ended) {
       Tell(event, EndOf(event));
+    } else if (event.kind() == kJobEnded) {
+      return;  // the summary says why
     } else if (event.kind() == "attempt_ended" ? IsSetback(event, false)
                                                : !IsDailyBusiness(event) && event.kind() != "suggested") {
       Tell(event, event.text());

@@ -72,8 +72,7 @@ TEST_CASE("watch: a short line for each trial that ends where there is no termin
         "08:00:24  3/5 trials done, 50 %  trial 2 FAILED: exit code 1: cannot read \"a,b\" at line 3\n"
         "08:00:25  3/5 trials done, 50 %  Bracket 1 is cut at resource 3: 1 of 3 trials go on.\n"
         "08:00:26  4/5 trials done, 50 %  trial 1 PRUNED  auc 0.745 at 2 units\n"
-        "08:00:28  5/5 trials done, 50 %  trial 3 COMPLETED  auc 0.781235 at 9 units, best so far\n"
-        "08:00:29  5/5 trials done, 100 %  The job has ended.\n" +
+        "08:00:28  5/5 trials done, 50 %  trial 3 COMPLETED  auc 0.781235 at 9 units, best so far\n" +
             std::string(kSummary));
 }
 
