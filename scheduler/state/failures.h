@@ -55,6 +55,8 @@ class Failures {
   // 0: it was not reached, or a trial has reported since.
   int64_t awaited() const { return reported_ ? 0 : awaited_; }
 
+  bool operator==(const Failures&) const = default;
+
  private:
   int64_t limit_ = 0;
   std::map<Kind, std::string> shared_;
