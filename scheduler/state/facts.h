@@ -232,8 +232,9 @@ enum class NoticeKind : int64_t {
   kUnmatchedMetric = 6,
   kPlainRanks = 7,
   kReportedTwice = 8,
+  kNumberCut = 9,
 };
-constexpr int64_t kMostNoticeKind = 8;
+constexpr int64_t kMostNoticeKind = 9;
 
 // Something looks wrong. It decides nothing, and each kind is recorded once per job.
 struct Noticed {

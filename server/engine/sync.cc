@@ -364,6 +364,9 @@ void SyncCalls::TakeLogs(const WorkerEntry& worker, const v1::SyncRequest& reque
   }
 }
 
+static_assert(kMostNoticeKind == v1::JobNotice::Kind_MAX,
+              "NoticeKind and JobNotice.Kind have the same numbers");
+
 // Notices of a rank that is no longer wanted count too: what it has shown is true all the same.
 void SyncCalls::TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& request) {
   for (const v1::AssignmentNotice& notice : request.notices()) {

@@ -155,6 +155,22 @@ TEST_CASE("Sync: a notice is kept with its job, each kind once, whoever tells it
   play.CheckStored();
 }
 
+TEST_CASE("Sync: notices of every kind are kept", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  const std::string id = play.Create(RandomJob(3, 2));
+  REQUIRE(worker.Tell().ok());
+  v1::SyncRequest request = worker.Request();
+  for (int kind = 1; kind <= v1::JobNotice::Kind_MAX; ++kind) {
+    v1::AssignmentNotice* added = request.add_notices();
+    added->set_assignment_id(worker.running.begin()->first);
+    added->set_kind(static_cast<v1::JobNotice::Kind>(kind));
+    added->set_text("what was seen");
+  }
+  REQUIRE(play.Sync(request).ok());
+  CHECK(play.Describe(id).notices_size() == v1::JobNotice::Kind_MAX);
+}
+
 TEST_CASE("Sync: different configurations with one curve are noticed, also by a job's last trial",
           "[server]") {
   Play play;
