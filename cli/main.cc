@@ -40,10 +40,22 @@ constexpr char kFooter[] =
 // Words that are tried as commands, and what there is instead.
 constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
     {"archive", "archives are written by winnow-server --archive JOB --copy-to FILE"},
+    {"cancel", "winnow stop JOB stops one"},
+    {"create", "winnow submit FILE creates a job"},
     {"export",
      "winnow analytics JOB --output csv prints trials, winnow metrics JOB --output csv their curves"},
+    {"jobs", "winnow list shows the jobs"},
+    {"kill", "winnow stop JOB stops one"},
+    {"ls", "winnow list shows the jobs"},
+    {"ps", "winnow list shows the jobs"},
+    {"results", "winnow trials JOB shows the trials, winnow best JOB the best one"},
     {"restore", "backups are restored by winnow-server --restore FILE"},
-    {"serve", "the server is a program of its own, winnow-server"}};
+    {"rm", "winnow delete JOB deletes one"},
+    {"serve", "the server is a program of its own, winnow-server"},
+    {"show", "winnow describe JOB shows one"},
+    {"start", "winnow submit FILE starts a job"},
+    {"status", "winnow list shows the jobs, winnow describe JOB one of them"},
+    {"top", "winnow watch JOB shows a job as it goes, winnow workers the workers"}};
 
 // Returns the context of --context, of WINNOW_CONTEXT, or the current one; one without a name if there is
 // none.

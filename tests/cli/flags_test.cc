@@ -28,6 +28,7 @@ TEST_CASE("Flags: wrong usage names flag, value and expectation, with exit code 
       {{"lits"}, {"no command \"lits\"", "did you mean list?"}},
       {{"archive", "j"}, {"no command \"archive\"; archives are written by winnow-server --archive JOB"}},
       {{"export", "j"}, {"no command \"export\"; winnow analytics JOB --output csv"}},
+      {{"ps"}, {"no command \"ps\"; winnow list shows the jobs"}},
       {{"--timeout", "5"}, {"subcommand"}},
       {{"list", "--servr", "x"}, {"no flag --servr; did you mean --server?", "See: winnow list --help"}},
       {{"run", "--metric", "loss", "--max-trials", "8", "--", "true", "--x", "0:1"},
