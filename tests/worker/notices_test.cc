@@ -258,6 +258,44 @@ TEST_CASE("TrainerRun: a program without the objective is reported with its expr
              Catch::Contains("at levels below 1 only"));
 }
 
+TEST_CASE("TrainerRun: what an expression took and is no number is told", "[worker]") {
+  NoticeScene scene;
+  v1::Assignment assignment = Script("echo epoch 1 loss=0,5; echo epoch 2 loss=0,25");
+  assignment.mutable_metrics(0)->set_regex("loss=([^ ]+)");
+  const TrainerPlay play = scene.Run(assignment);
+  CHECK(play.outcome.reason() ==
+        "The program printed `loss`, but its regex `loss=([^ ]+)` took `0,5`, which is no number; the last "
+        "of 2 "
+        "lines was `epoch 2 loss=0,25`. Print numbers with a point.");
+  REQUIRE(KindsOf(play) == Kinds{v1::JobNotice::UNMATCHED_METRIC});
+  CHECK_THAT(play.notices.begin()->second,
+             Catch::StartsWith("Trial 3 finished, but no line gave a number for `loss` (regex "
+                               "`loss=([^ ]+)`), which took `0,5`; it printed 2 lines"));
+}
+
+TEST_CASE("TrainerRun: a program without the objective is reported with the end of its standard error",
+          "[worker]") {
+  NoticeScene scene;
+  CHECK(scene.Run(Script("echo INFO epoch 1 loss=0.5 >&2")).outcome.reason() ==
+        "The program exited without printing `loss`: it printed no line. Its standard error, from which no "
+        "metrics are read, ended with `INFO epoch 1 loss=0.5`.");
+  CHECK_THAT(scene.Run(Script("no-such-program | cat")).outcome.reason(),
+             Catch::StartsWith("The program exited without printing `loss`: it printed no line.") &&
+                 Catch::Contains("no-such-program"));
+}
+
+TEST_CASE("TrainerRun: a dict as Python prints it is no JSON, and that is told", "[worker]") {
+  NoticeScene scene;
+  v1::Assignment assignment = Script("echo \"{'epoch': 1, 'loss': 0.5}\"");
+  assignment.clear_resource_regex();
+  assignment.mutable_metrics(0)->clear_regex();
+  CHECK(scene.Run(assignment).outcome.reason() ==
+        "The program exited without printing `loss` (key `loss`) (none of 1 line was a JSON object with a "
+        "number "
+        "of that name; the last was `{'epoch': 1, 'loss': 0.5}`). How Python prints a dict is no JSON: print "
+        "json.dumps of it.");
+}
+
 TEST_CASE("TrainerRun: a metrics file without the objective is reported with what it got", "[worker]") {
   const auto reason = [](const std::string& lines) {
     NoticeScene scene;

@@ -21,6 +21,7 @@ constexpr double kMaxLevel = 9007199254740992.0;
 // ignores what it has.
 constexpr size_t kMostSeen = 1 << 18;
 constexpr size_t kMostCompiled = 64;  // expressions that are kept
+constexpr size_t kMostShown = 100;    // bytes of a text that is no number
 // How programs name a level, where the job does not say it.
 constexpr const char* kLevelKeys[] = {"step", "epoch", "round", "iteration", "level"};
 
@@ -204,6 +205,8 @@ std::vector<MetricParser::Value> MetricParser::FindValues(std::string_view line)
     if (metrics_[i].regex == nullptr) continue;
     const std::optional<Match> match = FindGroup(line, *metrics_[i].regex);
     const std::optional<double> value = match ? ParseNumber(match->group) : std::nullopt;
+    if (match && !value && metrics_[i].no_number.empty())
+      metrics_[i].no_number = match->group.substr(0, kMostShown);
     if (!value.has_value()) continue;
     if (!cut_) cut_ = FindCut(metrics_[i].name, *match);
     metrics_[i].matched = true;

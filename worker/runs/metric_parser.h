@@ -85,6 +85,8 @@ class MetricParser {
 
   // The first number of which the expression of its metric took only the beginning. Absent: none.
   const std::optional<CutNumber>& cut() const { return cut_; }
+  // The first text that the metric's expression took and that is no number, such as "0,5". "": none.
+  const std::string& no_number(size_t metric) const { return metrics_[metric].no_number; }
   // The first value that was ignored because its metric had another one at the level: "loss twice at level 2:
   // 0.1, then 0.3". "": none.
   const std::string& told_twice() const { return told_twice_; }
@@ -96,6 +98,7 @@ class MetricParser {
     std::string key;
     bool is_objective = false;
     bool matched = false;
+    std::string no_number;  // the first text that the expression took and that is none
   };
   struct Value {
     int metric;  // index

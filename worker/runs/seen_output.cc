@@ -2,7 +2,9 @@
 
 #include <optional>
 
+#include "base/utf8.h"
 #include "fmt/format.h"
+#include "worker/runs/failure_cause.h"
 
 namespace winnow {
 namespace {
@@ -30,7 +32,22 @@ std::string DescribeLines(const SeenOutput& seen) {
   return fmt::format("it printed {}, the last was `{}`", Counted(seen.lines, "line"), seen.last_line);
 }
 
-std::string UnreadObjective(const SeenOutput& seen, const v1::MetricDefinition& objective) {
+// Whether a number has a comma in place of its point: "0,5".
+bool HasDecimalComma(std::string_view text) {
+  return text.find(',') != std::string_view::npos && text.find_first_not_of("+-0123456789,eE") == text.npos;
+}
+
+// What a program says of its failure although it exits with 0, such as in `train.py | tee log`; or the
+// values, if it logs them to standard error.
+std::string DescribeErrors(const SeenOutput& seen) {
+  const std::string cause = FindCause(seen.errors);
+  if (cause.empty()) return "";
+  return fmt::format(" Its standard error, from which no metrics are read, ended with `{}`.",
+                     Utf8Prefix(cause, kShownLineBytes));
+}
+
+std::string UnreadObjective(const SeenOutput& seen, const v1::MetricDefinition& objective,
+                            const std::string& no_number) {
   if (seen.follower != nullptr)
     return fmt::format("The program exited without writing {}: {}.", HowToRead(objective),
                        DescribeLines(seen));
@@ -38,8 +55,18 @@ std::string UnreadObjective(const SeenOutput& seen, const v1::MetricDefinition& 
     return fmt::format("The program exited without printing `{}`: it printed no line.", objective.name());
   if (objective.regex().empty())
     return fmt::format(
-        "The program exited without printing {} (none of {} was a JSON object with it; the last was `{}`).",
-        HowToRead(objective), Counted(seen.lines, "line"), seen.last_line);
+        "The program exited without printing {} (none of {} was a JSON object with a number of that name; "
+        "the "
+        "last was `{}`).{}",
+        HowToRead(objective), Counted(seen.lines, "line"), seen.last_line,
+        seen.last_line.starts_with("{'") ? " How Python prints a dict is no JSON: print json.dumps of it."
+                                         : "");
+  if (!no_number.empty())
+    return fmt::format(
+        "The program printed `{}`, but its regex `{}` took `{}`, which is no number; the last of {} was "
+        "`{}`.{}",
+        objective.name(), objective.regex(), no_number, Counted(seen.lines, "line"), seen.last_line,
+        HasDecimalComma(no_number) ? " Print numbers with a point." : "");
   return fmt::format(
       "The program exited without printing `{}` (regex `{}` matched none of {}; the last was `{}`).",
       objective.name(), objective.regex(), Counted(seen.lines, "line"), seen.last_line);
@@ -75,13 +102,17 @@ std::string NumberCut(const SeenOutput& seen) {
 
 std::string UnmatchedMetrics(const SeenOutput& seen) {
   std::string names;
+  bool any_took = false;
   for (const size_t metric : seen.parser.Unmatched()) {
     const v1::MetricDefinition& definition = seen.assignment.metrics(static_cast<int>(metric));
+    const std::string& took = seen.parser.no_number(metric);
     names += (names.empty() ? "" : ", ") + HowToRead(definition);
+    if (!took.empty()) names += fmt::format(", which took `{}`", took);
+    any_took = any_took || !took.empty();
   }
   if (names.empty()) return "";
-  return fmt::format("Trial {} finished, but no line matched {}; {}.{}", seen.assignment.trial(), names,
-                     DescribeLines(seen),
+  return fmt::format("Trial {} finished, but no line {} {}; {}.{}", seen.assignment.trial(),
+                     any_took ? "gave a number for" : "matched", names, DescribeLines(seen),
                      seen.follower != nullptr ? "" : " Metrics are read from standard output only.");
 }
 
@@ -89,7 +120,8 @@ std::string NoObjective(const SeenOutput& seen) {
   const std::string& name = seen.assignment.objective_metric();
   for (const size_t metric : seen.parser.Unmatched()) {
     const v1::MetricDefinition& definition = seen.assignment.metrics(static_cast<int>(metric));
-    if (definition.name() == name) return UnreadObjective(seen, definition);
+    if (definition.name() == name)
+      return UnreadObjective(seen, definition, seen.parser.no_number(metric)) + DescribeErrors(seen);
   }
   const bool has_level = seen.parser.has_level();
   const std::string& regex = seen.assignment.resource_regex();

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "winnow/v1/worker.pb.h"
 #include "worker/metrics/metrics_follower.h"
@@ -20,14 +21,15 @@ struct SeenOutput {
   const MetricsFollower* follower;  // of trainer.metrics_file; null: standard output was read
   int64_t lines;                    // of standard output that are not blank
   const std::string& last_line;     // of these, at most kShownLineBytes of it
+  std::string_view errors;          // the end of standard error
 };
 
 std::string LevelBelowOne(const SeenOutput& seen);
 std::string ReportedTwice(const SeenOutput& seen);
 std::string NumberCut(const SeenOutput& seen);
-// Of a program that has finished: the metrics of which it gave no number.
+// The metrics of which a program that has finished gave no number.
 std::string UnmatchedMetrics(const SeenOutput& seen);
-// Of a program that has finished without a value of the objective.
+// Why a program has finished without a value of the objective.
 std::string NoObjective(const SeenOutput& seen);
 
 }  // namespace winnow

@@ -417,6 +417,11 @@ void TrainerRun::NoticeOfEnd(const v1::Outcome& outcome) {
   NoticeIf(v1::JobNotice::UNMATCHED_METRIC, UnmatchedMetrics);
 }
 
+SeenOutput TrainerRun::Seen() const {
+  return {assignment_, *parser_,   follower_.get(),
+          line_count_, last_line_, stderr_ ? stderr_->Tail() : std::string_view()};
+}
+
 std::string TrainerRun::WithoutObjective() const {
   if (!parser_.has_value() || assignment_.rank() != 0 || told_objective_ || !BeganFromNothing()) return "";
   return NoObjective(Seen());

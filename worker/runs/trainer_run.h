@@ -114,7 +114,7 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   void NoticeOfReading(const MetricReading& reading);
   bool BeganFromNothing() const { return assignment_.resource_from() == 0 && !had_checkpoint_; }
   void NoticeOfEnd(const v1::Outcome& outcome);
-  SeenOutput Seen() const { return {assignment_, *parser_, follower_.get(), line_count_, last_line_}; }
+  SeenOutput Seen() const;
   // Returns why a program that started from nothing and finished has reported no objective; empty: it has.
   std::string WithoutObjective() const;
   void StopFor(StopReason reason, EventLoop::Clock::duration grace);
