@@ -315,8 +315,8 @@ class MetricsFiles(unittest.TestCase):
             job = cluster.client.submit(spec("silent", {"metrics_file": "runs"}), cluster.folder)
             self.assertEqual(cluster.watch(job).to_end(), 1)
             reason = cluster.client.json("describe", job)["state_reason"]
-            self.assertIn("The program exited without writing `loss` (key `loss`): the folder runs has no TensorBoard "
-                          "event file", reason)
+            self.assertIn("The program exited without writing `loss` (key `loss`): the folder runs in "
+                          "SM_OUTPUT_DATA_DIR has no TensorBoard event file", reason)
 
     def test_an_event_file_that_cannot_be_read_ends_the_job_before_all_its_trials_fail(self):
         damaged = ("import os\nruns = os.path.join(os.environ['SM_OUTPUT_DATA_DIR'], 'runs')\nos.makedirs(runs)\n"

@@ -104,6 +104,9 @@ TEST_CASE("a line of CSV gives the numbers under its header") {
   CHECK(header == std::vector<std::string>{"epoch", "val \"loss\"", "note"});
   CHECK(Text(ReadCsvRecord(header, "2, 0.25,\"a, b\",7")) == "epoch=2 val \"loss\"=0.25");
   CHECK(Text(ReadCsvRecord(header, "3,nan")) == "epoch=3 val \"loss\"=nan");
+  CHECK(ReadCsvCells("\xef\xbb\xbf"
+                     "epoch,loss") == std::vector<std::string>{"epoch", "loss"});
+  CHECK(ReadJsonRecord("\xef\xbb\xbf{\"epoch\": 1}").has_value());
 }
 
 TEST_CASE("an event file gives its scalars, however it is cut") {
@@ -156,6 +159,28 @@ TEST_CASE(
   CHECK(seen == std::vector<std::string>{"step=7", "a=1 step=8", "a=1 step=9", "step=10"});
 }
 
+TEST_CASE("a file that is one JSON object, or a list of them, over several lines is given at the end") {
+  TempFolder folder;
+  const fs::path path = folder.path() / "metrics.json";
+  EventLoop loop;
+  std::vector<std::string> seen;
+  const auto take = [&](const MetricRecord& record) { seen.push_back(Text(record)); };
+  const auto follow = [&](const std::string& text) {
+    seen.clear();
+    MetricsFollower follower(&loop, {folder.path(), ""}, "metrics.json", take);
+    if (!text.empty()) std::ofstream(path) << text;
+    follower.End();
+    return follower.problem();
+  };
+  CHECK(follow("{\n  \"epoch\": 3,\n  \"loss\": NaN\n}\n").empty());
+  CHECK(seen == std::vector<std::string>{"epoch=3 loss=nan"});
+  follow("");  // an earlier attempt's
+  CHECK(seen.empty());
+  CHECK(follow("[\n  {\n\"epoch\": 1},\n  {\n\"epoch\": 2\n}\n]").empty());
+  CHECK(seen == std::vector<std::string>{"epoch=1", "epoch=2"});
+  CHECK(follow("done\n") == "metrics.json got no JSON object with numbers");
+}
+
 TEST_CASE("CSV is read under its header by a later attempt too, and event files in folders of folders") {
   TempFolder folder;
   EventLoop loop;
@@ -169,7 +194,7 @@ TEST_CASE("CSV is read under its header by a later attempt too, and event files 
   CHECK(csv.first_names() == "epoch, loss");
   seen.clear();
   MetricsFollower events(&loop, {folder.path(), ""}, "runs", take);
-  CHECK(events.problem() == "the folder runs has no TensorBoard event file");
+  CHECK(events.problem() == "the folder runs in SM_OUTPUT_DATA_DIR has no TensorBoard event file");
   fs::create_directories(folder.path() / "runs/a/b");
   std::ofstream(folder.path() / "runs/a/b/events.out.tfevents.1.host", std::ios::binary) << EventFile();
   events.End();

@@ -314,6 +314,16 @@ TEST_CASE("TrainerRun: a metrics file without the objective is reported with wha
                  Catch::Contains("m.jsonl got 1 line or record, the first with accuracy, epoch"));
   CHECK_THAT(reason(line + line),
              Catch::Contains("m.jsonl got 2 lines or records, the first with accuracy, epoch"));
+  NoticeScene scene;
+  v1::Assignment csv =
+      Script("mkdir -p $SM_OUTPUT_DATA_DIR; printf 'epoch;loss\\n1;0.5\\n' > $SM_OUTPUT_DATA_DIR/m.csv");
+  csv.set_metrics_file("m.csv");
+  csv.clear_resource_regex();
+  csv.mutable_metrics(0)->clear_regex();
+  CHECK_THAT(
+      scene.Run(csv).outcome.reason(),
+      Catch::Contains("m.csv got 1 line or record, the first without a number: the header is `epoch;loss`, "
+                      "and commas separate cells"));
 }
 
 TEST_CASE("TrainerRun: why it failed leads, then how it ended", "[worker]") {

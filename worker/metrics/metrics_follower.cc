@@ -104,6 +104,18 @@ void MetricsFollower::End() {
     if (found != files_.end() && kind_ != Kind::kEvents)
       found->second.lines.End([&](std::string_view line) { Line(found->second, line); });
   }
+  if (kind_ == Kind::kJson && records_ == 0) GiveWhole();
+}
+
+// A file of which no line is an object may be one as a whole.
+void MetricsFollower::GiveWhole() {
+  const auto file = files_.find(file_);
+  const absl::StatusOr<OpenFolder> folder = OpenFolder::Open(folder_);
+  if (!folder.ok() || file == files_.end() || !file->second.wrote) return;
+  const absl::StatusOr<OpenFile> open = folder->OpenRegular(file_);
+  const absl::StatusOr<std::string> text = open.ok() ? open->ReadAt(0, kPieceBytes) : open.status();
+  if (!text.ok()) return;
+  for (const MetricRecord& record : ReadJsonRecords(*text)) Give(record);
 }
 
 bool MetricsFollower::ReadSome(const std::string& name, bool last) {
@@ -142,6 +154,7 @@ bool MetricsFollower::ReadSome(const std::string& name, bool last) {
 }
 
 void MetricsFollower::Take(File& file, std::string_view bytes) {
+  file.wrote = true;
   if (kind_ == Kind::kEvents) {
     const absl::Status status = file.events.Add(bytes, [this](const MetricRecord& record) { Give(record); });
     if (!status.ok()) error_ = MessageOf(status);
@@ -156,6 +169,7 @@ void MetricsFollower::Line(File& file, std::string_view line) {
     if (const auto record = ReadJsonRecord(line)) Give(*record);
   } else if (file.header.empty()) {
     file.header = ReadCsvCells(line);
+    if (header_.empty()) header_ = line.substr(0, kKnownBytes);
   } else {
     Give(ReadCsvRecord(file.header, line));
   }
@@ -173,10 +187,13 @@ std::string MetricsFollower::problem() const {
   if (records_ > 0) return "";
   if (!error_.empty()) return fmt::format("{} cannot be read: {}", file_, error_);
   if (kind_ != Kind::kEvents)
-    return files_.empty() ? fmt::format("{} was not written", file_)
-                          : fmt::format("{} got no line with numbers", file_);
-  return files_.empty() ? fmt::format("the folder {} has no TensorBoard event file", file_)
-                        : fmt::format("the event files in {} got no scalar", file_);
+    return files_.empty()
+               ? fmt::format("{} was not written in SM_OUTPUT_DATA_DIR", file_)
+               : fmt::format("{} got {}", file_,
+                             kind_ == Kind::kJson ? "no JSON object with numbers" : "no line with numbers");
+  return files_.empty()
+             ? fmt::format("the folder {} in SM_OUTPUT_DATA_DIR has no TensorBoard event file", file_)
+             : fmt::format("the event files in {} got no scalar", file_);
 }
 
 }  // namespace winnow

@@ -18,9 +18,10 @@
 namespace winnow {
 
 // Follows `trainer.metrics_file` while a program writes it: JSON lines (*.jsonl, *.json), CSV with a header
-// (*.csv), or a folder with TensorBoard event files, at any depth up to 4. Each line and record is given
-// once; what was there at the start is an earlier attempt's and is left out, unless the program writes the
-// file anew. Memory is bounded whatever the files hold. Lives on the loop's thread.
+// (*.csv), or a folder with TensorBoard event files, at any depth up to 4. A file *.json may also be one JSON
+// object or a list of objects, over any number of lines, which is given at the end. Each line and record is
+// given once; what was there at the start is an earlier attempt's and is left out, unless the program writes
+// the file anew. Memory is bounded whatever the files hold. Lives on the loop's thread.
 class MetricsFollower {
  public:
   // `folder`: SM_OUTPUT_DATA_DIR. Links are not followed.
@@ -30,11 +31,14 @@ class MetricsFollower {
 
   // The program has ended: gives everything that is left.
   void End();
-  // Why nothing was read, for a sentence: "metrics.jsonl was not written"; "": something was.
+  // Why nothing was read, for a sentence: "metrics.jsonl was not written in SM_OUTPUT_DATA_DIR"; "":
+  // something was.
   std::string problem() const;
   int64_t records() const { return records_; }
   // The names of the first record's numbers, at most ten: "epoch, train, val loss"; "": it had none.
   const std::string& first_names() const { return first_names_; }
+  // The line of a CSV file that is its header. "": none.
+  const std::string& header() const { return header_; }
 
  private:
   struct File {
@@ -45,6 +49,7 @@ class MetricsFollower {
     LineSplitter lines;
     EventReader events;
     std::vector<std::string> header;  // of CSV; empty: not read yet
+    bool wrote = false;               // the program, not an earlier attempt
   };
   enum class Kind { kJson, kCsv, kEvents };
 
@@ -56,6 +61,7 @@ class MetricsFollower {
   bool ReadSome(const std::string& name, bool last);
   void Take(File& file, std::string_view bytes);
   void Line(File& file, std::string_view line);
+  void GiveWhole();
   void Give(const MetricRecord& record);
   void Poll();
 
@@ -67,6 +73,7 @@ class MetricsFollower {
   std::map<std::string, File> files_;
   int64_t records_ = 0;
   std::string first_names_;
+  std::string header_;
   std::string error_;  // of a file that cannot be read
   EventLoop::Id timer_ = 0;
 };

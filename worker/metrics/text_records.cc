@@ -16,6 +16,12 @@ namespace {
 constexpr size_t kMostValues = 1000;
 constexpr int kMostDepth = 8;
 
+// The byte order mark is at the begin of files that spreadsheets, and pandas for them, have written.
+std::string_view WithoutMark(std::string_view line) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  return line.starts_with(kMark) ? line.substr(kMark.size()) : line;
+}
+
 // A number that JSON cannot write: "NaN", "-inf".
 std::optional<double> NotFinite(std::string_view word) {
   const bool negative = word.starts_with('-');
@@ -69,23 +75,43 @@ void Flatten(const nlohmann::json& object, const std::string& prefix, int depth,
   }
 }
 
-}  // namespace
-
-std::optional<MetricRecord> ReadJsonRecord(std::string_view line) {
-  const size_t begin = line.find_first_not_of(" \t");
-  if (begin == std::string_view::npos || line[begin] != '{') return std::nullopt;
-  line.remove_prefix(begin);
+// Discarded: it is no JSON.
+nlohmann::json ParsedJson(std::string_view text) {
   const bool odd =
-      line.find("NaN") != std::string_view::npos || line.find("Infinity") != std::string_view::npos;
-  const nlohmann::json json = odd ? nlohmann::json::parse(Quoted(line), nullptr, false)
-                                  : nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
-  if (json.is_discarded() || !json.is_object()) return std::nullopt;
+      text.find("NaN") != std::string_view::npos || text.find("Infinity") != std::string_view::npos;
+  return odd ? nlohmann::json::parse(Quoted(text), nullptr, false)
+             : nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+}
+
+MetricRecord JsonRecordOf(const nlohmann::json& object) {
   MetricRecord record;
-  Flatten(json, "", 1, record);
+  Flatten(object, "", 1, record);
   return record;
 }
 
+}  // namespace
+
+std::optional<MetricRecord> ReadJsonRecord(std::string_view line) {
+  line = WithoutMark(line);
+  const size_t begin = line.find_first_not_of(" \t");
+  if (begin == std::string_view::npos || line[begin] != '{') return std::nullopt;
+  const nlohmann::json json = ParsedJson(line.substr(begin));
+  if (!json.is_object()) return std::nullopt;
+  return JsonRecordOf(json);
+}
+
+std::vector<MetricRecord> ReadJsonRecords(std::string_view text) {
+  const nlohmann::json json = ParsedJson(WithoutMark(text));
+  std::vector<MetricRecord> records;
+  if (json.is_object()) records.push_back(JsonRecordOf(json));
+  for (size_t i = 0; json.is_array() && i < json.size(); ++i) {
+    if (json[i].is_object()) records.push_back(JsonRecordOf(json[i]));
+  }
+  return records;
+}
+
 std::vector<std::string> ReadCsvCells(std::string_view line) {
+  line = WithoutMark(line);
   std::vector<std::string> cells(1);
   bool quoted = false;
   for (size_t i = 0; i < line.size(); ++i) {

@@ -14,6 +14,8 @@ namespace winnow {
 // ("eval.loss"). NaN, Infinity and -Infinity, which Python writes, are numbers, also as strings in any case;
 // other strings, lists and truth values are left out. At most 1000 values, to a depth of 8.
 std::optional<MetricRecord> ReadJsonRecord(std::string_view line);
+// The same of a text that is one JSON object, or a list of objects. Empty: it is neither.
+std::vector<MetricRecord> ReadJsonRecords(std::string_view text);
 
 // The cells of a line of a CSV file: separated by commas, quoted by "…", where "" is one quotation mark.
 std::vector<std::string> ReadCsvCells(std::string_view line);

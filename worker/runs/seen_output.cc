@@ -25,8 +25,14 @@ std::string DescribeLines(const SeenOutput& seen) {
     if (!problem.empty()) return problem;
     const std::string names = seen.follower->first_names().substr(0, kShownLineBytes);
     const char* const s = seen.follower->records() == 1 ? "" : "s";
-    return fmt::format("{} got {} line{} or record{}{}{}", seen.assignment.metrics_file(),
-                       seen.follower->records(), s, s, names.empty() ? "" : ", the first with ", names);
+    const std::string& header = seen.follower->header();
+    return fmt::format(
+        "{} got {} line{} or record{}{}{}{}", seen.assignment.metrics_file(), seen.follower->records(), s, s,
+        names.empty() ? "" : ", the first with ", names,
+        names.empty() && !header.empty()
+            ? fmt::format(", the first without a number: the header is `{}`, and commas separate cells",
+                          header)
+            : "");
   }
   if (seen.lines == 0) return "it printed no line";
   return fmt::format("it printed {}, the last was `{}`", Counted(seen.lines, "line"), seen.last_line);
