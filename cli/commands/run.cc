@@ -24,8 +24,10 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kChoice = "choice:";
-// A number behind "loss=", "loss: " or "\"loss\": "; a longer name such as train_loss does not count.
-constexpr char kMetricValue[] = R"(\s*[=:]\s*([-+]?(?:[0-9.]+(?:[eE][-+]?[0-9]+)?|nan|inf)))";
+// A number behind "loss=", "loss: " or "\"loss\": "; a longer name such as train_loss does not count. R, Java
+// and JSON of Python write NaN and Infinity.
+constexpr char kMetricValue[] =
+    R"(\s*[=:]\s*([-+]?(?:[0-9.]+(?:[eE][-+]?[0-9]+)?|(?i:nan|inf(?:inity)?)\b)))";
 
 std::vector<std::string> Split(std::string_view text, char separator) {
   std::vector<std::string> parts;

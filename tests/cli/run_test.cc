@@ -1,5 +1,7 @@
 // winnow run: a job without a job file.
 
+#include <re2/re2.h>
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -81,6 +83,18 @@ TEST_CASE("run: ranges of a command line become hyperparameters of a job file", 
   CHECK(job["objective"] == json({{"metric", "loss"}, {"goal", "MINIMIZE"}}));
   CHECK(job["limits"]["max_trials"] == 7);
   CHECK(job["hyperband"]["max_resource"] == 27);
+}
+
+TEST_CASE("run: a value that is no finite number is found as R, Java and Python's JSON write it", "[cli]") {
+  const json job = json::parse(RunPrinted({"--", "train", "--lr", "0.1:1"}).out);
+  const RE2 expression(job["trainer"]["metrics"][0]["regex"].get<std::string>());
+  for (const char* value : {"nan", "-nan", "NaN", "inf", "-Inf", "Infinity", "0.5", "-1e-05"}) {
+    std::string found;
+    CHECK(RE2::PartialMatch(std::string("{\"epoch\": 1, \"loss\": ") + value + ", \"acc\": 1}", expression,
+                            &found));
+    CHECK(found == value);
+  }
+  CHECK_FALSE(RE2::PartialMatch("loss: information", expression));
 }
 
 TEST_CASE("run: the job is sent, with the directory in which it was typed", "[cli]") {
