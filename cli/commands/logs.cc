@@ -1,5 +1,3 @@
-#include "cli/commands/actions.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "cli/commands/actions.h"
 #include "cli/output/json.h"
 #include "cli/output/text.h"
 
@@ -96,6 +95,21 @@ constexpr int64_t kWaitSeconds = 20;
 constexpr absl::Duration kPatience = absl::Minutes(10);  // with an unreachable server
 constexpr absl::Duration kPause = absl::Milliseconds(200);
 
+// Programs that use Python's logging write everything to standard error.
+void HintAtErrors(Session& session, v1::GetLogsRequest request, const LogsOptions& options) {
+  request.set_stream(v1::GetLogsRequest::STDERR);
+  request.set_offset(0);
+  request.set_limit(1);
+  request.clear_wait();
+  const auto answer = session.client().Logs(request);
+  if (!answer.ok() || answer->data().empty()) return;
+  std::string command = fmt::format("logs {} {}", request.job_id(), request.trial());
+  if (options.attempt > 0) command += fmt::format(" --attempt {}", options.attempt);
+  if (options.rank > 0) command += fmt::format(" --rank {}", options.rank);
+  session.err.Print("winnow: it wrote to standard error only. See that with: " +
+                    session.Hint(command + " --stderr") + "\n");
+}
+
 }  // namespace
 
 Exit ShowLogs(Session& session, const LogsOptions& options) {
@@ -111,6 +125,7 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
   const bool cleans = session.out.is_terminal() && !options.raw;
   LogText clean;
   bool truncated = false;
+  bool wrote = false;
   bool answered = false;
   absl::Time lost_at = absl::InfiniteFuture();  // start of the server's absence
   while (true) {
@@ -139,6 +154,7 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
       session.out.Print(cleans ? clean.Add(answer->data()) : answer->data());
     }
     truncated = truncated || answer->truncated();
+    wrote = wrote || !answer->data().empty();
     if (last || session.out.write_error() != 0) break;
     request.set_offset(answer->next_offset());
     request.set_attempt(answer->attempt());
@@ -146,6 +162,7 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
   }
   session.out.Print(clean.Finish());
   if (truncated) session.err.Print("winnow: the output was longer than the server keeps\n");
+  if (!wrote && !options.standard_error) HintAtErrors(session, request, options);
   return kSuccess;
 }
 

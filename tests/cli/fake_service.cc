@@ -246,9 +246,10 @@ grpc::Status FakeService::GetLogs(Context*, const v1::GetLogsRequest* request,
   if (Find(request->job_id()) == nullptr) return NoJob(request->job_id());
   const auto offset = static_cast<size_t>(request->offset());
   const size_t chunk = std::min(log_chunk, static_cast<size_t>(request->limit()));
-  response->set_data(log.substr(std::min(offset, log.size()), chunk));
+  const std::string& text = request->stream() == v1::GetLogsRequest::STDERR && error_log ? *error_log : log;
+  response->set_data(text.substr(std::min(offset, text.size()), chunk));
   response->set_next_offset(static_cast<int64_t>(offset + response->data().size()));
-  response->set_ended(!log_grows && offset + response->data().size() >= log.size());
+  response->set_ended(!log_grows && offset + response->data().size() >= text.size());
   response->set_attempt(2);
   return grpc::Status::OK;
 }

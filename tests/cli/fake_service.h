@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,10 +38,11 @@ class FakeService : public v1::TuningService::Service, private v1::InsightServic
   v1::DescribeTrialResponse trial_details;
   v1::QueryMetricsResponse metrics;
   v1::ListWorkersResponse workers;
-  std::string log;             // output of every trial
-  size_t log_chunk = 1 << 20;  // most bytes of one answer
-  bool log_grows = false;      // the process of `log` has not ended
-  grpc::Status refusal;        // of CreateTuningJob, if not OK
+  std::string log;                       // output of every trial
+  std::optional<std::string> error_log;  // standard error of every trial; absent: the same
+  size_t log_chunk = 1 << 20;            // most bytes of one answer
+  bool log_grows = false;                // the process of `log` has not ended
+  grpc::Status refusal;                  // of CreateTuningJob, if not OK
   v1::CreateTuningJobRequest created;
   v1::ListTrialsRequest trials_asked;
   v1::QueryMetricsRequest metrics_asked;

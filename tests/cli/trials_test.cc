@@ -440,6 +440,20 @@ TEST_CASE("logs: every byte, in as many answers as it takes", "[cli]") {
   CHECK(service.logs_asked.wait().seconds() == 20);
 }
 
+TEST_CASE("logs: where all is on standard error, that is said", "[cli]") {
+  FakeService service;
+  Fill(service);
+  service.error_log = "INFO epoch 1 loss=0.5\n";
+  const Result result = RunWinnow({"logs", "bank", "3", "--rank", "1"}, service.address());
+  CHECK(result.code == 0);
+  CHECK(result.out.empty());
+  CHECK(result.err ==
+        "winnow: it wrote to standard error only. See that with: winnow logs bank 3 --rank 1 --stderr\n");
+  CHECK(RunWinnow({"logs", "bank", "3", "--stderr"}, service.address()).out == *service.error_log);
+  service.error_log = "";
+  CHECK(RunWinnow({"logs", "bank", "3"}, service.address()).err.empty());
+}
+
 TEST_CASE("logs: a terminal gets no escape sequences, unless asked for; a pipe gets every byte", "[cli]") {
   FakeService service;
   Fill(service);
