@@ -8,8 +8,9 @@
 namespace winnow::cli::imports {
 namespace {
 
-// Katib's own format of metrics on standard output: "name=value".
-constexpr char kMetricLine[] = R"(\b{}=([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?))";
+// Katib's own format of metrics on standard output: "name=value", also with blanks. The name is a whole one:
+// loss is not in val-loss=0.5.
+constexpr char kMetricLine[] = R"((?:^|[^\w|-]){}\s*=\s*([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?))";
 
 std::string Escaped(const std::string& name) {
   std::string escaped;

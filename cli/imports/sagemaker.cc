@@ -18,6 +18,12 @@ std::string CsvCell(const std::string& text) {
   return cell + "\"";
 }
 
+// SDKs write texts for scripts as JSON, "\"adam\"", and the service's images take them as text.
+std::string DecodedText(const std::string& text) {
+  const OrderedJson value = OrderedJson::parse(text, nullptr, false);
+  return value.is_string() ? value.get<std::string>() : text;
+}
+
 std::string RepositoryOf(const std::string& image) {
   const size_t slash = image.rfind('/');
   const std::string name = slash == std::string::npos ? image : image.substr(slash + 1);
@@ -44,9 +50,12 @@ void AddRanges(const OrderedJson& ranges, ImportedJob& imported) {
                                                                              : ""));
     }
   }
-  for (const OrderedJson& range : MemberOf(ranges, "CategoricalParameterRanges"))
-    parameters.push_back(
-        {{"name", TextOf(range, "Name")}, {"categorical", {{"values", MemberOf(range, "Values")}}}});
+  for (const OrderedJson& range : MemberOf(ranges, "CategoricalParameterRanges")) {
+    OrderedJson values = OrderedJson::array();
+    for (const OrderedJson& value : MemberOf(range, "Values"))
+      values.push_back(value.is_string() ? OrderedJson(DecodedText(value.get<std::string>())) : value);
+    parameters.push_back({{"name", TextOf(range, "Name")}, {"categorical", {{"values", values}}}});
+  }
   for (const OrderedJson& range : MemberOf(ranges, "AutoParameters"))
     imported.LeaveOut("AutoParameters." + TextOf(range, "Name"), "write a range");
 }
@@ -90,7 +99,8 @@ std::string TableOf(const OrderedJson& training_jobs, const OrderedJson& paramet
     any = true;
     table += value.dump();
     for (const OrderedJson& parameter : parameters)
-      table += "," + CsvCell(TextOf(MemberOf(job, "TunedHyperParameters"), TextOf(parameter, "name")));
+      table += "," +
+               CsvCell(DecodedText(TextOf(MemberOf(job, "TunedHyperParameters"), TextOf(parameter, "name"))));
     table += "\n";
   }
   return any ? table : "";
@@ -171,7 +181,8 @@ absl::StatusOr<ImportedJob> ImportSagemakerJob(const OrderedJson& described, con
   AddChannels(definition, builtin, imported);
   for (const auto& [name, value] : statics.items()) {
     if (name != "_tuning_objective_metric" && !name.starts_with("sagemaker_"))
-      job["static_hyperparameters"][name] = value;
+      job["static_hyperparameters"][name] =
+          value.is_string() ? OrderedJson(DecodedText(value.get<std::string>())) : value;
   }
   job["parameters"] = OrderedJson::array();
   const OrderedJson& own_ranges = MemberOf(definition, "HyperParameterRanges");

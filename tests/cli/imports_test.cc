@@ -1,5 +1,7 @@
 // winnow import: files of other programs, as they write them.
 
+#include <re2/re2.h>
+
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -127,6 +129,11 @@ TEST_CASE("import: an Experiment of Katib", "[cli]") {
   CHECK(run.job["objective"] == json({{"metric", "loss"}, {"goal", "MINIMIZE"}}));
   CHECK(run.job["limits"] == json({{"max_trials", 12}, {"max_parallel_trials", 3}}));
   CHECK(run.job["completion"]["target_objective"] == 0.001);
+  const RE2 expression(run.job["trainer"]["metrics"][0]["regex"].get<std::string>());
+  double value = 0;
+  for (const char* line : {"val-loss=0.5 loss=0.25", "loss = 0.25", "epoch 1:loss=0.25,"})
+    CHECK((RE2::PartialMatch(line, expression, &value) && value == 0.25));
+  CHECK_FALSE(RE2::PartialMatch("val-loss=0.5", expression));
   for (const char* part : {"algorithm.algorithmSettings", "maxFailedTrialCount", "container.resources"})
     CHECK_THAT(run.left_out, Catch::Contains(std::string("not taken over: ") + part));
 }
@@ -232,6 +239,30 @@ TEST_CASE("import: a tuning job of SageMaker, and its results", "[cli]") {
   CHECK(run.job["cluster"]["nodes"] == 3);
   CHECK(run.job["hyperband"] == json({{"min_resource", 1}, {"max_resource", 9}}));
   CHECK_THAT(run.left_out, Catch::Contains("TrainingJobDefinition.EnableManagedSpotTraining"));
+  std::stringstream table;
+  table << std::ifstream(folder.file("results.csv")).rdbuf();
+  CHECK(table.str() == "objective,max_depth,eta,booster\n0.75,3,0.1,dart\n");
+}
+
+TEST_CASE("import: texts that SageMaker's SDK has written as JSON are texts", "[cli]") {
+  const TempFolder folder;
+  json described = json::parse(kDescribed);
+  json& definition = described["TrainingJobDefinition"];
+  definition["AlgorithmSpecification"] = {
+      {"TrainingImage", "1.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.0"},
+      {"MetricDefinitions", {{{"Name", "validation:auc"}, {"Regex", "auc=([0-9.]+)"}}}}};
+  definition["StaticHyperParameters"] = {
+      {"sagemaker_program", "\"train.py\""}, {"optimizer", "\"adam\""}, {"epochs", "3"}};
+  described["HyperParameterTuningJobConfig"]["ParameterRanges"]["CategoricalParameterRanges"] = {
+      {{"Name", "booster"}, {"Values", {"\"gbtree\"", "\"dart\""}}}};
+  json children = json::parse(kChildren);
+  children["TrainingJobSummaries"][0]["TunedHyperParameters"]["booster"] = "\"dart\"";
+  std::ofstream(folder.file("children")) << children.dump();
+  const ImportRun run =
+      ImportAndPlan(folder, "sagemaker", described.dump(),
+                    {"--training-jobs", folder.file("children"), "--results", folder.file("results.csv")});
+  CHECK(run.job["static_hyperparameters"] == json({{"optimizer", "adam"}, {"epochs", "3"}}));
+  CHECK(run.job["parameters"][2]["categorical"]["values"] == json({"gbtree", "dart"}));
   std::stringstream table;
   table << std::ifstream(folder.file("results.csv")).rdbuf();
   CHECK(table.str() == "objective,max_depth,eta,booster\n0.75,3,0.1,dart\n");
