@@ -160,7 +160,7 @@ def read_spec(spec: Spec, working_directory: Optional[str] = None) -> dict[str, 
     if isinstance(spec, (str, os.PathLike)):
         path = pathlib.Path(spec)
         try:
-            found = json.loads(_COMMENT.sub(_without_comment, path.read_text("utf-8")))
+            found = json.loads(_COMMENT.sub(_without_comment, path.read_text("utf-8-sig")))
         except ValueError as error:
             raise ValueError(f"{path}: is not JSON: {error}") from error
         base = working_directory or str(path.parent)
@@ -200,17 +200,11 @@ def _parameter(found: Any) -> Any:
         return found
     changed = dict(found)
     if isinstance(changed.get("condition"), Mapping) and isinstance(changed["condition"].get("values"), list):
-        changed["condition"] = {**changed["condition"], "values": [_text(one) for one in changed["condition"]["values"]]}
+        changed["condition"] = {**changed["condition"], "values": [transport.as_text(one) for one in changed["condition"]["values"]]}
     if isinstance(changed.get("prior"), Mapping) and "value" in changed["prior"]:
-        changed["prior"] = {**changed["prior"], "value": _text(changed["prior"]["value"])}
+        changed["prior"] = {**changed["prior"], "value": transport.as_text(changed["prior"]["value"])}
     return changed
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _text(value) for name, value in values.items()}
-
-
-def _text(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return repr(value) if isinstance(value, (int, float)) else value
+    return {name: transport.as_text(value) for name, value in values.items()}

@@ -189,4 +189,4 @@ class Job(JobReader):
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else repr(value)
+    return str(transport.as_text(value))

@@ -95,7 +95,9 @@ def tls_context(ca: Optional[str], cert: Optional[str], key: Optional[str]) -> s
 
 
 def plain(value: Any) -> Any:
-    """`value` with what JSON cannot say as proto3's JSON says it: NaN and infinities as text."""
+    """`value` with what JSON cannot say as proto3's JSON says it, NaN and infinities as text; and numpy's numbers and arrays
+    as Python's own."""
+    value = own(value)
     if isinstance(value, float):
         if math.isfinite(value):
             return value
@@ -105,6 +107,19 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(content) for content in value]
     return value
+
+
+def own(value: Any) -> Any:
+    """Numbers and arrays of numpy, pandas and torch as Python's own."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def as_text(value: Any) -> Any:
+    """A hyperparameter's value as a job has it; anything but a number or a boolean is left as it is."""
+    value = own(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, (int, float)) else value
 
 
 def number(value: Any) -> float:

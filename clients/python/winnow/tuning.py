@@ -306,10 +306,11 @@ class _Run:
         problem = self._problem(trial, value)
         if problem:
             return lambda: trial.fail(problem)
-        if trial.step:
+        if trial.step and not isinstance(value, Mapping):
             return trial.complete
         values = value if isinstance(value, Mapping) else {self._metrics[0]: value}
-        return lambda: trial.complete_with(values, step=max(1, trial.resource_to))
+        # What it returns beside what it has reported, such as a metric that is bounded, is of the last step.
+        return lambda: trial.complete_with(values, step=trial.step or max(1, trial.resource_to))
 
     def _problem(self, trial: asking.Trial, value: Any) -> str:
         """Why what the function returned cannot be recorded; "": it can."""

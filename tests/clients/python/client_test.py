@@ -2,6 +2,7 @@
 """The Python client against a real server: jobs, errors, ask and tell, TLS and tokens, restarts."""
 
 import http.client
+import importlib
 import json
 import multiprocessing
 import os
@@ -32,7 +33,7 @@ class Jobs(WithFolder):
         server = self.serve(local_workers=1)
         client = winnow.connect(server.http)
         path = pathlib.Path(self.folder, "job.json")
-        path.write_text('// "three" trials\n' +
+        path.write_text('\ufeff// "three" trials\n' +
                         json.dumps({**SHELL, "limits": {"max_trials": 3, "max_first_failures": 0}}, indent=1) + "/* // */")
         job = client.submit(path)
         described = job.watch(show=False)
@@ -113,6 +114,21 @@ class Jobs(WithFolder):
         with self.assertRaises(winnow.WinnowError) as refused:
             job.change_priority(weight=2.5)
         self.assertIn("expected another priority or weight", str(refused.exception))
+
+    def test_values_of_notebooks_are_taken_as_they_are(self):
+        numpy = importlib.import_module("numpy")
+        spec = {**EXTERNAL, "static_hyperparameters": {"seed": numpy.int64(7), "rate": numpy.float32(0.5), "on": numpy.bool_(True)},
+                "parameters": [{"name": "n", "integer": {"min": numpy.int64(1), "max": numpy.int32(9)}},
+                               {"name": "size", "discrete": {"values": numpy.array([16, 32])}},
+                               {"name": "bias", "categorical": {"values": ["true", "false"]}}],
+                "initial_configurations": [{"hyperparameters": {"n": numpy.int64(3), "size": numpy.float64(16), "bias": True}}]}
+        job = winnow.connect(self.serve().http).submit(spec)
+        self.assertEqual(job.spec["static_hyperparameters"], {"seed": "7", "rate": "0.5", "on": "true"})
+        job.enqueue({"n": numpy.int64(4), "size": 32, "bias": numpy.bool_(False)})
+        for params in {"n": 3, "size": 16, "bias": "true"}, {"n": 4, "size": 32, "bias": "false"}:
+            with job.ask() as trial:
+                self.assertEqual(trial.params, params)
+                trial.report(numpy.int64(1), numpy.float32(0.25))
 
     def test_a_job_is_changed_while_it_runs_and_after_its_end(self):
         job = winnow.connect(self.serve().http).submit({**EXTERNAL, "limits": {"max_trials": 2}})

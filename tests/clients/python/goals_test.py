@@ -52,6 +52,16 @@ class Bounds(unittest.TestCase):
         self.assertGreaterEqual(result.best_params["x"], 0.4)
         self.assertLess(min(trial.params["x"] for trial in result.trials), 0.4)  # some did not keep it
 
+    def test_a_metric_that_is_returned_after_reported_steps_counts(self):
+        def f(x, trial):
+            for step in (1, 2):
+                trial.report(step, x / step)
+            return {"memory": 1 - x}
+
+        result = winnow.tune(f, LINE, max_trials=15, at_most={"memory": 0.6})
+        self.assertGreaterEqual(result.best_params["x"], 0.4)
+        self.assertEqual(result.best_step, 2)
+
     def test_none_keeps_the_bounds(self):
         with self.assertRaisesRegex(
                 winnow.TuningFailed, "no trial kept the bounds on metrics; the nearest is trial 1: memory = 1, expected at least 2"):
