@@ -443,7 +443,8 @@ class Program:
 
     def pump(self, stream, out):
         for line in stream:
-            out.write(line)
+            # A last line without an end would have what is printed next in it.
+            out.write(line if line.endswith(b"\n") else line + b"\n")
             out.flush()
             self.metrics.read(line)
 

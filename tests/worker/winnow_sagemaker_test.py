@@ -52,6 +52,8 @@ class Module(unittest.TestCase):
         after = "print('score=0.5')\nprint('loss=3')\nprint('score=0.75')\nprint('loss=2')\n"
         self.run_script(after, [("score", "score=([0-9.]+)"), ("loss", "loss=([0-9]+)")])
         self.assertEqual(self.records, [{"step": 1, "score": 0.5}, {"step": 1, "loss": 3}, {"step": 2, "score": 0.75}, {"step": 2, "loss": 2}])
+        self.run_script("import sys; sys.stdout.write('score=0.5')", [("score", "score=([0-9.]+)")])  # without a line end
+        self.assertEqual(self.records, [{"step": 1, "score": 0.5}])
         # As AWS writes a tab, and on standard error.
         self.run_script("import sys; print('[0]\\ttrain-auc:0.5\\tvalidation-auc:0.25', file=sys.stderr)",
                         [("validation:auc", ".*\\[[0-9]+\\].*#011validation-auc:([-+]?[0-9]*\\.?[0-9]+).*")])
