@@ -110,6 +110,17 @@ bool IsOfMachine(int error) {
 // Why a program that is there may not be executed, in brackets; "": there is nothing to say.
 std::string Hint(const ProcessSpec& spec, int error) {
   if (error == ENOEXEC) return " (does its first line, #!, name an interpreter?)";
+  if (error == EACCES) {
+    constexpr auto kExecutable = std::filesystem::perms::owner_exec | std::filesystem::perms::group_exec |
+                                 std::filesystem::perms::others_exec;
+    std::error_code unknown;
+    const std::filesystem::file_status file =
+        std::filesystem::status(std::filesystem::path(spec.working_directory) / spec.command[0], unknown);
+    const bool is_plain = std::filesystem::is_regular_file(file) &&
+                          (file.permissions() & kExecutable) == std::filesystem::perms::none;
+    return is_plain ? " (the file is not executable: chmod +x, or let the command begin with its interpreter)"
+                    : "";
+  }
   if (error != ENOENT) return "";
   std::ifstream file(std::filesystem::path(spec.working_directory) / spec.command[0]);
   char start[256] = {};

@@ -73,14 +73,16 @@ bool IsWarning(std::string_view line) {
   return at != std::string_view::npos && line.substr(0, at).find(": ") != std::string_view::npos;
 }
 
-// Podman's last line where the runtime's own words are above it.
-bool RefersToRuntime(std::string_view line) {
-  return line.find("(no logs from conmon)") != std::string_view::npos;
+// Last lines that say less than those above: podman's where the runtime's own words are, and env's advice
+// where the line #! of a script has a carriage return.
+bool RefersToEarlier(std::string_view line) {
+  return line.find("(no logs from conmon)") != std::string_view::npos ||
+         line.find("to pass options in shebang lines") != std::string_view::npos;
 }
 
 bool SaysSomething(const std::vector<std::string_view>& lines, size_t i) {
   const std::string_view line = WithoutBlanks(lines[i]);
-  if (!HasWord(line) || IsProgress(line) || IsWarning(line) || RefersToRuntime(line) ||
+  if (!HasWord(line) || IsProgress(line) || IsWarning(line) || RefersToEarlier(line) ||
       line.starts_with("warnings.warn("))
     return false;
   return !(IsIndented(lines[i]) && i > 0 && IsWarning(lines[i - 1]));

@@ -128,7 +128,12 @@ TEST_CASE("Process: what cannot be executed is refused with its name and the rea
   CHECK(error("no-such") == "cannot execute no-such: no such program in /opt/beside or PATH (/usr/bin)");
   CHECK(error("./no-such") == "cannot execute ./no-such: No such file or directory");
   CHECK(error("true", "/no/such") == "cannot enter working directory /no/such: No such file or directory");
-  CHECK(error(folder / "plain") == "cannot execute " + (folder / "plain").string() + ": Permission denied");
+  const std::string not_executable =
+      ": Permission denied (the file is not executable: chmod +x, or let the command begin with its "
+      "interpreter)";
+  CHECK(error(folder / "plain") == "cannot execute " + (folder / "plain").string() + not_executable);
+  CHECK(error("./plain", folder.path()) == "cannot execute ./plain" + not_executable);
+  CHECK_THAT(error(folder.path()), Catch::EndsWith(": Permission denied"));
   CHECK_THAT(error(folder / "no-interpreter"), Catch::Contains("Exec format error") && Catch::Contains("#!"));
   CHECK_THAT(error(folder / "lost-interpreter"),
              Catch::EndsWith(": No such file or directory (the interpreter that its first line names, "

@@ -47,9 +47,13 @@ TEST_CASE("FailureCause: the last line that says something", "[worker]") {
             "terminate called after throwing an instance of 'std::runtime_error'\n  what():  bad data\n") ==
         "what():  bad data");
   CHECK(FindCause("Datei fehlt: größe\n╰────╯\n") == "Datei fehlt: größe");
+  CHECK(FindCause("/usr/bin/env: 'python3\\r': No such file or directory\n"
+                  "/usr/bin/env: use -[v]S to pass options in shebang lines\n") ==
+        "/usr/bin/env: 'python3\\r': No such file or directory");
 }
 
-TEST_CASE("FailureCause: arguments that the program does not know are named without their values", "[worker]") {
+TEST_CASE("FailureCause: arguments that the program does not know are named without their values",
+          "[worker]") {
   CHECK(FindCause("usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --lr 0.0149 --depth 7\n") ==
         "train.py: error: unrecognized arguments: --lr --depth");
   CHECK(FindCause("train.py: error: unrecognized arguments: --shift=-0.5 -b -1.5 --name a\n") ==
