@@ -350,7 +350,8 @@ class Buckets(Play):
             self.worker("w1", environment=self.keys())
             endpoint = f"http://{{bucket}}.localhost:{server.port}"
             self.done(self.job("virtual", {"train": {"path": "s3://bucket/day=1/part 2+é.csv", "endpoint": endpoint}}, trials=1), 1)
-            self.assertIn("s3://bucket/none: the server answered 404 (NoSuchKey); expected an object with that key",
+            self.assertIn("s3://bucket/none: the server answered 404 (NoSuchKey); expected an object with that key; for all "
+                          "objects whose keys begin so, a path that ends in '/'",
                           self.refused(self.job("none", {"train": {"path": "s3://bucket/none", "endpoint": endpoint}})))
             self.assertIn("s3://bucket/none/: no object's key begins so",
                           self.refused(self.job("empty", {"train": {"path": "s3://bucket/none/", "endpoint": endpoint}})))

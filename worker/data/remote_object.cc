@@ -65,7 +65,8 @@ std::string Advice(const RemoteObject& object, int status, const std::string& co
     return fmt::format("expected the bucket's region in AWS_REGION{}; it was {}",
                        region.empty() || !sane ? "" : ", " + region, object.access->region);
   }
-  if (status == 404) return "expected an object with that key";
+  if (status == 404)
+    return "expected an object with that key; for all objects whose keys begin so, a path that ends in '/'";
   if (keys.id.empty()) return fmt::format("no credentials were found {}; expected them there", keys.origin);
   return fmt::format("expected credentials that may read it; these are {}", keys.origin);
 }
