@@ -35,6 +35,68 @@ TEST_CASE("FailureCause: the exception of a Python traceback, whatever comes aft
         "ModuleNotFoundError: No module named 'torch'");
 }
 
+TEST_CASE(
+    "FailureCause: of an MPI program what it said itself, and mpirun's words only where it said nothing",
+    "[worker]") {
+  const std::string ruler = std::string(74, '-') + "\n";
+  const std::string primary = ruler +
+                              "Primary job  terminated normally, but 1 process returned\n"
+                              "a non-zero exit code. Per user-direction, the job has been aborted.\n" +
+                              ruler;
+  CHECK(FindCause("rank 1: cannot open data.bin\n" + primary + ruler +
+                  "mpirun detected that one or more processes exited with non-zero status, thus causing\n"
+                  "the job to be terminated. The first process to do so was:\n\n"
+                  "  Process name: [[11159,1],1]\n  Exit code:    4\n" +
+                  ruler) == "rank 1: cannot open data.bin");
+  CHECK(
+      FindCause("rank 1: cannot open data.bin\n" + ruler +
+                "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 4.\n\n"
+                "You may or may not see output from other processes, depending on\n"
+                "exactly when Open MPI kills them.\n" +
+                ruler +
+                "[n1][[5781,1],0][../opal/mca/btl/tcp/btl_tcp.c:559:mca_btl_tcp_recv_blocking] recv(18) "
+                "failed: Connection reset by peer (104)\n" +
+                ruler +
+                "WARNING: Open MPI failed to TCP connect to a peer MPI process.  This\nshould not happen.\n" +
+                ruler) == "rank 1: cannot open data.bin");
+  CHECK(FindCause(ruler +
+                  "mpirun was unable to launch the specified application as it could not access\n"
+                  "or execute an executable:\n\nExecutable: ./train\nNode: n1\n\n"
+                  "while attempting to start process rank 0.\n" +
+                  ruler + "2 total processes failed to start\n") ==
+        "mpirun was unable to launch the specified application as it could not access or execute an "
+        "executable: Executable: ./train Node: n1 while attempting to start process rank 0.");
+  CHECK(
+      FindCause("[n1:18208] *** Process received signal ***\n[n1:18208] Signal: Segmentation fault (11)\n"
+                "[n1:18208] Failing at address: (nil)\n[n1:18208] [ 0] ./m(+0x121f)[0x558c8d1ba21f]\n"
+                "[n1:18208] *** End of error message ***\n" +
+                primary + ruler +
+                "mpirun noticed that process rank 1 with PID 0 on node n1 exited on signal 11 (Segmentation "
+                "fault).\n" +
+                ruler) ==
+      "mpirun noticed that process rank 1 with PID 0 on node n1 exited on signal 11 (Segmentation fault).");
+  CHECK(FindCause("[n1:18320] *** An error occurred in MPI_Send\n[n1:18320] *** MPI_ERR_RANK: invalid rank\n"
+                  "[n1:18320] *** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,\n"
+                  "[n1:18320] ***    and potentially your MPI job)\n") == "*** MPI_ERR_RANK: invalid rank");
+  // A table of the program's own stays.
+  CHECK(FindCause(ruler + "no convergence\n" + ruler) == "no convergence");
+}
+
+TEST_CASE("FailureCause: of a program under torchrun without an exception, its own words", "[worker]") {
+  const std::string torchrun =
+      "WARNING:torch.distributed.elastic.multiprocessing.api:Sending process 8 closing signal SIGTERM\n"
+      "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 2) local_rank: 0 (pid: 7) of "
+      "binary: /usr/bin/python3\n"
+      "Traceback (most recent call last):\n"
+      "  File \"/usr/bin/torchrun\", line 33, in <module>\n"
+      "    sys.exit(load_entry_point('torch', 'console_scripts', 'torchrun')())\n"
+      "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
+      "============\ntrain.py FAILED\n------------\nFailures:\n  <NO_OTHER_FAILURES>\n============\n";
+  CHECK(FindCause("usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --lr 0.1\n" + torchrun) ==
+        "train.py: error: unrecognized arguments: --lr");
+  CHECK(FindCause(torchrun) == "failed (exitcode: 2) local_rank: 0 (pid: 7) of binary: /usr/bin/python3");
+}
+
 TEST_CASE("FailureCause: the last line that says something", "[worker]") {
   CHECK(FindCause("usage: torchrun [-h] [--nnodes NNODES]\n                [--rdzv-backend RDZV_BACKEND]\n"
                   "torchrun: error: argument --nnodes: invalid int value: '0.5'\n") ==
