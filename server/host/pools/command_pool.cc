@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "absl/strings/str_split.h"
+#include "base/status_text.h"
 #include "server/host/pools/fields.h"
 
 namespace winnow {
@@ -32,6 +33,19 @@ std::vector<std::string> KeysOf(const std::vector<AllocationKey>& allocations) {
 }
 
 std::vector<std::string> Lines(const std::string& text) { return absl::StrSplit(text, '\n'); }
+
+std::string FirstWord(const std::string& line) { return line.substr(0, line.find_first_of("\t ")); }
+
+// The state in a line of `list`.
+absl::StatusOr<Allocation::State> StateIn(const std::vector<std::string>& parts) {
+  const std::string state = parts.size() < 3 ? "" : parts[2];
+  if (state == "QUEUED") return Allocation::State::kQueued;
+  if (state == "RUNNING") return Allocation::State::kRunning;
+  if (state == "ENDED") return Allocation::State::kEnded;
+  return absl::InvalidArgumentError(
+      fmt::format("\"{}\"; expected name, id and QUEUED, RUNNING or ENDED, with tabs between them",
+                  fmt::join(parts, "<tab>")));
+}
 
 std::string LastLine(const std::string& text) {
   std::string last;
@@ -100,15 +114,15 @@ absl::StatusOr<std::vector<Allocation>> CommandPool::List(const std::vector<Allo
   std::vector<Allocation> known;
   for (const std::string& line : Lines(result->output)) {
     const std::vector<std::string> parts = absl::StrSplit(line, '\t');
-    if (parts.size() < 3) continue;
-    const auto is_name = [&](const AllocationKey& key) { return key.name == parts[0]; };
+    const auto is_name = [&](const AllocationKey& key) { return key.name == FirstWord(line); };
     if (std::none_of(allocations.begin(), allocations.end(), is_name)) continue;
+    const absl::StatusOr<Allocation::State> state = StateIn(parts);
+    if (!state.ok())
+      return absl::UnavailableError(fmt::format("{} printed {}", list_[0], MessageOf(state.status())));
     Allocation& allocation = known.emplace_back();
     allocation.name = parts[0];
     allocation.id = parts[1];
-    allocation.state = parts[2] == "QUEUED"  ? Allocation::State::kQueued
-                       : parts[2] == "ENDED" ? Allocation::State::kEnded
-                                             : Allocation::State::kRunning;
+    allocation.state = *state;
     if (parts.size() > 3) allocation.reason = parts[3];
     if (parts.size() > 4 && !parts[4].empty()) allocation.hosts = absl::StrSplit(parts[4], ',');
   }

@@ -5,7 +5,7 @@
 
 #include <cmath>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 
 namespace winnow {
 namespace {
@@ -23,9 +23,10 @@ std::string Shown(const nlohmann::json& value) {
 absl::StatusOr<nlohmann::json> ReadJsonFile(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return absl::InvalidArgumentError(fmt::format("{} cannot be read", file));
-  const std::string text((std::istreambuf_iterator<char>(stream)), {});
+  std::ostringstream text;
+  text << stream.rdbuf();  // of a directory nothing; iterators would throw
   try {
-    return nlohmann::json::parse(text, nullptr, true, true);
+    return nlohmann::json::parse(text.str(), nullptr, true, true);
   } catch (const nlohmann::json::exception& error) {
     return absl::InvalidArgumentError(fmt::format("{} is not JSON: {}", file, error.what()));
   }

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "server/host/pools/fields.h"
 
@@ -38,9 +38,14 @@ WorkerShape ReadShape(const nlohmann::json& object, const std::string& path, Poo
   settings.server = fields.Text("server");
   if (const std::string file = fields.Text("tls_ca"); !file.empty()) {
     std::ifstream stream(file, std::ios::binary);
-    if (!stream)
+    std::ostringstream text;
+    text << stream.rdbuf();  // of a directory nothing; iterators would throw
+    settings.tls_ca = text.str();
+    if (!stream.is_open()) {
       fields.Problem("tls_ca", fmt::format("is \"{}\", which cannot be read; expected a PEM file", file));
-    settings.tls_ca.assign((std::istreambuf_iterator<char>(stream)), {});
+    } else if (settings.tls_ca.find("CERTIFICATE-----") == std::string::npos) {  // or it is a directory
+      fields.Problem("tls_ca", fmt::format("is \"{}\", which contains no certificate in PEM", file));
+    }
   }
   fields.Done();
   return shape;

@@ -57,6 +57,21 @@ TEST_CASE("pools' file: every error is reported, with its path", "[server]") {
   }
   CHECK_THAT(std::string(ReadText("{").status().message()), Catch::Contains("is not JSON"));
   CHECK_THAT(std::string(ReadText("[1e999]").status().message()), Catch::Contains("is not JSON"));
+  CHECK_THAT(std::string(ReadPoolsFile("/", "/", "w", {}).status().message()),
+             Catch::Contains("/ is not JSON"));
+}
+
+TEST_CASE("pools' file: an authority is a certificate, not a key or a directory", "[server]") {
+  TempFolder folder;
+  const std::string key = (folder / "server.key").string();
+  std::ofstream(key) << "-----BEGIN PRIVATE KEY-----\nMIGH\n-----END PRIVATE KEY-----\n";
+  for (const std::string& file : {key, folder.path().string()}) {
+    const auto pools =
+        ReadText(R"({"pools": [{"name": "a", "kind": "SLURM", "worker": {"tls_ca": ")" + file + R"("}}]})");
+    REQUIRE_FALSE(pools.ok());
+    CHECK_THAT(std::string(pools.status().message()),
+               Catch::Contains("pools[0].worker.tls_ca: is \"" + file + "\", which contains no certificate"));
+  }
 }
 
 TEST_CASE("pools' file: a pool with its defaults", "[server]") {
@@ -160,6 +175,29 @@ TEST_CASE("SlurmPool: the newest version of slurmrestd's interface that is known
                              "/slurm/v0.0.41/job/submit": {}}})") == "v0.0.38");
   CHECK(SlurmRestVersion(R"({"paths": {"/slurm/v0.0.41/job/submit": {}}})").empty());
   CHECK(SlurmRestVersion("").empty());
+}
+
+TEST_CASE("CommandPool: a line of `list` without tabs or with an unknown state is an error, not a state",
+          "[server]") {
+  const auto said = [](const std::string& line) {
+    const auto pools = ReadText(R"({"pools": [{"name": "a", "kind": "COMMAND", "command":
+      {"submit": ["true"], "cancel": ["true"], "list": ["printf", ")" +
+                                line + R"(\\nmore words\\n"]}}]})");
+    REQUIRE(pools.ok());
+    return (*pools)[0].engine->List({{"w-a-1", "7"}});
+  };
+  const auto good = said("w-a-1\\\\t7\\\\tQUEUED");
+  REQUIRE(good.ok());
+  REQUIRE(good->size() == 1);
+  CHECK(good->at(0).state == Allocation::State::kQueued);
+  for (const auto& [line, words] :
+       {std::pair{"w-a-1\\\\t7\\\\tCOMPLETED", "printf printed \"w-a-1<tab>7<tab>COMPLETED\"; expected"},
+        std::pair{"w-a-1 7 ENDED", "with tabs between them"}}) {
+    const auto list = said(line);
+    CHECK(absl::IsUnavailable(list.status()));
+    CHECK_THAT(std::string(list.status().message()), Catch::Contains(words));
+  }
+  CHECK(said("w-a-11\\\\t8\\\\tCOMPLETED")->empty());
 }
 
 TEST_CASE("SlurmPool: every error in `rest` is reported", "[server]") {
