@@ -13,12 +13,12 @@
 #include "base/status_text.h"
 #include "base/utf8.h"
 #include "fmt/format.h"
+#include "worker/runs/launcher_words.h"
 
 namespace winnow {
 namespace {
 
 constexpr size_t kMaxCauseBytes = 500;
-constexpr char kOfTorchrun[] = "ChildFailedError";  // the exception of torchrun itself
 
 bool IsIndented(std::string_view line) { return line.starts_with(' ') || line.starts_with('\t'); }
 
@@ -81,71 +81,6 @@ bool RefersToEarlier(std::string_view line) {
          line.find("to pass options in shebang lines") != std::string_view::npos;
 }
 
-// "[HOST:PID] " begins what Open MPI's library says in a rank; the rest of such a line, or the whole line.
-std::string_view WithoutMpiRank(std::string_view line) {
-  const size_t colon = line.find(':'), end = line.find("] ");
-  const bool is_one =
-      line.starts_with('[') && end != std::string_view::npos && colon < end &&
-      line.substr(colon + 1, end - colon - 1).find_first_not_of("0123456789") == std::string_view::npos;
-  return is_one ? line.substr(end + 2) : line;
-}
-
-// Matches the lines of Open MPI that say less than those above them or than mpirun's own message.
-bool IsMpiTrace(std::string_view line) {
-  const bool on_connection = line.starts_with('[') && line.find("][[") != std::string_view::npos;
-  if (on_connection || line.find("processes failed to start") != std::string_view::npos) return true;
-  const std::string_view said = WithoutMpiRank(line);
-  if (said.size() == line.size()) return false;
-  for (const char* sign : {"*** Process received signal", "*** End of error message",
-                           "Signal: ", "Signal code: ", "Failing at address", "[ ",
-                           "*** MPI_ERRORS_ARE_FATAL", "***    and potentially your MPI job"}) {
-    if (said.starts_with(sign)) return true;
-  }
-  return false;
-}
-
-bool IsRuler(std::string_view line) {
-  constexpr size_t kLeast = 60;
-  return line.size() >= kLeast && line.find_first_not_of('-') == std::string_view::npos;
-}
-
-// Takes mpirun's own messages out of the lines, which stand between rulers below what the program has said.
-// Returns the last of them in one line; "": there is none.
-std::string TakeMpirunMessages(std::vector<std::string_view>& lines) {
-  std::vector<std::string_view> others;
-  std::string last;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    bool is_message = false;
-    for (const char* first :
-         {"mpirun ", "Primary job ", "MPI_ABORT was invoked", "There are not enough slots", "ORTE ",
-          "An ORTE daemon ", "WARNING: Open MPI "}) {
-      is_message =
-          is_message || (IsRuler(lines[i]) && i + 1 < lines.size() && lines[i + 1].starts_with(first));
-    }
-    if (!is_message) {
-      others.push_back(lines[i]);
-      continue;
-    }
-    std::string message;
-    for (++i; i < lines.size() && !IsRuler(lines[i]); ++i) {
-      if (const std::string_view line = WithoutBlanks(lines[i]); !line.empty())
-        message.append(message.empty() ? "" : " ").append(line);
-    }
-    if (last.empty() || !message.starts_with("WARNING")) last = std::move(message);
-  }
-  lines = std::move(others);
-  return last;
-}
-
-// Matches the lines of torchrun's own log.
-bool IsOfTorchrun(std::string_view line) {
-  for (const char* sign : {"torch.distributed.elastic", "torch.distributed.run", "torch/distributed/",
-                           "Setting OMP_NUM_THREADS"}) {
-    if (line.find(sign) != std::string_view::npos) return true;
-  }
-  return false;
-}
-
 bool SaysSomething(const std::vector<std::string_view>& lines, size_t i) {
   const std::string_view line = WithoutBlanks(lines[i]);
   if (!HasWord(line) || IsProgress(line) || IsWarning(line) || RefersToEarlier(line) || IsMpiTrace(line) ||
@@ -169,22 +104,10 @@ std::string_view FindException(const std::vector<std::string_view>& lines) {
       in_frames = true;
     } else if (in_frames && !IsIndented(line) && HasWord(line)) {
       in_frames = false;
-      if (exception.empty() || line.find(kOfTorchrun) == std::string_view::npos) exception = line;
+      if (exception.empty() || line.find(kTorchrunException) == std::string_view::npos) exception = line;
     }
   }
   return exception;
-}
-
-// Leaves the lines above torchrun's word that a process has failed. Returns the word; "": there is none.
-std::string_view TakeWordOfTorchrun(std::vector<std::string_view>& lines) {
-  constexpr std::string_view kFailed = "failed (exitcode: ";
-  const auto found = std::find_if(lines.begin(), lines.end(), [&](std::string_view line) {
-    return line.find(kFailed) != std::string_view::npos;
-  });
-  if (found == lines.end()) return "";
-  const std::string_view word = found->substr(found->find(kFailed));
-  lines.erase(found, lines.end());
-  return word;
 }
 
 // The values in Python's "unrecognized arguments: --lr 0.0149 --depth 7" differ from trial to trial, and say
@@ -221,7 +144,7 @@ std::string FindCause(std::string_view words) {
   const std::string plain = WithoutColours(words);
   std::vector<std::string_view> lines = SplitLines(plain);
   std::string_view cause = FindException(lines), of_torchrun;
-  if (cause.find(kOfTorchrun) != std::string_view::npos) {
+  if (cause.find(kTorchrunException) != std::string_view::npos) {
     // Its program has raised none, but may have said something.
     of_torchrun = TakeWordOfTorchrun(lines);
     if (!of_torchrun.empty()) cause = "";
