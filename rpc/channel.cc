@@ -185,10 +185,14 @@ std::string ExplainFailure(const Endpoint& endpoint, const grpc::Status& status)
   const auto tells = [&said](const char* words) { return said.find(words) != std::string::npos; };
   if (tells("certificate verify failed")) {
     return fmt::format(
-        "its certificate is not trusted: it was not signed by {}, or it has expired; pass the CA certificate "
-        "that "
-        "signed it with --tls-ca FILE",
+        "its certificate is not trusted: it was not signed by {}, or it has expired, or this machine's clock "
+        "is wrong; pass the CA certificate that signed it with --tls-ca FILE",
         endpoint.ca_file.empty() ? "an authority of this system" : endpoint.ca_file);
+  }
+  if (tells("is not in peer certificate")) {
+    return fmt::format(
+        "its certificate is not for the name in {}: pass --server with a name that it has (subjectAltName)",
+        endpoint.address);
   }
   if (tells("wrong version number")) {
     return "it does not use TLS there: leave out --tls-ca and WINNOW_TLS_CA, or start it with --tls-cert";

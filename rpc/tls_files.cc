@@ -36,8 +36,11 @@ absl::Status Read(const char* flag, const std::string& file, Certificate& certif
   if (bio == nullptr) return Wrong(flag, file, std::strerror(errno));
   certificate.reset(PEM_read_bio_X509(bio.get(), nullptr, NoPassword, nullptr));
   if (certificate == nullptr) return Wrong(flag, file, "not a certificate in PEM");
+  if (X509_cmp_current_time(X509_get0_notBefore(certificate.get())) > 0) {
+    return Wrong(flag, file, "this certificate is not valid yet, or this machine's clock is wrong");
+  }
   if (X509_cmp_current_time(X509_get0_notAfter(certificate.get())) <= 0) {
-    return Wrong(flag, file, "this certificate has expired");
+    return Wrong(flag, file, "this certificate has expired, or this machine's clock is wrong");
   }
   return absl::OkStatus();
 }

@@ -666,6 +666,10 @@ int Main(int argc, char** argv) {
   ForgetToken();
   HideFromOthers();
   if (flags.check) {
+    if (const auto channel = Connect(flags.server); !channel.ok()) {
+      fmt::print(stderr, "winnow-worker: {}\n", MessageOf(channel.status()));
+      return 1;
+    }
     const absl::Status status = flags.run_as.has_value() ? CheckRunAs(flags) : absl::OkStatus();
     if (!status.ok()) fmt::print(stderr, "winnow-worker: --run-as: {}\n", MessageOf(status));
     return status.ok() ? 0 : 1;

@@ -109,6 +109,13 @@ TEST_CASE("winnow-worker: a wrong flag is refused by name", "[worker]") {
   CHECK_THAT(result->err, Catch::Contains(expected));
 }
 
+TEST_CASE("winnow-worker: --check reads the TLS files too", "[worker]") {
+  const auto result = RunSpec(WorkerSpec({"--check", "--tls-ca", "/no/such/ca.pem"}));
+  CHECK(result->end.exit_code == 1);
+  CHECK_THAT(result->err, Catch::Contains("--tls-ca: /no/such/ca.pem: No such file"));
+  CHECK(RunSpec(WorkerSpec({"--check"}))->end.exit_code == 0);
+}
+
 TEST_CASE("winnow-worker: a work folder that cannot be used is refused", "[worker]") {
   TempFolder folder;
   const auto lock = WorkFolderLock::Take(folder / "work");

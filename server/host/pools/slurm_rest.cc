@@ -278,9 +278,13 @@ class SlurmRest final : public SlurmCalls {
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, TakeRestBytes);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer.body);
+    char error[CURL_ERROR_SIZE] = "";
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
     const CURLcode code = curl_easy_perform(curl);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, nullptr);
     if (code != CURLE_OK) {
-      return absl::UnavailableError(fmt::format("{}: {}", Where(), curl_easy_strerror(code)));
+      return absl::UnavailableError(
+          fmt::format("{}: {}", Where(), error[0] != '\0' ? error : curl_easy_strerror(code)));
     }
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);
     return answer;

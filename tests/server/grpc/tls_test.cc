@@ -38,12 +38,13 @@ class TlsPlay {
   }
 };
 
-// Certificates "a" and "b", and "old", which has expired.
+// Certificates "a" and "b", "old", which has expired, and "early", which is not valid yet.
 struct SomeFiles {
   SomeFiles() {
     certificates.Make("a");
     certificates.Make("b");
     certificates.Make("old", -1);
+    certificates.MakeEarly("early");
   }
 
   TempFolder folder;
@@ -69,7 +70,10 @@ TEST_CASE("Tls: of several addresses the one that listens is used, under the nam
   INFO(status.error_message());
   CHECK(status.ok());
   several.address = "127.0.0.2:1," + listens;  // the certificate does not have this name
-  CHECK(tls.play.List(several).error_code() == StatusCode::UNAVAILABLE);
+  const grpc::Status refused = tls.play.List(several);
+  CHECK(refused.error_code() == StatusCode::UNAVAILABLE);
+  INFO(refused.error_message());
+  CHECK_THAT(ExplainFailure(several, refused), Catch::Contains("is not for the name in 127.0.0.2:1,"));
 }
 
 TEST_CASE("Tls: a certificate of another authority is not trusted, and it is said", "[server]") {
@@ -172,6 +176,7 @@ TEST_CASE("Tls: files that cannot serve are refused by flag, file and reason", "
   CHECK_THAT(check({cert("a"), text}), Catch::Contains("not a private key in PEM"));
   CHECK_THAT(check({cert("a"), key("b")}), Catch::Contains("not the key of"));
   CHECK_THAT(check({cert("old"), key("old")}), Catch::Contains("has expired"));
+  CHECK_THAT(check({cert("early"), key("early")}), Catch::Contains("is not valid yet"));
   CHECK_THAT(check({cert("a"), key("a"), text}), Catch::StartsWith("--tls-client-ca"));
 }
 

@@ -145,6 +145,8 @@ absl::StatusOr<ApiResponse> ApiConnection::Send(const KubernetesAccess& access, 
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, &exchange);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, TakeBodyBytes);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &exchange);
+  char error[CURL_ERROR_SIZE] = "";
+  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error);
 
   CURLcode code = CURLE_FAILED_INIT;
   curl_multi_add_handle(handles_->multi, easy);
@@ -160,10 +162,12 @@ absl::StatusOr<ApiResponse> ApiConnection::Send(const KubernetesAccess& access, 
     curl_multi_poll(handles_->multi, nullptr, 0, 1000, nullptr);
   }
   curl_multi_remove_handle(handles_->multi, easy);
+  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, nullptr);
   if (!exchange.refused.ok()) return exchange.refused;
   if (stopped_) return absl::CancelledError("stopped");
   if (code != CURLE_OK)
-    return absl::UnavailableError(fmt::format("{}: {}", access.server, curl_easy_strerror(code)));
+    return absl::UnavailableError(
+        fmt::format("{}: {}", access.server, error[0] != '\0' ? error : curl_easy_strerror(code)));
   exchange.Streams();  // reads the status
   return std::move(exchange.response);
 }
