@@ -32,6 +32,7 @@ constexpr double kBeginsPerSecond = 20;
 constexpr int kThreads = 4;
 constexpr size_t kMostWaiting = 64;
 constexpr size_t kLongestPath = 2048;
+constexpr size_t kLongestError = 300;
 
 // Words of the login page's address, which says more of them.
 constexpr char kExpired[] = "expired";
@@ -72,6 +73,15 @@ HttpAnswer Redirection(const std::string& url) {
 // Leads the browser to the login page, which says in words what went wrong.
 HttpAnswer RefusedSignIn(const std::string& why, const std::string& to) {
   return Redirection("/login?" + EncodeForm({{"refused", why}, {"to", to}}));
+}
+
+// A provider's error and its description (RFC 6749, 4.1.2.1), for the log.
+std::string ForLog(const std::string& error, const std::string& description) {
+  std::string text = description.empty() ? error : error + ": " + description;
+  for (char& c : text) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return text.substr(0, kLongestError);
 }
 
 HttpAnswer TooMany() {
@@ -186,10 +196,12 @@ RequestHandler::Way SignInRoutes::Return(const HttpRequest& request, const HttpT
     return RefusedSignIn(kExpired, "/");
   const SignInCall call{AddressOfPeer(request.peer), "page"};
   if (const std::string error = ParameterOf(target, "error"); !error.empty()) {
-    sign_ins_.Failed(
-        call, absl::PermissionDeniedError(error == "access_denied" ? "it was declined at the provider"
-                                                                   : "the provider answered with an error"));
-    return RefusedSignIn(error == "access_denied" ? kDeclined : kProvider, visit->to);
+    const bool declined = error == "access_denied";
+    sign_ins_.Failed(call, absl::PermissionDeniedError(
+                               declined ? "it was declined at the provider"
+                                        : "the provider answered with the error " +
+                                              ForLog(error, ParameterOf(target, "error_description"))));
+    return RefusedSignIn(declined ? kDeclined : kProvider, visit->to);
   }
   return Later(count, [this, visit = *visit, call, code = ParameterOf(target, "code"),
                        issuer = ParameterOf(target, "iss")](const Answer& answer) {

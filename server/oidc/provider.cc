@@ -112,8 +112,9 @@ absl::StatusOr<OidcProvider::Place> OidcProvider::Discover() {
   const absl::StatusOr<Json> json = GetJson({.url = base + "/.well-known/openid-configuration"});
   if (!json.ok()) return json.status();
   if (TextOf(*json, "issuer") != settings_.issuer) {
-    return Odd(fmt::format("its discovery document is of another issuer; expected \"{}\", as --oidc-issuer",
-                           settings_.issuer));
+    const std::string other = TextOf(*json, "issuer");
+    return Odd(fmt::format("its discovery document is of issuer \"{}\"; expected \"{}\", as --oidc-issuer",
+                           IsShown(other) ? other : "", settings_.issuer));
   }
   Place place;
   const std::vector<std::pair<const char*, std::string*>> urls = {
