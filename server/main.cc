@@ -41,6 +41,7 @@
 #include "server/http/http_server.h"
 #include "server/oidc/settings.h"
 #include "server/oidc/sign_ins.h"
+#include "server/pools/pool_checks.h"
 #include "server/pools/pool_keeper.h"
 #include "server/pools/pool_kinds.h"
 #include "server/reads/reads.h"
@@ -183,8 +184,10 @@ std::string Check(const ServerFlags& flags) {
   if (!(flags.lease_seconds > 0)) return "--lease: expected a number of seconds from 0.1 to 86400";  // nan
   if (const auto declared = Declared(flags); !declared.ok())
     return "--declare-workers: " + MessageOf(declared.status());
-  if (const auto pools = ReadPools(flags, std::string(8, '0')); !pools.ok())
-    return "--pools: " + MessageOf(pools.status());
+  const auto pools = ReadPools(flags, std::string(8, '0'));
+  if (!pools.ok()) return "--pools: " + MessageOf(pools.status());
+  if (std::string problem = PoolWithoutServer(*pools, flags.listen); !problem.empty())
+    return "--pools: " + problem;
   if (const auto webhooks = ReadWebhooks(flags); !webhooks.ok())
     return "--webhooks: " + MessageOf(webhooks.status());
   if (!flags.http.empty() && flags.http != kOff) {
@@ -490,6 +493,7 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   options.declared = *Declared(flags);  // Check has validated it
   absl::StatusOr<std::vector<DeclaredPool>> declared_pools = ReadPools(flags, *identity);
   if (!declared_pools.ok()) return declared_pools.status();
+  if (status = WarnOfOtherPools((*store)->database(), *declared_pools); !status.ok()) return status;
   const std::vector<WorkerRoom> of_pools = DeclaredRooms(*declared_pools);
   options.declared.insert(options.declared.end(), of_pools.begin(), of_pools.end());
   options.blobs = artifacts->get();

@@ -17,6 +17,7 @@ namespace winnow::cli {
 namespace {
 
 constexpr int kLookAtPoolMs = 300;
+constexpr int kTriesEnough = 3;  // allocations without a worker, after which the pool pauses
 constexpr double kSecondsOfHour = 3600;
 
 std::string NodesText(const v1::Pool& pool) {
@@ -74,33 +75,55 @@ const v1::Pool* FindPool(const v1::ListPoolsResponse& list, const std::string& n
   return nullptr;
 }
 
+std::string WithoutDigits(std::string text) {
+  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text;
+}
+
 // Prints steps, each once.
 class Steps {
  public:
   explicit Steps(Session& session) : session_(session) {}
-  void Say(const std::string& step) {
-    if (said_.insert(step).second)
-      session_.out.Print(fmt::format("{:>8}  {}\n", DurationText(Elapsed()), Clean(step)));
-  }
+  void Say(const std::string& step) { SayUnless(step, step); }
+  // Says it once, whatever numbers it has: the seconds that are left of a pause are others each time.
+  void SayOfPool(const std::string& step) { SayUnless(WithoutDigits(step), step); }
   double Elapsed() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   }
 
  private:
+  void SayUnless(const std::string& said, const std::string& step) {
+    if (said_.insert(said).second)
+      session_.out.Print(fmt::format("{:>8}  {}\n", DurationText(Elapsed()), Clean(step)));
+  }
+
   Session& session_;
   std::set<std::string> said_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-// What to do when the allocations of a pool bring no worker.
-std::string Advice(const v1::Allocation& allocation) {
-  if (allocation.state() == v1::Allocation::QUEUED) {
+// What to do when the trial has not run; `last` is the newest allocation since.
+std::string Advice(const v1::Allocation& last, const std::string& pool, const std::string& job) {
+  const std::string render = fmt::format("what would be submitted: winnow pools render {}", pool);
+  if (last.name().empty()) return "Nothing was submitted: winnow pools says why.";
+  if (last.workers() > 0) {
+    return fmt::format(
+        "A worker came, but the trial has not ended: see winnow describe {}, and winnow workers", job);
+  }
+  if (last.state() == v1::Allocation::PLANNED) {
+    return "The engine has not answered: see winnow pools, and the server's log.";
+  }
+  if (last.state() == v1::Allocation::QUEUED) {
     return "The engine has not started it. Ask the engine why, or name another partition, account or smaller "
            "nodes.";
   }
-  return "No worker came. Its program must be on the nodes (worker.command), and the nodes must reach the "
-         "server at "
-         "worker.server; see the allocation's reason above, and what it would submit: winnow pools render";
+  if (last.reason().starts_with("refused: ")) {
+    return fmt::format("The engine refuses what it is asked for: see its reason above, and {}", render);
+  }
+  return fmt::format(
+      "No worker came. Its program must be on the nodes (worker.command), and the nodes must reach the "
+      "server at worker.server; see the allocation's reason above, and {}",
+      render);
 }
 
 void SaySteps(Steps& steps, const v1::Pool& pool, const std::set<std::string>& before) {
@@ -202,16 +225,19 @@ Exit CheckPool(Session& session, const DoctorOptions& options) {
   if (workers_before > 0) steps.Say(fmt::format("the pool has {} already", Count(workers_before, "worker")));
   const Interrupt interrupt;
   v1::Allocation last;
-  while (steps.Elapsed() < options.patience && !interrupt.raised()) {
+  int tries = 0;  // that brought no worker
+  while (steps.Elapsed() < options.patience && tries < kTriesEnough && !interrupt.raised()) {
     list = session.client().Pools();
     if (!list.ok()) return list.status();
     pool = FindPool(*list, options.pool);
     if (pool == nullptr) break;
     SaySteps(steps, *pool, before);
+    last.Clear();
+    tries = 0;
     for (const v1::Allocation& allocation : pool->allocations()) {
       if (before.contains(allocation.name())) continue;
-      last = allocation;
-      break;
+      if (last.name().empty()) last = allocation;
+      if (allocation.state() == v1::Allocation::ENDED && allocation.workers() == 0) ++tries;
     }
     const auto now = session.client().Describe(job->id());
     if (!now.ok()) return now.status();
@@ -227,14 +253,13 @@ Exit CheckPool(Session& session, const DoctorOptions& options) {
       steps.Say(fmt::format("the trial failed: {}", now->state_reason()));
       return kFailure;
     }
-    if (!pool->state_reason().empty()) steps.Say(pool->state_reason());
+    if (!pool->state_reason().empty()) steps.SayOfPool(pool->state_reason());
     pollfd fd{interrupt.fd(), POLLIN, 0};
     poll(&fd, 1, kLookAtPoolMs);
   }
   (void)session.client().Stop(job->id());
-  steps.Say(
-      fmt::format("given up after {}; the job is stopped. {}", DurationText(steps.Elapsed()),
-                  last.name().empty() ? "Nothing was submitted: winnow pools says why." : Advice(last)));
+  steps.Say(fmt::format("given up after {}; the job is stopped. {}", DurationText(steps.Elapsed()),
+                        Advice(last, options.pool, job->id())));
   return interrupt.raised() ? kInterrupted : kFailure;
 }
 

@@ -164,6 +164,7 @@ absl::StatusOr<PoolOrders> PoolBook::Round(Engine& engine, const std::vector<Poo
         departed_[number] = {row, context.steady_us() + kComeBackUs};
     }
   }
+  if (!begun_) begun_us_ = context.wall_us();
   begun_ = true;
   WatchWorkers(engine);
   names_ = NamesByAllocation(engine);
@@ -411,6 +412,8 @@ PoolLimits PoolBook::LimitsOf(Engine& engine, const DeclaredPool& pool) {
     }
     if (limits.failures++ > 0) continue;
     limits.failed_at_us = context.steady_us() - (context.wall_us() - row.end_us);
+    // Who started the server may have mended the cause: the pause is over, and one allocation shows it.
+    if (row.end_us < begun_us_) limits.failed_at_us -= kLongestPoolPauseUs;
     limits.failure = row.reason;
   }
   return limits;

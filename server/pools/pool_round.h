@@ -132,6 +132,7 @@ class PoolBook {
   const MakeToken make_token_;
   const std::shared_ptr<PoolStandings> told_;       // may be null
   bool begun_ = false;                              // a round was held
+  int64_t begun_us_ = 0;                            // when the first was
   std::unique_ptr<AllocationTable> table_;          // made at first use
   std::map<std::string, Standing> standings_;       // by pool
   std::optional<std::vector<AllocationSum>> sums_;  // absent: an allocation has ended since they were read

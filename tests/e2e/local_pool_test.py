@@ -69,6 +69,31 @@ class LocalPool(unittest.TestCase):
             self.assertLessEqual(len(site.allocations()), 3)
             site.wait_for_nothing()
 
+    def test_what_has_not_ended_of_a_pool_that_is_not_declared_any_more_is_named(self):
+        with Site() as site:
+            name = site.submit(job("kept", 1, trainer=pool_server.held(site.gate)))
+            wait_until(site.joined, "a worker has joined")
+            [allocation] = site.open()
+            for pool in ("there", "here"):
+                site.pool["name"] = pool
+                site.write()
+                site.server.stop()
+                site.server.start()
+            self.assertIn(f"{allocation['name']} of pool here has not ended, but --pools does not declare that pool",
+                          site.server.log())
+            site.open_gate()
+            site.wait_for_end(name)
+            site.wait_for_nothing()
+
+    def test_the_doctor_says_why_no_worker_came_and_does_not_wait_for_the_end_of_a_pause(self):
+        with Site(worker={"slots": 1, "command": ["/no/such/winnow-worker"]}) as site:
+            told = site.client.run("doctor", "--pool", "here", ok=(1,))
+            self.assertRegex(told, "has ended: .*/no/such/winnow-worker: not found")
+            self.assertIn("No worker came.", told)
+            told = site.client.run("doctor", "--pool", "here", "--patience", "3", ok=(1,))
+            self.assertEqual(told.count("It pauses for"), 1, told)
+            self.assertIn("Nothing was submitted", told)
+
     def test_workers_that_cannot_reach_the_server_say_where_they_are_and_which_address_it_was(self):
         worker = {"slots": 1, "command": [f"{processes.BIN}/winnow-worker"], "server": "127.0.0.1:1",
                   "arguments": ["--host", "node-7", "--join-timeout", "1"]}

@@ -64,6 +64,11 @@ TEST_CASE("Server: flags that make no sense are refused with what was expected",
     CHECK(ran.exit_code == 2);
     CHECK_THAT(ran.output, Catch::StartsWith("winnow-server: ") && Catch::Contains(c.words));
   }
+  std::ofstream(folder.file("pools.json")) << R"({"pools": [{"name": "a", "kind": "COMMAND", "worker": {},
+      "command": {"submit": ["/bin/true"], "list": ["/bin/true"], "cancel": ["/bin/true"]}}]})";
+  Ran no_address = Run(db + "--listen 0.0.0.0:7070 --pools " + folder.file("pools.json"));
+  CHECK(no_address.exit_code == 2);
+  CHECK_THAT(no_address.output, Catch::Contains("--pools: worker.server of pool a is missing: 0.0.0.0:7070"));
   Ran no_folder = Run("--db /no/such/folder/a.db --local-workers 0");
   CHECK(no_folder.exit_code == 1);
   CHECK_THAT(no_folder.output,

@@ -1,5 +1,6 @@
 #include <chrono>
 #include <future>
+#include <memory>
 #include <mutex>
 
 #include "server/pools/pool_keeper.h"
@@ -23,13 +24,19 @@ PoolSettings SettingsOfFour() {
 // The book of a pool of at most so many nodes, whose engine is played by the test.
 class BookPlay {
  public:
-  explicit BookPlay(int32_t max_nodes) : book_({Declared(max_nodes)}, "winnow-0123abcd", nullptr, nullptr) {}
+  explicit BookPlay(int32_t max_nodes) : max_nodes_(max_nodes) { Restart(); }
+
+  // As a server that is started again: only what is in the tables is known.
+  void Restart() {
+    book_ =
+        std::make_unique<PoolBook>(std::vector{Declared(max_nodes_)}, "winnow-0123abcd", nullptr, nullptr);
+  }
 
   // `fails`: the batch of the round is rolled back.
   PoolOrders Round(const std::vector<PoolNews>& news = {}, bool fails = false) {
     absl::StatusOr<PoolOrders> orders = absl::UnknownError("");
     const absl::Status committed = play.Inside([&](Engine& engine) {
-      orders = book_.Round(engine, news, failed_);
+      orders = book_->Round(engine, news, failed_);
       if (fails) engine.context().Note(absl::UnavailableError("the disk is full"));
     });
     failed_ = !committed.ok();
@@ -75,7 +82,7 @@ class BookPlay {
  private:
   v1::Pool ShownPool() {
     absl::StatusOr<v1::ListPoolsResponse> pools = absl::UnknownError("");
-    REQUIRE(play.Inside([&](Engine& engine) { pools = book_.List(engine); }).ok());
+    REQUIRE(play.Inside([&](Engine& engine) { pools = book_->List(engine); }).ok());
     REQUIRE(pools.ok());
     return pools->pools(0);
   }
@@ -86,7 +93,8 @@ class BookPlay {
     return pool;
   }
 
-  PoolBook book_;
+  const int32_t max_nodes_;
+  std::unique_ptr<PoolBook> book_;
   bool failed_ = false;
 };
 
@@ -136,7 +144,10 @@ TEST_CASE("Pool book: an allocation that its engine holds is given back, and has
   CHECK(next.submit.size() == 1);
 }
 
-TEST_CASE("Pool book: allocations that end together without a worker pause the pool once", "[server]") {
+TEST_CASE(
+    "Pool book: allocations that end together without a worker pause the pool once, and a server that is "
+    "started again tries one at once",
+    "[server]") {
   BookPlay at(4);
   const std::vector<AllocationRow> rows = at.Begin(4);
   REQUIRE(rows.size() == 4);
@@ -155,6 +166,13 @@ TEST_CASE("Pool book: allocations that end together without a worker pause the p
   CHECK(orders.forget.size() == 4);
   CHECK(orders.submit.empty());
   CHECK_THAT(at.StateReason(), Catch::StartsWith("It pauses for 300 s, because 4 allocations in a row"));
+
+  at.play.Tick(1'000'000);
+  CHECK(at.Round().submit.empty());
+  at.Restart();
+  CHECK(at.Round().submit.size() == 1);
+  CHECK(at.Round().submit.empty());
+  CHECK_THAT(at.StateReason(), Catch::StartsWith("One allocation at a time, until one brings a worker"));
 }
 
 TEST_CASE("Pool book: the id is told with the submission's answer, and that it runs when a worker has come",
