@@ -9,14 +9,12 @@
 #include <netdb.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "base/read_file.h"
+#include "base/status_text.h"
 #include "rpc/address.h"
 #include "rpc/tls_files.h"
 
@@ -66,13 +64,11 @@ class TokenInterceptorFactory final : public grpc::experimental::ClientIntercept
 // Returns the text of a PEM file with a `kind`; "" for no file.
 absl::StatusOr<std::string> ReadPem(const char* flag, const std::string& file, const char* kind) {
   if (file.empty()) return std::string();
-  std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad()) {
-    return absl::InvalidArgumentError(fmt::format("{}: {}: {}", flag, file, std::strerror(errno)));
-  }
-  const size_t begin = text.find("-----BEGIN ");
-  if (begin != std::string::npos && text.find(kind, begin) != std::string::npos) return text;
+  absl::StatusOr<std::string> text = ReadFile(file);
+  if (!text.ok())
+    return absl::InvalidArgumentError(fmt::format("{}: {}: {}", flag, file, MessageOf(text.status())));
+  const size_t begin = text->find("-----BEGIN ");
+  if (begin != std::string::npos && text->find(kind, begin) != std::string::npos) return text;
   return absl::InvalidArgumentError(fmt::format("{}: {} contains no {} in PEM", flag, file, kind));
 }
 

@@ -9,12 +9,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/names.h"
+#include "base/read_file.h"
+#include "base/status_text.h"
 #include "cli/output/text.h"
 
 namespace winnow::cli {
@@ -105,12 +105,11 @@ absl::StatusOr<Contexts> Contexts::Load(const std::string& path) {
   struct stat about = {};
   if (path.empty() || (stat(path.c_str(), &about) != 0 && (errno == ENOENT || errno == ENOTDIR)))
     return contexts;
-  std::ifstream in(path);
-  if (!in.is_open()) return FileProblem(path);
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const absl::StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) return absl::FailedPreconditionError(fmt::format("{}: {}", path, MessageOf(text.status())));
   Json json;
   try {
-    json = Json::parse(text);
+    json = Json::parse(*text);
   } catch (const Json::parse_error& error) {
     return WrongForm(path, fmt::format("is not JSON: byte {}", error.byte));
   } catch (const Json::out_of_range&) {

@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
-#include <iterator>
 #include <memory>
 
+#include "base/read_file.h"
 #include "base/status_text.h"
 #include "rpc/address.h"
 
@@ -25,10 +23,10 @@ absl::Status Wrong(std::string_view flag, const std::string& value, std::string_
 
 absl::Status ReadSecret(const char* flag, OidcClient& client) {
   if (client.secret_file.empty()) return absl::OkStatus();
-  std::ifstream in(client.secret_file);
-  if (!in.is_open())
-    return Wrong(flag, client.secret_file, fmt::format("a file that can be read: {}", std::strerror(errno)));
-  std::string secret((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const absl::StatusOr<std::string> text = ReadFile(client.secret_file);
+  if (!text.ok())
+    return Wrong(flag, client.secret_file, "a file that can be read: " + MessageOf(text.status()));
+  std::string secret = *text;
   while (secret.ends_with('\n') || secret.ends_with('\r')) secret.pop_back();
   const bool printable =
       std::all_of(secret.begin(), secret.end(), [](char c) { return c >= ' ' && c <= '~'; });

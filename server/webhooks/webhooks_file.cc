@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/read_file.h"
 #include "server/host/pools/fields.h"
 
 namespace winnow {
@@ -46,10 +46,10 @@ bool IsWebUrl(const std::string& url) {
 
 // Without the line's end.
 std::string ReadSecret(const std::string& file, Fields& fields) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(stream)), {});
+  const absl::StatusOr<std::string> read = ReadFile(file);
+  std::string text = read.value_or("");
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  if (!stream.is_open()) {
+  if (!read.ok()) {
     fields.Problem("secret_file", fmt::format("is \"{}\", which cannot be read; expected a file", file));
   } else if (text.size() < kShortestSecret) {
     fields.Problem("secret_file",

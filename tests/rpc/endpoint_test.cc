@@ -93,6 +93,7 @@ TEST_CASE("Connect: a file that cannot be read or is not PEM is named", "[rpc]")
   };
   CHECK_THAT(why(folder.file("none")), Catch::Contains("--tls-ca: ") && Catch::Contains("No such file"));
   CHECK_THAT(why(folder.file("text")), Catch::Contains("contains no CERTIFICATE in PEM"));
+  CHECK_THAT(why(folder.path().string()), Catch::Contains("Is a directory"));
 }
 
 }  // namespace

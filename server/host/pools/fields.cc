@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <fstream>
-#include <sstream>
+
+#include "base/read_file.h"
 
 namespace winnow {
 namespace {
@@ -21,12 +21,10 @@ std::string Shown(const nlohmann::json& value) {
 }  // namespace
 
 absl::StatusOr<nlohmann::json> ReadJsonFile(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return absl::InvalidArgumentError(fmt::format("{} cannot be read", file));
-  std::ostringstream text;
-  text << stream.rdbuf();  // of a directory nothing; iterators would throw
+  const absl::StatusOr<std::string> text = ReadFile(file);
+  if (!text.ok()) return absl::InvalidArgumentError(fmt::format("{} cannot be read", file));
   try {
-    return nlohmann::json::parse(text.str(), nullptr, true, true);
+    return nlohmann::json::parse(*text, nullptr, true, true);
   } catch (const nlohmann::json::exception& error) {
     return absl::InvalidArgumentError(fmt::format("{} is not JSON: {}", file, error.what()));
   }

@@ -4,11 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
+#include "base/read_file.h"
 #include "server/host/pools/fields.h"
 
 namespace winnow {
@@ -37,13 +36,11 @@ WorkerShape ReadShape(const nlohmann::json& object, const std::string& path, Poo
   settings.worker_arguments = fields.Texts("arguments");
   settings.server = fields.Text("server");
   if (const std::string file = fields.Text("tls_ca"); !file.empty()) {
-    std::ifstream stream(file, std::ios::binary);
-    std::ostringstream text;
-    text << stream.rdbuf();  // of a directory nothing; iterators would throw
-    settings.tls_ca = text.str();
-    if (!stream.is_open()) {
+    const absl::StatusOr<std::string> text = ReadFile(file);
+    settings.tls_ca = text.value_or("");
+    if (!text.ok()) {
       fields.Problem("tls_ca", fmt::format("is \"{}\", which cannot be read; expected a PEM file", file));
-    } else if (settings.tls_ca.find("CERTIFICATE-----") == std::string::npos) {  // or it is a directory
+    } else if (settings.tls_ca.find("CERTIFICATE-----") == std::string::npos) {
       fields.Problem("tls_ca", fmt::format("is \"{}\", which contains no certificate in PEM", file));
     }
   }

@@ -7,14 +7,13 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "base/read_file.h"
 #include "server/host/pools/curl_headers.h"
 
 namespace winnow {
@@ -250,8 +249,7 @@ class SlurmRest final : public SlurmCalls {
     if (!body.empty()) headers.Add("Content-Type: application/json");
     if (!place_.token_file.empty()) {
       // It is read each time: whoever gives tokens out replaces them.
-      std::ifstream file(place_.token_file);
-      std::string token((std::istreambuf_iterator<char>(file)), {});
+      std::string token = ReadFile(place_.token_file).value_or("");
       token.erase(std::min(token.size(), token.find_last_not_of(" \r\n\t") + 1));
       if (const size_t equals = token.find("SLURM_JWT="); equals == 0) token.erase(0, 10);
       if (token.empty()) return absl::UnavailableError(place_.token_file + " cannot be read, or is empty");
