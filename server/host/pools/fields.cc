@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/read_file.h"
+#include "base/status_text.h"
 
 namespace winnow {
 namespace {
@@ -22,7 +23,8 @@ std::string Shown(const nlohmann::json& value) {
 
 absl::StatusOr<nlohmann::json> ReadJsonFile(const std::string& file) {
   const absl::StatusOr<std::string> text = ReadFile(file);
-  if (!text.ok()) return absl::InvalidArgumentError(fmt::format("{} cannot be read", file));
+  if (!text.ok())
+    return absl::InvalidArgumentError(fmt::format("{} cannot be read: {}", file, MessageOf(text.status())));
   try {
     return nlohmann::json::parse(*text, nullptr, true, true);
   } catch (const nlohmann::json::exception& error) {

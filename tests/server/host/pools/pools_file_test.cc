@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <map>
 
 #include "server/host/pools/command_pool.h"
 #include "server/host/pools/slurm_commands.h"
@@ -58,19 +59,21 @@ TEST_CASE("pools' file: every error is reported, with its path", "[server]") {
   CHECK_THAT(std::string(ReadText("{").status().message()), Catch::Contains("is not JSON"));
   CHECK_THAT(std::string(ReadText("[1e999]").status().message()), Catch::Contains("is not JSON"));
   CHECK_THAT(std::string(ReadPoolsFile("/", "/", "w", {}).status().message()),
-             Catch::Contains("/ is not JSON"));
+             Catch::Contains("/ cannot be read: Is a directory"));
 }
 
 TEST_CASE("pools' file: an authority is a certificate, not a key or a directory", "[server]") {
   TempFolder folder;
   const std::string key = (folder / "server.key").string();
   std::ofstream(key) << "-----BEGIN PRIVATE KEY-----\nMIGH\n-----END PRIVATE KEY-----\n";
-  for (const std::string& file : {key, folder.path().string()}) {
+  const std::map<std::string, std::string> problems = {{key, "contains no certificate"},
+                                                       {folder.path().string(), "cannot be read"}};
+  for (const auto& [file, problem] : problems) {
     const auto pools =
         ReadText(R"({"pools": [{"name": "a", "kind": "SLURM", "worker": {"tls_ca": ")" + file + R"("}}]})");
     REQUIRE_FALSE(pools.ok());
     CHECK_THAT(std::string(pools.status().message()),
-               Catch::Contains("pools[0].worker.tls_ca: is \"" + file + "\", which contains no certificate"));
+               Catch::Contains("pools[0].worker.tls_ca: is \"" + file + "\", which " + problem));
   }
 }
 
