@@ -52,6 +52,7 @@ class SpecChecker {
                             "; expected at most 63 letters, digits, '-', '_', '.', a letter or "
                             "digit first");
     }
+    if (spec_.name() == "latest") Add("name", "\"latest\" means the newest job; expected another name");
     if (!spec_.working_directory().empty() && spec_.working_directory()[0] != '/') {
       Add("working_directory", "is " + Quoted(spec_.working_directory()) + "; expected an absolute path");
     }

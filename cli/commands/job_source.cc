@@ -90,9 +90,6 @@ absl::StatusOr<v1::TuningJobSpec> CheckedJob(const std::string& text, const std:
 
   if (readable) {
     AddUnrelated(CheckSpec(job.spec), &violations);
-    if (job.spec.name() == "latest") {
-      violations.push_back({"name", "\"latest\" means the newest job; expected another name"});
-    }
     // Errors found here are reported together with missing files; otherwise the server checks the files.
     if (!violations.empty() && ours) AddUnrelated(CheckFiles(job.spec), &violations);
   }

@@ -162,6 +162,7 @@ TEST_CASE("Malformed job files: names, trainers and data", "[spec]") {
   const std::string metrics = R"json("metrics": [{"name": "loss", "regex": "loss=([0-9.e+-]+)"}])json";
   CheckCases({
       {BuiltinJob("\"bank\"", "\"\""), "name", {"missing", "expected a name"}},
+      {BuiltinJob("\"bank\"", "\"latest\""), "name", {"means the newest job"}},
       {BuiltinJob("\"bank\"", "\"bank data\""), "name", {"\"bank data\"", "expected at most 63 letters"}},
       {BuiltinJob("\"bank\"", "\"" + std::string(64, 'a') + "\""), "name", {"at most 63"}},
       {BuiltinJob("\"seed\"", "\"working_directory\": \"here\", \"seed\""),

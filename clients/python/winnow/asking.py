@@ -35,6 +35,7 @@ class Trial:
         self.value: Optional[float] = None  # the newest value of the objective that was reported
         self.pruned = False
         self.ended = False  # pruned, completed or failed
+        self._told = False  # that it is completed, or has failed
         self.stops_at_end = False  # whether report raises TrialPruned at `resource_to` too
         self.raw = dict(found)
         self._path = f"{job._path}/trials/{self.number}"
@@ -115,6 +116,8 @@ class Trial:
                 for metric, content in values.items()]
 
     def _end(self, fields: dict[str, Any]) -> None:
+        if self._told:
+            raise ValueError(f"trial {self.number} has been completed, or has failed, already")
         try:
             self.job._calls.call("POST", self._path + "/complete", {"attempt": self.attempt, **fields})
         except errors.FailedPrecondition as error:
@@ -122,6 +125,7 @@ class Trial:
             # A call that is sent again because its answer was lost finds the attempt ended, by itself.
             if not self._has_ended("failed" if fields.get("failed") else "finished"):
                 raise errors.AttemptLost(error.code, error.message, error.violations) from error
+        self._told = True
         self._over()
 
     def _has_ended(self, outcome: str) -> bool:

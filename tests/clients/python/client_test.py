@@ -353,6 +353,8 @@ class AskAndTell(WithFolder):
         with self.assertRaisesRegex(TypeError, "loss: is 'low'; expected a number"):
             trial.complete("low")
         trial.complete(0.5)
+        with self.assertRaisesRegex(ValueError, "has been completed, or has failed, already"):
+            trial.complete(0.25)
         self.assertEqual(job.trial(trial.number).state, "COMPLETED")
         with self.assertRaises(winnow.AttemptLost):
             trial.report(1, 0.5)
