@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "server/engine/messages.h"
 
@@ -91,7 +93,10 @@ absl::StatusOr<v1::Delivery> WebhookOutbox::Test(Context& context, const std::st
     *delivery.mutable_next_time() = TimeUtil::MicrosecondsToTimestamp(row.next_us);
     return delivery;
   }
-  return absl::NotFoundError(fmt::format("there is no webhook \"{}\"", name));
+  std::vector<std::string> known;
+  for (const DeclaredWebhook& webhook : webhooks_) known.push_back(webhook.name);
+  return absl::NotFoundError(
+      fmt::format("there is no webhook \"{}\"; expected {}", name, fmt::join(known, " or ")));
 }
 
 absl::StatusOr<v1::ListWebhooksResponse> WebhookOutbox::List(Context& context) {

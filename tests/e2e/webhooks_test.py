@@ -213,7 +213,10 @@ class WebhooksTest(unittest.TestCase):
         self.assertEqual(receiver.seen("TEST")[0]["delivery"], number)
         entries = cluster.client.json("audit", "--method", "TestWebhook")["entries"]
         self.assertEqual([(entry["subject"], entry["outcome"]) for entry in entries], [("test", "OK")])
-        cluster.client.run("webhooks", "test", "other", ok=(1,))
+        unknown = subprocess.run(cluster.client.command("webhooks", "test", "other"), capture_output=True, text=True,
+                                 timeout=processes.PATIENCE, check=False)
+        self.assertEqual(unknown.returncode, 1)
+        self.assertIn('there is no webhook "other"; expected test', unknown.stderr)
         hooks = cluster.client.json("webhooks")["webhooks"]
         self.assertEqual([hook["address"] for hook in hooks], [f"http://127.0.0.1:{receiver.server.server_port}"])
 
