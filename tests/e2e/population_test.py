@@ -94,7 +94,9 @@ class PopulationTest(unittest.TestCase):
         watch = cluster.watch(name)
         self.assertEqual(watch.to_end(), 0)
         self.assertGreater(self.assert_trained_as_told(cluster, name), 4)
-        told = [event["text"] for event in watch.events if "goes on from trial" in event["text"]]
+        told = [event["text"] for trial in self.trials(cluster, name)
+                for event in cluster.client.json("describe", name, str(trial["number"]))["events"]
+                if "goes on from trial" in event["text"]]
         self.assertEqual(len(told), 4)  # two places at each of two rungs
         self.assertRegex(told[0], r"goes on from trial \d's checkpoint at resource 3 with x .* -> ")
         self.assertTrue(any("its own copy of trial" in worker.log() for worker in cluster.workers))
@@ -108,7 +110,8 @@ class PopulationTest(unittest.TestCase):
         processes.wait_until(lambda: len(cluster.client.workers()) == 2, "both workers are there")
         name = cluster.client.submit(job(cluster.folder), cluster.folder)
         watch = cluster.watch(name)
-        processes.wait_until(lambda: watch.count("attempt_started", "rial 5 "), "a trial goes on from another")
+        processes.wait_until(lambda: any((int(trial["number"]), trial["state"]) == (5, "RUNNING")
+                                         for trial in self.trials(cluster, name)), "a trial goes on from another")
         cluster.server.restart()
         cluster.workers[0].kill()
         processes.wait_until(lambda: watch.count("attempt_ended", " lost "), "the worker's trials are lost")
