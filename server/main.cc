@@ -90,6 +90,11 @@ GrpcServerOptions ServerOptions(const ServerFlags& flags) {
   return options;
 }
 
+std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
+
+// All addresses of this machine: one can listen at it, but nobody can reach the machine by it.
+bool IsAnyHost(const std::string& host) { return host == "0.0.0.0" || host == "[::]"; }
+
 // A server without TLS has told the credentials to everyone on the way.
 RankTls WhenRanksEncrypt(const ServerFlags& flags) {
   if (flags.rank_tls == "always") return RankTls::kAlways;
@@ -160,8 +165,7 @@ std::string ReadSignIn(ServerFlags& flags) {
     return "--oidc-issuer: without tokens nobody needs to sign in; expected --require-tokens or --tls-cert";
   if (flags.http.empty() || flags.http == kOff)
     return "--oidc-issuer: browsers come back to the web page; expected its address: --http HOST:PORT";
-  const std::string host = flags.http.substr(0, flags.http.rfind(':'));
-  if (oidc.own_url.empty() && (host == "0.0.0.0" || host == "[::]")) {
+  if (oidc.own_url.empty() && IsAnyHost(HostOf(flags.http))) {
     return fmt::format("--http-url is missing: {} is no address by which browsers reach this server",
                        flags.http);
   }
@@ -186,8 +190,10 @@ std::string Check(const ServerFlags& flags) {
     return "--declare-workers: " + MessageOf(declared.status());
   const auto pools = ReadPools(flags, std::string(8, '0'));
   if (!pools.ok()) return "--pools: " + MessageOf(pools.status());
-  if (std::string problem = PoolWithoutServer(*pools, flags.listen); !problem.empty())
-    return "--pools: " + problem;
+  if (IsAnyHost(HostOf(flags.listen))) {
+    if (std::string problem = PoolWithoutServer(*pools, flags.listen); !problem.empty())
+      return "--pools: " + problem;
+  }
   if (const auto webhooks = ReadWebhooks(flags); !webhooks.ok())
     return "--webhooks: " + MessageOf(webhooks.status());
   if (!flags.http.empty() && flags.http != kOff) {
@@ -375,8 +381,8 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartSagemaker(const ServerFlags& fl
 // Where other servers of the database reach this one, which listens on `port`.
 std::string AddressForOthers(const ServerFlags& flags, int port) {
   if (!flags.advertise.empty()) return flags.advertise;
-  std::string host = flags.listen.substr(0, flags.listen.rfind(':'));
-  if (host == "0.0.0.0" || host == "[::]") {
+  std::string host = HostOf(flags.listen);
+  if (IsAnyHost(host)) {
     std::array<char, HOST_NAME_MAX + 1> name{};
     if (gethostname(name.data(), name.size() - 1) == 0) host = name.data();
   }

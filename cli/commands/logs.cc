@@ -1,3 +1,5 @@
+#include "cli/commands/actions.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "cli/commands/actions.h"
 #include "cli/output/json.h"
 #include "cli/output/text.h"
 

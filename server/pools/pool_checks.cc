@@ -10,8 +10,6 @@
 namespace winnow {
 
 std::string PoolWithoutServer(const std::vector<DeclaredPool>& pools, const std::string& listen) {
-  const std::string host = listen.substr(0, listen.rfind(':'));
-  if (host != "0.0.0.0" && host != "[::]") return "";
   for (const DeclaredPool& pool : pools) {
     const std::vector<std::string>& arguments = pool.settings.worker_arguments;
     const bool given = std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {

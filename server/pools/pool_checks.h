@@ -9,8 +9,8 @@
 
 namespace winnow {
 
-// Why the workers of a pool on other machines would have no address of a server that listens there; "": they
-// have one.
+// Why the workers of a pool on other machines would have no address of a server that listens at all addresses
+// of its machine, `listen`; "": they have one.
 std::string PoolWithoutServer(const std::vector<DeclaredPool>& pools, const std::string& listen);
 
 // Logs the allocations of pools that are not declared any more: nobody asks their engine for them, or gives

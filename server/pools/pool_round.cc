@@ -401,7 +401,7 @@ PoolLimits PoolBook::LimitsOf(Engine& engine, const DeclaredPool& pool) {
   limits.cost_per_node_hour = settings.cost_per_node_hour;
   limits.not_before_us = standing.not_before_us;
   limits.refusal = standing.refusal;
-  // Those that the engine had at the same time are one try.
+  // Allocations that the engine had at the same time count as one try.
   int64_t next_create_us = std::numeric_limits<int64_t>::max();
   for (const auto& [number, row] : ended_[settings.name]) {
     if (row.workers > 0) break;

@@ -258,7 +258,7 @@ TEST_CASE("TrainerRun: a program without the objective is reported with its expr
              Catch::Contains("at levels below 1 only"));
 }
 
-TEST_CASE("TrainerRun: what an expression took and is no number is told", "[worker]") {
+TEST_CASE("TrainerRun: the reason quotes what the expression took that is no number", "[worker]") {
   NoticeScene scene;
   v1::Assignment assignment = Script("echo epoch 1 loss=0,5; echo epoch 2 loss=0,25");
   assignment.mutable_metrics(0)->set_regex("loss=([^ ]+)");
@@ -284,7 +284,7 @@ TEST_CASE("TrainerRun: a program without the objective is reported with the end 
                  Catch::Contains("no-such-program"));
 }
 
-TEST_CASE("TrainerRun: a dict as Python prints it is no JSON, and that is told", "[worker]") {
+TEST_CASE("TrainerRun: the reason says that a dict as Python prints it is no JSON", "[worker]") {
   NoticeScene scene;
   v1::Assignment assignment = Script("echo \"{'epoch': 1, 'loss': 0.5}\"");
   assignment.clear_resource_regex();
