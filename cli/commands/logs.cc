@@ -1,5 +1,3 @@
-#include "cli/commands/actions.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "cli/commands/actions.h"
 #include "cli/output/json.h"
 #include "cli/output/text.h"
 

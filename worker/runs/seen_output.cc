@@ -62,8 +62,7 @@ std::string UnreadObjective(const SeenOutput& seen, const v1::MetricDefinition& 
   if (objective.regex().empty())
     return fmt::format(
         "The program exited without printing {} (none of {} was a JSON object with a number of that name; "
-        "the "
-        "last was `{}`).{}",
+        "the last was `{}`).{}",
         HowToRead(objective), Counted(seen.lines, "line"), seen.last_line,
         seen.last_line.starts_with("{'") ? " How Python prints a dict is no JSON: print json.dumps of it."
                                          : "");
