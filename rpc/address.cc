@@ -17,14 +17,6 @@ constexpr std::string_view kUnix = "unix:";
 constexpr char kNameCharacters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 constexpr int kMaxPort = 65535;
 
-bool IsLoopback(const std::string& host, bool bracketed) {
-  in_addr v4 = {};
-  in6_addr v6 = {};
-  if (bracketed) return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
-  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
-  return host == "localhost";
-}
-
 bool IsHost(const std::string& host, bool bracketed) {
   in6_addr v6 = {};
   if (bracketed) return inet_pton(AF_INET6, host.c_str(), &v6) == 1;
@@ -50,6 +42,14 @@ absl::StatusOr<Address> ParseSocket(const std::string& text) {
 }
 
 }  // namespace
+
+bool IsLoopbackHost(const std::string& host) {
+  in_addr v4 = {};
+  in6_addr v6 = {};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  if (inet_pton(AF_INET6, host.c_str(), &v6) == 1) return IN6_IS_ADDR_LOOPBACK(&v6);
+  return host == "localhost";
+}
 
 absl::StatusOr<Address> ParseAddress(const std::string& text, int least_port) {
   if (text.starts_with(kUnix)) return ParseSocket(text);
@@ -78,7 +78,7 @@ absl::StatusOr<Address> ParseAddress(const std::string& text, int least_port) {
     return wrong(fmt::format("the port \"{}\" is not a number from {} to {}",
                              std::string(absl::Utf8SafeCHexEscape(port)), least_port, kMaxPort));
   }
-  address.kind = IsLoopback(address.host, bracketed) ? Address::Kind::kLoopback : Address::Kind::kRemote;
+  address.kind = IsLoopbackHost(address.host) ? Address::Kind::kLoopback : Address::Kind::kRemote;
   return address;
 }
 

@@ -23,6 +23,9 @@ struct Address {
 // The length limit of a socket's path.
 inline constexpr size_t kLongestSocketPath = 107;
 
+// Whether a host, without brackets, is this machine's loopback: 127.0.0.0/8, ::1 or localhost.
+bool IsLoopbackHost(const std::string& host);
+
 // INVALID_ARGUMENT names the text, the error and what was expected. `least_port`: 0 if the system may choose.
 absl::StatusOr<Address> ParseAddress(const std::string& text, int least_port = 1);
 

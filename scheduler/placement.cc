@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <tuple>
 
 #include "base/mutant.h"
@@ -55,6 +56,7 @@ struct Room {
   int32_t free_slots;
   const std::string* id;
   int32_t ranks;  // that it has room for
+  const std::string* loopback_of;
 
   bool operator<(const Room& other) const {
     return std::tie(elsewhere, ran_elsewhere, spare_labels, fit, free_slots, *id) <
@@ -68,7 +70,20 @@ Room RoomOf(const WorkerRoom& worker, int32_t ranks, const GangRequest& gang) {
   const bool ran_it = !gang.worker_id.empty() && worker.worker_id == gang.worker_id;
   const size_t spare = worker.labels.size() - gang.shape.labels.size();  // it has all that are asked for
   const int64_t fit = gang.nodes == 1 ? ranks : -static_cast<int64_t>(ranks);
-  return {!shares, !ran_it, spare, fit, worker.free_slots, &worker.worker_id, ranks};
+  return {!shares, !ran_it, spare, fit, worker.free_slots, &worker.worker_id, ranks, &worker.loopback_of};
+}
+
+// Leaves those that reach each other, of the first that have room for so many ranks together. Returns whether
+// there are such.
+bool KeepOnesInReach(int32_t nodes, std::vector<Room>* rooms) {
+  std::map<std::string_view, int64_t> ranks;
+  for (const Room& room : *rooms) ranks[*room.loopback_of] += room.ranks;
+  const auto first = std::find_if(rooms->begin(), rooms->end(),
+                                  [&](const Room& room) { return ranks[*room.loopback_of] >= nodes; });
+  if (first == rooms->end()) return false;
+  const std::string_view chosen = *first->loopback_of;
+  std::erase_if(*rooms, [chosen](const Room& room) { return *room.loopback_of != chosen; });
+  return true;
 }
 
 }  // namespace
@@ -106,9 +121,11 @@ int32_t GangCapacity(const WorkerRoom& worker, const GangRequest& gang) {
 }
 
 int64_t CapacityOf(const std::vector<WorkerRoom>& workers, const RankShape& shape) {
-  int64_t ranks = 0;
-  for (const WorkerRoom& worker : workers) ranks += Capacity(worker, shape);
-  return ranks;
+  std::map<std::string_view, int64_t> ranks;
+  int64_t most = 0;
+  for (const WorkerRoom& worker : workers)
+    most = std::max(most, ranks[worker.loopback_of] += Capacity(worker, shape));
+  return most;
 }
 
 std::optional<std::vector<std::string>> Place(const std::vector<WorkerRoom>& workers,
@@ -125,6 +142,7 @@ std::optional<std::vector<std::string>> Place(const std::vector<WorkerRoom>& wor
 
   if (gang.nodes == 1) return std::vector<std::string>{*std::min_element(rooms.begin(), rooms.end())->id};
   std::sort(rooms.begin(), rooms.end());
+  if (!KeepOnesInReach(gang.nodes, &rooms)) return std::nullopt;
   std::vector<std::string> ranks;
   while (true) {
     for (Room& room : rooms) {

@@ -33,6 +33,9 @@ struct WorkerRoom {
   int64_t life_us = 0;                     // from its registration to then
   std::vector<std::string> projects = {};  // whose ranks it may have; empty: all
   bool encrypts = false;                   // its ranks can encrypt what they tell the others of a gang
+  // Of a worker whose host is loopback: a gang's ranks there reach only workers with the same. "": its ranks
+  // reach all others with "".
+  std::string loopback_of = {};
 };
 
 // What each rank takes of its worker.
@@ -75,7 +78,7 @@ int32_t Capacity(const WorkerRoom& worker, const RankShape& shape);
 // A gang that would not end within nine tenths of the whole life of such a worker may start there all the
 // same: hardly any worker is that fresh.
 int32_t GangCapacity(const WorkerRoom& worker, const GangRequest& gang);
-// All of them together.
+// The most ranks of that shape that they have room for and that can reach each other.
 int64_t CapacityOf(const std::vector<WorkerRoom>& workers, const RankShape& shape);
 
 // Whether a worker that is bound to `projects` (empty: to none) may have ranks of that project's jobs.
@@ -89,8 +92,8 @@ bool HasLabels(const WorkerRoom& worker, const RankShape& shape);
 // the checkpoint's storage come first, then the one that ran it before, then those with fewest labels that
 // were not asked for, which others may need. Among equals a single rank goes where it leaves least room, so
 // that whole workers stay free for wide gangs; the ranks of a gang go to the emptiest, and are spread over
-// distinct workers as long as there are any, so that they do not share a host's memory and network.
-// Deterministic: ties by worker id.
+// distinct workers as long as there are any, so that they do not share a host's memory and network. All of
+// them can reach each other. Deterministic: ties by worker id.
 std::optional<std::vector<std::string>> Place(const std::vector<WorkerRoom>& workers,
                                               const GangRequest& gang);
 

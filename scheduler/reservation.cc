@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <string_view>
 #include <tuple>
 
 namespace winnow {
@@ -10,6 +12,7 @@ namespace {
 
 struct Candidate {
   const std::string* id;
+  const std::string* loopback_of;
   int64_t free = 0;   // ranks that it has room for now
   int64_t whole = 0;  // and were it empty
 };
@@ -25,6 +28,19 @@ int64_t Lacks(const std::vector<Candidate>& candidates, const Reservation& set, 
   return whole < nodes ? -1 : std::max<int64_t>(0, nodes - free);
 }
 
+// The first of those that can reach the first `of`, until they would hold the gang; empty: they never would.
+Reservation FirstInReach(const std::vector<Candidate>& candidates, const Candidate& of, int32_t nodes) {
+  Reservation chosen;
+  int64_t held = 0;
+  for (const Candidate& candidate : candidates) {
+    if (*candidate.loopback_of != *of.loopback_of) continue;
+    chosen.insert(*candidate.id);
+    held += candidate.whole;
+    if (held >= nodes) return chosen;
+  }
+  return {};
+}
+
 }  // namespace
 
 Reservation Reserve(const std::vector<WorkerRoom>& free, const std::vector<WorkerRoom>& whole,
@@ -36,19 +52,23 @@ Reservation Reserve(const std::vector<WorkerRoom>& free, const std::vector<Worke
     const int64_t most = GangCapacity(worker, gang);
     if (most <= 0) continue;
     const auto found = room.find(worker.worker_id);
-    candidates.push_back({&worker.worker_id, found == room.end() ? 0 : found->second, most});
+    candidates.push_back(
+        {&worker.worker_id, &worker.loopback_of, found == room.end() ? 0 : found->second, most});
   }
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
     return std::tie(b.free, b.whole, *a.id) < std::tie(a.free, a.whole, *b.id);
   });
   Reservation chosen;
-  int64_t held = 0;
+  std::set<std::string_view> tried;
   for (const Candidate& candidate : candidates) {
-    if (held >= gang.nodes) break;
-    chosen.insert(*candidate.id);
-    held += candidate.whole;
+    if (!tried.insert(*candidate.loopback_of).second) continue;
+    Reservation set = FirstInReach(candidates, candidate, gang.nodes);
+    if (set.empty()) continue;
+    const bool better =
+        chosen.empty() || Lacks(candidates, set, gang.nodes) < Lacks(candidates, chosen, gang.nodes);
+    if (better) chosen = std::move(set);
   }
-  if (held < gang.nodes) return {};
+  if (chosen.empty()) return {};
   const int64_t kept_lacks = Lacks(candidates, kept, gang.nodes);
   if (kept_lacks < 0 || kept_lacks > Lacks(candidates, chosen, gang.nodes)) return chosen;
   Reservation still;  // those of the kept that have gone, or leave too soon by now, hold nothing for it

@@ -446,6 +446,11 @@ constexpr char kKeptTrials[] = R"sql(
 CREATE INDEX events_of_kept ON events (job, sequence) WHERE kind = 'trial_kept';
 )sql";
 
+constexpr char kLoopbackHosts[] = R"sql(
+-- Of a worker whose host is loopback: the network namespace of the machine in which alone it can be reached.
+ALTER TABLE workers ADD COLUMN loopback_of TEXT NOT NULL DEFAULT '';
+)sql";
+
 constexpr char kSignIns[] = R"sql(
 -- Who signed in with an OpenID Connect provider, and the name that they have had since.
 CREATE TABLE persons (
@@ -498,7 +503,7 @@ const std::vector<Migration>& Migrations() {
       {17, kAllocations},  {18, kWorkerEnds},        {19, kAudit},
       {20, kDeliveries},   {21, kProjects},          {22, kLogTimes},
       {23, kQuotas},       {24, kStorageQuotas},     {25, kSignIns},
-      {26, kDeletedJobs},  {27, kKeptTrials},
+      {26, kDeletedJobs},  {27, kKeptTrials},        {28, kLoopbackHosts},
   };
   return kMigrations;
 }

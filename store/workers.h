@@ -42,6 +42,7 @@ struct WorkerRow {
   int64_t ends_us = 0;       // when it will leave by itself; 0: not known
   std::vector<std::string> projects =
       {};  // whose jobs it may run, by its token ("": the default one); empty: all
+  std::string loopback_of = "";  // of a host that is loopback: where alone it can be reached
 
   bool operator==(const WorkerRow&) const = default;
 };

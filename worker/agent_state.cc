@@ -122,6 +122,7 @@ AgentState::Call AgentState::MakeCall(bool says, TimePoint now) {
   request.set_worker_id(worker_id_);
   request.set_name(identity_.name);
   request.set_host(identity_.host);
+  request.set_loopback_of(identity_.loopback_of);
   request.set_slots(identity_.slots);
   request.set_storage_id(identity_.storage_id);
   request.set_version(identity_.version);

@@ -19,6 +19,7 @@ namespace winnow {
 struct WorkerIdentity {
   std::string name;
   std::string host;
+  std::string loopback_of = {};  // as of SyncRequest
   int slots = 1;
   std::string storage_id;
   std::string version;

@@ -534,6 +534,7 @@ int Work(const Flags& flags) {
   options.server = flags.server.address;
   options.identity.name = flags.name;
   options.identity.host = flags.host;
+  options.identity.loopback_of = LoopbackOf(flags.host);
   options.identity.slots = flags.slots;
   options.identity.storage_id = *storage_id;
   options.identity.version = WINNOW_VERSION;

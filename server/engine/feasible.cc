@@ -39,8 +39,9 @@ class RanksFit {
                                                  spec_.cluster().nodes_parameter(), nodes)
                                    : fmt::format("is {}", nodes);
     return {{tuned ? "cluster.nodes_parameter" : "cluster.nodes",
-             fmt::format("{}, but no set of {} workers could hold {} of {}{}: the largest is {}", what,
-                         Whose(), Counted(nodes, "rank"), ShareText(shape_), LabelsText(shape_), most)}};
+             fmt::format("{}, but no set of {} workers could hold {} of {}{}: the largest is {}{}", what,
+                         Whose(), Counted(nodes, "rank"), ShareText(shape_), LabelsText(shape_), most,
+                         OutOfReachText(known_, shape_, most))}};
   }
 
  private:
@@ -211,6 +212,20 @@ std::string LabelsText(const RankShape& shape) {
   return text;
 }
 
+std::string OutOfReachText(const std::vector<WorkerRoom>& workers, const RankShape& shape, int64_t most) {
+  int64_t all = 0, on_loopback = 0;
+  for (const WorkerRoom& worker : workers) {
+    const int32_t ranks = Capacity(worker, shape);
+    all += ranks;
+    if (!worker.loopback_of.empty()) on_loopback += ranks;
+  }
+  if (all <= most) return "";
+  return fmt::format(
+      " (all workers together have room for {}, of which {} on workers whose host is a loopback address: the "
+      "ranks of a trial on other machines cannot reach those; start such workers with --host ADDRESS)",
+      all, on_loopback);
+}
+
 std::string WaitsFor(int32_t nodes, const RankShape& shape, const std::vector<WorkerRoom>& whole) {
   if (whole.empty() && !shape.project.empty())
     return fmt::format("Waiting for a worker: none that runs jobs of project {} is present.", shape.project);
@@ -221,9 +236,11 @@ std::string WaitsFor(int32_t nodes, const RankShape& shape, const std::vector<Wo
   const std::string of_each = plain ? "" : " of " + ShareText(shape);
   const int64_t most = CapacityOf(whole, shape);
   if (most < nodes) {
-    if (plain) return fmt::format("Waiting for {} slots at once: the workers present have {}.", nodes, most);
-    return fmt::format("Waiting for workers: {}{}{} at once, of which those present could hold {}.",
-                       Counted(nodes, "rank"), of_each, LabelsText(shape), most);
+    const std::string more = OutOfReachText(whole, shape, most);
+    if (plain)
+      return fmt::format("Waiting for {} slots at once: the workers present have {}{}.", nodes, most, more);
+    return fmt::format("Waiting for workers: {}{}{} at once, of which those present could hold {}{}.",
+                       Counted(nodes, "rank"), of_each, LabelsText(shape), most, more);
   }
   const int64_t slots = static_cast<int64_t>(nodes) * shape.slots;
   const std::string what = shape.cpus > 0 || shape.memory_gib > 0 || shape.UsesGpus()

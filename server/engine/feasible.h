@@ -43,6 +43,10 @@ std::string ShareText(const RankShape& shape);
 // " in pool cpu or big with labels gpu, zone=a"; "" if none are asked for
 std::string LabelsText(const RankShape& shape);
 
+// That the workers have room for more ranks than `most`, which those can hold that reach each other, and why
+// it cannot be used; "" if they have not. Begins with a space.
+std::string OutOfReachText(const std::vector<WorkerRoom>& workers, const RankShape& shape, int64_t most);
+
 // What a job that runs no trial waits for, in a sentence: any worker, larger workers, or free room. `whole`:
 // the rooms, when empty, of the workers that may be given something.
 std::string WaitsFor(int32_t nodes, const RankShape& shape, const std::vector<WorkerRoom>& whole);

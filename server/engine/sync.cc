@@ -62,8 +62,9 @@ absl::Status CheckRequest(const v1::SyncRequest& request) {
     return invalid("slots", std::to_string(request.slots()), "1 to 10000");
   }
   for (const auto& [field, value] :
-       {std::pair{"host", &request.host()}, std::pair{"storage_id", &request.storage_id()},
-        std::pair{"version", &request.version()}, std::pair{"limits", &request.limits()}}) {
+       {std::pair{"host", &request.host()}, std::pair{"loopback_of", &request.loopback_of()},
+        std::pair{"storage_id", &request.storage_id()}, std::pair{"version", &request.version()},
+        std::pair{"limits", &request.limits()}}) {
     if (value->size() > kMaxFieldBytes)
       return invalid(field, fmt::format("a text of {} bytes", value->size()), "at most 1024 bytes");
   }
@@ -260,6 +261,7 @@ absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, co
   WorkerRow row = worker->row;
   row.name = request.name();
   row.host = request.host();
+  row.loopback_of = request.loopback_of();
   row.slots = request.slots();
   row.storage_id = request.storage_id();
   row.version = request.version();

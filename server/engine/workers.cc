@@ -22,6 +22,7 @@ WorkerRoom WholeRoom(const WorkerRow& worker) {
   for (const WorkerGpu& gpu : worker.gpus) room.gpus.push_back({gpu.id});
   room.ends_us = worker.ends_us;
   room.projects = worker.projects;
+  room.loopback_of = worker.loopback_of;
   room.encrypts = true;
   if (worker.ends_us != 0) room.life_us = worker.ends_us - worker.register_us;
   return room;

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
+#include "base/read_file.h"
 #include "rpc/address.h"
 
 namespace winnow {
@@ -47,6 +50,14 @@ std::string OwnAddressTowards(const std::string& server) {
     if (const std::string own = AddressTowards(*target); !own.empty()) return own;
   }
   return "";
+}
+
+std::string LoopbackOf(const std::string& host) {
+  if (!IsLoopbackHost(host)) return "";
+  const absl::StatusOr<std::string> boot = ReadFile("/proc/sys/kernel/random/boot_id");
+  std::error_code error;
+  const std::filesystem::path space = std::filesystem::read_symlink("/proc/self/ns/net", error);
+  return boot.value_or("unknown boot\n") + space.string();
 }
 
 }  // namespace winnow
