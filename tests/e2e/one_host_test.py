@@ -1,5 +1,7 @@
 """Several workers of one host with the default flags: they share its ports, and none is taken for faulty."""
 
+import json
+import subprocess
 import unittest
 
 import processes
@@ -47,6 +49,30 @@ class OneHostTest(unittest.TestCase):
                 counts = cluster.client.json("describe", name)["trial_counts"]
                 self.assertEqual(int(counts["completed"]), spec["limits"]["max_trials"], counts)
             self.assertEqual([worker["scheduling"] for worker in cluster.client.workers()], ["OPEN"] * workers)
+
+    def test_a_trial_is_not_on_workers_that_cannot_reach_each_other(self):
+        gang = job("gang", ["/usr/bin/python3", "-c", GANG, "{{x}}"], 4, nodes=2)
+        with processes.Cluster(workers=0, slots=1) as cluster:
+            cluster.add_worker("here")
+            cluster.add_worker("elsewhere", host="192.0.2.1")
+            processes.wait_until(lambda: len(cluster.client.workers()) == 2, "both are there")
+            with open(f"{cluster.folder}/gang.json", "w", encoding="utf-8") as file:
+                json.dump(gang, file)
+            refused = subprocess.run(cluster.client.command("submit", f"{cluster.folder}/gang.json"), capture_output=True,
+                                     text=True, check=False)
+            self.assertNotEqual(refused.returncode, 0)
+            self.assertIn("2 ranks of 1 slot: the largest is 1 (all workers together have room for 2, of which 1 on "
+                          "workers whose host is a loopback address", refused.stderr)
+            cluster.add_worker("beside")
+            processes.wait_until(lambda: len(cluster.client.workers()) == 3, "the third is there")
+            name = cluster.client.submit(gang, cluster.folder)
+            self.assertEqual(cluster.watch(name).to_end(), 0)
+            cluster.server.restart()  # which knows them from its database
+            name = cluster.client.submit(gang, cluster.folder)
+            self.assertEqual(cluster.watch(name).to_end(), 0)
+            used = processes.rows(cluster.server.database, "SELECT DISTINCT w.name FROM assignments a JOIN workers w "
+                                                           "USING (worker) ORDER BY w.name")
+            self.assertEqual(used, [("beside",), ("here",)])
 
     def test_four_workers_of_one_slot(self):
         self.run_on(4, 1)

@@ -44,6 +44,19 @@ TEST_CASE("Placement: a gang takes the emptiest workers, one rank on each as lon
   CHECK(Place({{"a", 4, ""}, {"b", 1, ""}}, {4, "", ""}) == Workers{"a", "b", "a", "a"});
 }
 
+TEST_CASE("Placement: the ranks of a gang are on workers that can reach each other", "[scheduler]") {
+  std::vector<WorkerRoom> workers = {{"a", 4, ""}, {"b", 3, ""}, {"c", 2, ""}, {"d", 1, ""}};
+  workers[0].loopback_of = workers[2].loopback_of = "this machine";
+  workers[1].loopback_of = "another";
+  CHECK(Place(workers, {5}) == Workers{"a", "c", "a", "c", "a"});
+  CHECK(Place(workers, {2}) == Workers{"a", "c"});
+  CHECK_FALSE(Place(workers, {7}));
+  CHECK(CapacityOf(workers, {}) == 6);
+  workers[0].free_slots = 0;
+  CHECK(Place(workers, {3}) == Workers{"b", "b", "b"});  // the first in order has too few in its reach
+  CHECK(Place(workers, {1}) == Workers{"d"});
+}
+
 TEST_CASE("Placement: near the checkpoint, then where it ran before", "[scheduler]") {
   const std::vector<WorkerRoom> workers = {{"a", 9, "s1"}, {"b", 1, "s2"}, {"c", 2, "s2"}, {"d", 1, "s1"}};
   CHECK(Place(workers, {1, "s2", ""}) == Workers{"b"});

@@ -41,6 +41,15 @@ TEST_CASE("Reservation: only workers that could hold a rank of that shape", "[sc
   CHECK(Reserve({}, whole, gang, {}).empty());
 }
 
+TEST_CASE("Reservation: workers that can reach each other, of those the ones that lack fewest ranks",
+          "[scheduler]") {
+  std::vector<WorkerRoom> whole = Rooms({{"a", 2}, {"b", 2}, {"c", 2}, {"d", 2}});
+  whole[0].loopback_of = whole[3].loopback_of = "this machine";
+  CHECK(Reserve(Rooms({{"a", 2}, {"b", 1}}), whole, {4}, {}) == Reservation{"a", "d"});
+  CHECK(Reserve(Rooms({{"a", 2}, {"b", 2}, {"c", 1}}), whole, {4}, {}) == Reservation{"b", "c"});
+  CHECK(Reserve(whole, whole, {5}, {}).empty());
+}
+
 // A cluster on which single ranks come without end, each for a while, and one gang waits.
 class Crowd {
  public:
@@ -49,6 +58,7 @@ class Crowd {
     for (int64_t w = 0; w < workers; ++w) {
       WorkerRoom room{"w" + std::to_string(w), static_cast<int32_t>(1 + Draw(4)), ""};
       if (Draw(2) == 0) room.free_memory_gib = static_cast<double>(1 + Draw(8));
+      if (Draw(4) == 0) room.loopback_of = Draw(2) == 0 ? "one" : "other";
       if (Draw(3) > 0) room.labels = {{"zone", Draw(2) == 0 ? "a" : "b"}};
       whole_.push_back(room);
     }

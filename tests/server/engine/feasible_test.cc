@@ -153,6 +153,23 @@ TEST_CASE("Feasible: jobs are refused at the door, but a known request has its j
   CHECK(play.TryCreate(Asking(3)).ok());
 }
 
+TEST_CASE("Feasible: workers on loopback do not count with those elsewhere, and the reason says so",
+          "[server]") {
+  Play play;
+  FakeWorker here(play, "here", 2), there(play, "there", 1);
+  here.loopback_of = "this machine";
+  REQUIRE(here.Tell().ok());
+  REQUIRE(there.Tell().ok());
+  CHECK(play.TryCreate(Asking(2)).ok());
+  CHECK_THAT(std::string(play.TryCreate(Asking(3)).status().message()),
+             Catch::Contains("the largest is 2 (all workers together have room for 3, of which 2 on workers "
+                             "whose host is a loopback address: the ranks of a trial on other machines "
+                             "cannot reach those; start such workers with --host ADDRESS)"));
+  here.loopback_of.clear();  // it was started with --host
+  REQUIRE(here.Tell().ok());
+  CHECK(play.TryCreate(Asking(3)).ok());
+}
+
 TEST_CASE("Declared workers: number, slots, processors, memory and labels", "[server]") {
   const auto workers = Declared("8 x slots=4, cpus=16,memory_gib=64,label=gpu,label=zone=a");
   REQUIRE(workers.size() == 8);

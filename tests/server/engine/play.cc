@@ -250,6 +250,7 @@ v1::SyncRequest FakeWorker::Request() const {
   request.set_leaving(leaving);
   request.mutable_labels()->insert(labels.begin(), labels.end());
   request.set_cost_per_hour(cost_per_hour);
+  request.set_loopback_of(loopback_of);
   request.set_encrypts_ranks(true);
   if (remaining_us) *request.mutable_remaining_life() = TimeUtil::MicrosecondsToDuration(*remaining_us);
   for (const std::string& id : gpus) {

@@ -106,6 +106,7 @@ class FakeWorker {
   int32_t ahead = 0;                          // ranks that it takes beyond its slots; it trains them too
   int64_t part_us = 1'000'000;                // that each part takes, as it says
   double cost_per_hour = 0;
+  std::string loopback_of;
   std::optional<int64_t> remaining_us;  // until it leaves by itself
   // Whether processes start when the assignment comes; otherwise each has taken a second when it ends.
   bool tells_true_times = false;

@@ -102,4 +102,12 @@ TEST_CASE("OwnAddress: loopback for a server on this machine, nothing for one th
   CHECK(OwnAddressTowards("no address").empty());
 }
 
+TEST_CASE("OwnAddress: a loopback host is told with the network namespace in which it is one", "[worker]") {
+  const std::string here = LoopbackOf("127.0.0.1");
+  CHECK_THAT(here, Catch::Contains("net:["));
+  for (const char* host : {"localhost", "127.0.0.2", "::1"}) CHECK(LoopbackOf(host) == here);
+  for (const char* host : {"", "10.0.0.1", "128.0.0.1", "fe80::1", "node7", "localhost.example"})
+    CHECK(LoopbackOf(host).empty());
+}
+
 }  // namespace winnow
