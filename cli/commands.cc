@@ -333,13 +333,16 @@ void Commands::DefineJobs() {
 
   CLI::App* watch = Add("watch", "Follow a job until it ends, then print a summary; exit code 1 if it failed",
                         Formats::kTextJson, [&f](Session& session) {
-                          return Watch(session, f.job, {absl::Seconds(f.patience), f.verbose, f.exec});
+                          return Watch(session, f.job,
+                                       {absl::Seconds(f.patience), f.verbose, f.exec, f.from_start});
                         });
   watch->get_option("--output")
       ->description("text (default) or json: a line for each event, and one for the job at its end");
   Job(watch, &f.job);
   watch->add_flag("--verbose", f.verbose,
                   "outside a terminal: every event with its reason, instead of one line per trial");
+  CLI::Option* from_start =
+      watch->add_flag("--from-start", f.from_start, "begin with the job's first event, also when it has ended");
   watch
       ->add_option(
           "--exec", f.exec,
@@ -347,6 +350,7 @@ void Commands::DefineJobs() {
           "event is on its standard input as JSON, and in WINNOW_EVENT, WINNOW_JOB, WINNOW_STATE, "
           "WINNOW_TRIAL and WINNOW_VALUE")
       ->check(NotEmpty(4096))
+      ->excludes(from_start)
       ->option_text("COMMAND");
   watch
       ->add_option("--patience", f.patience,

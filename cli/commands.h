@@ -39,6 +39,7 @@ struct Flags {
   std::string exec;
   bool front = false, schedule = false;
   bool verbose = false;
+  bool from_start = false;
   ListOptions list{50, {}, {}, "", ""};
   std::vector<std::string> job_states;
   AnnotateOptions annotate;

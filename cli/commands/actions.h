@@ -72,7 +72,8 @@ struct WatchOptions {
   absl::Duration patience = absl::Minutes(10);
   // Outside a terminal: prints the server's events, including models' choices and stops, with reasons.
   bool verbose = false;
-  std::string exec = "";  // a shell command that is run for events of the job (EventCommand); "": none
+  std::string exec = "";    // a shell command that is run for events of the job (EventCommand); "": none
+  bool from_start = false;  // shows past events too, also of a job that has ended
 };
 
 // Shows the job until it ends, then its summary. On a terminal: a table redrawn in place; elsewhere: a short

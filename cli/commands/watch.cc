@@ -320,7 +320,7 @@ Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, cons
   const bool live = session.output == Output::kText && session.out.interactive();
   EventCommand command(session, options.exec, job);
   command.Look(job);
-  if (HasEnded(job)) return Finish(session, job, false);
+  if (HasEnded(job) && !options.from_start) return Finish(session, job, false);
   const Interrupt interrupt;
   View view(session, job, options.verbose);
   Feed feed(&session.client(), job.id(), after_sequence, options.patience);
@@ -368,7 +368,7 @@ Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, cons
 Exit Watch(Session& session, const std::string& name, const WatchOptions& options) {
   const auto job = session.client().Describe(name);
   if (!job.ok()) return job.status();
-  return WatchFrom(session, *job, job->last_sequence(), options);
+  return WatchFrom(session, *job, options.from_start ? 0 : job->last_sequence(), options);
 }
 
 }  // namespace winnow::cli

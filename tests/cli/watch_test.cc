@@ -76,6 +76,24 @@ TEST_CASE("watch: a short line for each trial that ends where there is no termin
             std::string(kSummary));
 }
 
+TEST_CASE("watch --from-start: what has happened before is told too, also of a job that has ended", "[cli]") {
+  for (const bool ended : {false, true}) {
+    FakeService service;
+    PutDay(WithTrialsOf(service, "bank-2"));
+    if (ended) service.jobs = {LastEvent(29, v1::TuningJob::COMPLETED).job()};
+    const Result result = RunWinnow({"watch", "bank-2", "--from-start"}, service.address());
+    INFO(result.out << result.err);
+    CHECK(result.code == 0);
+    CHECK(service.watched_after == std::vector<int64_t>{0});
+    CHECK(result.out.find("trial 2 FAILED") != std::string::npos);
+    CHECK(result.out.find("trial 3 COMPLETED  auc 0.781235 at 9 units, best so far\n" +
+                          std::string(kSummary)) != std::string::npos);
+  }
+  FakeService service;
+  const Result both = RunWinnow({"watch", "bank-2", "--from-start", "--exec", "true"}, service.address());
+  CHECK(both.code == 2);
+}
+
 TEST_CASE("watch: a trial that failed is not called the best so far", "[cli]") {
   FakeService service;
   PutDay(WithTrialsOf(service, "bank-2"));

@@ -301,7 +301,7 @@ class Watch:
 
     def __init__(self, client, job, on_event=None):
         self.events, self.on_event, self.failure = [], on_event, None
-        self.process = subprocess.Popen(client.command("watch", job, "-o", "json"), stdout=subprocess.PIPE,
+        self.process = subprocess.Popen(client.command("watch", job, "--from-start", "-o", "json"), stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True)
         self.thread = threading.Thread(target=self._read, daemon=True)
         self.thread.start()
