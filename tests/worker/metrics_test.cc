@@ -159,6 +159,34 @@ TEST_CASE(
   CHECK(seen == std::vector<std::string>{"step=7", "a=1 step=8", "a=1 step=9", "step=10"});
 }
 
+TEST_CASE(
+    "a file that is written anew with its whole history gives each line once, one of the newest line alone "
+    "each") {
+  TempFolder folder;
+  const fs::path path = folder.path() / "m.csv";
+  EventLoop loop;
+  std::vector<std::string> seen;
+  MetricsFollower follower(&loop, {folder.path(), ""}, "m.csv",
+                           [&](const MetricRecord& record) { seen.push_back(Text(record)); });
+  // What was given since the last time, of a file that is replaced by another one.
+  const auto given = [&](const std::string& lines) {
+    seen.clear();
+    std::ofstream(folder.path() / "new") << "loss\n" + lines;
+    fs::rename(folder.path() / "new", path);
+    loop.After(std::chrono::milliseconds(300), [&] { loop.Quit(); });  // a poll comes before
+    loop.Run();
+    return seen;
+  };
+  using Seen = std::vector<std::string>;
+  CHECK(given("3\n") == Seen{"loss=3"});
+  CHECK(given("3\n") == Seen{"loss=3"});  // the newest value alone, which has not changed
+  CHECK(given("3\n2\n") == Seen{"loss=2"});
+  CHECK(given("3\n2\n2\n1\n") == Seen{"loss=2", "loss=1"});
+  CHECK(given("3\n").empty());  // seen while it was being written
+  CHECK(given("3\n2\n2\n1\n0\n") == Seen{"loss=0"});
+  CHECK(given("3\n5\n2\n1\n0\n") == Seen{"loss=5", "loss=2", "loss=1", "loss=0"});  // it is another history
+}
+
 TEST_CASE("a file that is one JSON object, or a list of them, over several lines is given at the end") {
   TempFolder folder;
   const fs::path path = folder.path() / "metrics.json";

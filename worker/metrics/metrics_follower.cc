@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <utility>
 
 #include "base/status_text.h"
@@ -21,10 +22,18 @@ constexpr size_t kKnownBytes = 256;
 constexpr size_t kMostEventFiles = 100;
 constexpr size_t kMostNames = 10;  // that are shown
 constexpr int kMostFolderDepth = 4;
+constexpr size_t kMostKnownLines = 100'000;
 
 bool HasEnding(const std::string& name, std::initializer_list<std::string_view> endings) {
   return std::any_of(endings.begin(), endings.end(),
                      [&](std::string_view end) { return name.ends_with(end); });
+}
+
+// Whether a text is one line, after a header if there is one.
+bool HasOneLine(std::string_view text, bool with_header) {
+  const size_t end = text.find_last_not_of("\r\n");
+  const auto ends = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end + 1), '\n');
+  return end != std::string_view::npos && ends <= (with_header ? 1 : 0);
 }
 
 }  // namespace
@@ -135,8 +144,7 @@ bool MetricsFollower::ReadSome(const std::string& name, bool last) {
   const bool anew = (file->inode != 0 && file->inode != about.st_ino) || about.st_size < file->offset ||
                     !bytes->starts_with(file->before);
   if (anew) {
-    files_.erase(name);
-    files_[name].inode = about.st_ino;
+    StartAnew(name, about.st_ino);
     return true;
   }
   file->inode = about.st_ino;
@@ -147,10 +155,21 @@ bool MetricsFollower::ReadSome(const std::string& name, bool last) {
   }
   const std::string_view added = std::string_view(*bytes).substr(known);
   if (added.empty()) return false;
+  if (file->offset == 0 && file->repeated.size() == 1 && HasOneLine(added, kind_ == Kind::kCsv))
+    file->repeated.clear();
   file->offset += static_cast<int64_t>(added.size());
   file->before = bytes->substr(bytes->size() - std::min(bytes->size(), kKnownBytes));
   Take(*file, added);
   return static_cast<int64_t>(added.size()) == kPieceBytes;
+}
+
+void MetricsFollower::StartAnew(const std::string& name, ino_t inode) {
+  File& old = files_[name];
+  std::vector<size_t> repeated = std::move(old.repeated.size() > old.read.size() ? old.repeated : old.read);
+  files_.erase(name);
+  File& file = files_[name];
+  file.inode = inode;
+  file.repeated = std::move(repeated);
 }
 
 void MetricsFollower::Take(File& file, std::string_view bytes) {
@@ -165,13 +184,19 @@ void MetricsFollower::Take(File& file, std::string_view bytes) {
 
 void MetricsFollower::Line(File& file, std::string_view line) {
   if (line.find_first_not_of(" \t") == std::string_view::npos) return;
-  if (kind_ == Kind::kJson) {
-    if (const auto record = ReadJsonRecord(line)) Give(*record);
-  } else if (file.header.empty()) {
+  if (kind_ == Kind::kCsv && file.header.empty()) {
     file.header = ReadCsvCells(line);
     if (header_.empty()) header_ = line.substr(0, kKnownBytes);
-  } else {
+    return;
+  }
+  const size_t hash = std::hash<std::string_view>()(line), number = file.read.size();
+  if (number < kMostKnownLines) file.read.push_back(hash);
+  if (number < file.repeated.size() && file.repeated[number] == hash) return;
+  file.repeated.clear();
+  if (kind_ == Kind::kCsv) {
     Give(ReadCsvRecord(file.header, line));
+  } else if (const auto record = ReadJsonRecord(line)) {
+    Give(*record);
   }
 }
 

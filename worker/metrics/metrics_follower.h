@@ -21,7 +21,10 @@ namespace winnow {
 // (*.csv), or a folder with TensorBoard event files, at any depth up to 4. A file *.json may also be one JSON
 // object or a list of objects, over any number of lines, which is given at the end. Each line and record is
 // given once; what was there at the start is an earlier attempt's and is left out, unless the program writes
-// the file anew. Memory is bounded whatever the files hold. Lives on the loop's thread.
+// the file anew. Of a text file that is written anew, the lines that begin it as before are not given again:
+// a program may write its whole history each time. A file of one line has the newest values alone, and its
+// line is given each time that it is written anew. Memory is bounded whatever the files hold. Lives on the
+// loop's thread.
 class MetricsFollower {
  public:
   // `folder`: SM_OUTPUT_DATA_DIR. Links are not followed.
@@ -50,6 +53,9 @@ class MetricsFollower {
     EventReader events;
     std::vector<std::string> header;  // of CSV; empty: not read yet
     bool wrote = false;               // the program, not an earlier attempt
+    std::vector<size_t> read;         // hashes of the lines of text after the header; the first ones
+    // Of a file that was written anew: `read` of the old one, as long as the lines are the same.
+    std::vector<size_t> repeated;
   };
   enum class Kind { kJson, kCsv, kEvents };
 
@@ -59,6 +65,7 @@ class MetricsFollower {
   void SkipExisting();
   // Whether there may be more.
   bool ReadSome(const std::string& name, bool last);
+  void StartAnew(const std::string& name, ino_t inode);
   void Take(File& file, std::string_view bytes);
   void Line(File& file, std::string_view line);
   void GiveWhole();
