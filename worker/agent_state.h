@@ -19,7 +19,6 @@ namespace winnow {
 struct WorkerIdentity {
   std::string name;
   std::string host;
-  std::string loopback_of = {};  // as of SyncRequest
   int slots = 1;
   std::string storage_id;
   std::string version;
@@ -32,6 +31,7 @@ struct WorkerIdentity {
   int ahead = 0;                   // assignments that it takes beyond its slots
   double cost_per_hour = 0;        // of the whole worker
   std::optional<std::chrono::steady_clock::time_point> end = {};  // when it leaves by itself
+  std::string loopback_of = "";                                   // as of SyncRequest
 };
 
 // Sizes and delays of the Sync protocol.
