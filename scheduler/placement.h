@@ -33,8 +33,8 @@ struct WorkerRoom {
   int64_t life_us = 0;                     // from its registration to then
   std::vector<std::string> projects = {};  // whose ranks it may have; empty: all
   bool encrypts = false;                   // its ranks can encrypt what they tell the others of a gang
-  // Of a worker whose host is loopback: a gang's ranks there reach only workers with the same. "": its ranks
-  // reach all others with "".
+  // Where alone the worker can be reached, if its host is loopback: ranks of a gang there reach only workers
+  // with the same value. "": they reach all others with "".
   std::string loopback_of = {};
 };
 

@@ -15,10 +15,11 @@ using Reservation = std::set<std::string>;
 //
 // The rule. How long trials run is not known, so the set that is free soonest is taken to be the one of which
 // fewest ranks are occupied: of workers that can reach each other, those with most room for the gang's ranks
-// now come first, until all of them would hold the gang if they were empty. What is `kept` already stays, unless another set lacks fewer ranks,
-// or it would not hold the gang any more. Since nothing starts on the set, what it lacks falls as trials
-// end, and never rises; a change of the set lets it fall at once, so there are at most as many changes as the
-// gang has ranks. Hence it finds room as long as trials end, whatever others have to do.
+// now come first, until all of them would hold the gang if they were empty. What is `kept` already stays,
+// unless another set lacks fewer ranks, or it would not hold the gang any more. Since nothing starts on the
+// set, what it lacks falls as trials end, and never rises; a change of the set lets it fall at once, so there
+// are at most as many changes as the gang has ranks. Hence it finds room as long as trials end, whatever
+// others have to do.
 //
 // `free`: what all workers have left; `whole`: the same workers, did they hold nothing. Empty: even these
 // would not hold the gang. Deterministic: ties by worker id.

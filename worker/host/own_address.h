@@ -9,8 +9,8 @@ namespace winnow {
 // For a server on loopback or a unix socket: 127.0.0.1; empty: the name is unknown or there is no route.
 std::string OwnAddressTowards(const std::string& server);
 
-// Of a host that is a loopback address or localhost: identifies this process's network namespace among those of
-// all machines that run, from the kernel's boot id. Empty: of any other host.
+// Returns what identifies this process's network namespace among those of all machines, if the host is a
+// loopback address or localhost, from the kernel's boot id. Empty: the host is another one.
 std::string LoopbackOf(const std::string& host);
 
 }  // namespace winnow

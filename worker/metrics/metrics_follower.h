@@ -54,7 +54,7 @@ class MetricsFollower {
     std::vector<std::string> header;  // of CSV; empty: not read yet
     bool wrote = false;               // the program, not an earlier attempt
     std::vector<size_t> read;         // hashes of the lines of text after the header; the first ones
-    // Of a file that was written anew: `read` of the old one, as long as the lines are the same.
+    // `read` of the file as it was before it was written anew, as long as the lines are the same.
     std::vector<size_t> repeated;
   };
   enum class Kind { kJson, kCsv, kEvents };
