@@ -150,11 +150,13 @@ class CheckpointsTest(unittest.TestCase):
         processes.wait_until(lambda: files() == named, "files that no row names are removed")
 
     def test_a_trial_of_two_nodes_loses_the_worker_of_rank_0(self):
-        nodes = {"cluster": {"nodes": 2}}
         cluster = self.cluster(workers=3)
-        processes.write_table(f"{cluster.folder}/train.csv", 20000, 1)
+        # Shallow trees of many rows: much to compute between the ranks' exchanges.
+        processes.write_table(f"{cluster.folder}/train.csv", 60000, 1)
         processes.write_table(f"{cluster.folder}/validation.csv", 2000, 2)
-        job = cluster.client.submit(builtin(cluster.folder, "gbdt") | nodes, cluster.folder)
+        spec = builtin(cluster.folder, "gbdt") | {"cluster": {"nodes": 2}}
+        spec["static_hyperparameters"] |= {"num_round": "2000", "max_depth": "3"}
+        job = cluster.client.submit(spec, cluster.folder)
         watch = cluster.watch(job)
         processes.wait_until(lambda: self.kept(cluster, "gbdt"), "a checkpoint is in the store")
         ranks = lambda attempt: [name for name, in processes.rows(  # noqa: E731
@@ -171,7 +173,7 @@ class CheckpointsTest(unittest.TestCase):
         for worker in cluster.workers:
             if worker is not lost:
                 self.assertIn(": its checkpoint has been fetched", worker.log())
-        calm = cluster.client.submit(builtin(cluster.folder, "gbdt") | nodes | {"name": "calm"}, cluster.folder)
+        calm = cluster.client.submit(spec | {"name": "calm"}, cluster.folder)
         self.assertEqual(cluster.watch(calm).to_end(), 0)
         self.assert_same_files(self.download(cluster, calm), self.download(cluster, job))
 
