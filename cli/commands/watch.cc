@@ -154,7 +154,11 @@ std::string EndText(const v1::TuningJob& job, const v1::Trial& trial) {
 class View {
  public:
   View(Session& session, v1::TuningJob job, bool verbose)
-      : session_(session), verbose_(verbose), job_(std::move(job)), received_(Clock::now()) {
+      : session_(session),
+        verbose_(verbose),
+        job_(std::move(job)),
+        received_(Clock::now()),
+        began_(job_.last_sequence()) {
     if (live()) Draw();
   }
 
@@ -163,6 +167,7 @@ class View {
 
   void Show(const v1::TuningJobEvent& event) {
     const bool trial_ended = event.kind() == "trial_ended";
+    if (trial_ended && IsPast(event)) ++past_ended_;
     if (event.has_job()) {
       job_ = event.job();
       received_ = Clock::now();
@@ -218,6 +223,11 @@ class View {
   }
 
  private:
+  // Whether it happened before the watch began.
+  bool IsPast(const v1::TuningJobEvent& event) const {
+    return event.sequence() > 0 && event.sequence() <= began_;
+  }
+
   double elapsed() const {
     if (HasEnded(job_)) return job_.spend().elapsed_seconds();
     return job_.spend().elapsed_seconds() + std::chrono::duration<double>(Clock::now() - received_).count();
@@ -240,9 +250,10 @@ class View {
       if (told_.size() > kShownEvents) told_.erase(told_.begin());
       return;
     }
-    std::string done = Thousands(EndedTrials(job_.trial_counts()) + ended_since_);
+    const bool past = IsPast(event);
+    std::string done = Thousands(past ? past_ended_ : EndedTrials(job_.trial_counts()) + ended_since_);
     if (job_.planned_trials() > 0) done += "/" + Thousands(job_.planned_trials());
-    const std::optional<double> part = Fraction(job_, elapsed());
+    const std::optional<double> part = past ? std::nullopt : Fraction(job_, elapsed());
     session_.out.Print(fmt::format("{}  {} trials done{}  {}\n", ClockText(event.time()), done,
                                    part ? fmt::format(", {}", PercentText(*part)) : "", Clean(text)));
   }
@@ -289,6 +300,8 @@ class View {
   std::vector<std::string> told_;  // the last lines under the table
   std::string note_;               // a line under them
   int64_t ended_since_ = 0;        // trials that ended after job_
+  const int64_t began_;            // the newest event before the watch
+  int64_t past_ended_ = 0;         // ends of trials up to then that were shown
   std::string waits_for_;          // what was said of it
 };
 
