@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace winnow {
@@ -11,5 +12,8 @@ size_t Utf8Length(std::string_view text);
 
 // Returns the first `most` bytes at most, without a character of which they would have only a part.
 std::string_view Utf8Prefix(std::string_view text, size_t most);
+
+// Returns the text with '?' for each byte that is no part of a UTF-8 character.
+std::string ValidUtf8(std::string_view text);
 
 }  // namespace winnow

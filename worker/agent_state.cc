@@ -29,21 +29,6 @@ milliseconds ToMilliseconds(const google::protobuf::Duration& proto) {
 
 }  // namespace
 
-std::string ValidUtf8(std::string_view text) {
-  std::string valid;
-  valid.reserve(text.size());
-  while (!text.empty()) {
-    const size_t length = Utf8Length(text);
-    if (length == 0) {
-      valid += '?';
-    } else {
-      valid += text.substr(0, length);
-    }
-    text.remove_prefix(std::max<size_t>(length, 1));
-  }
-  return valid;
-}
-
 AgentState::AgentState(WorkerIdentity identity, std::string worker_id, SyncLimits limits)
     : identity_(std::move(identity)), limits_(limits), worker_id_(std::move(worker_id)), hold_(limits.hold) {}
 

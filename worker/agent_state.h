@@ -202,7 +202,4 @@ class AgentState {
   std::map<uint64_t, TimePoint> poll_times_;
 };
 
-// Returns `text` with each byte outside valid UTF-8 replaced by '?', as protobuf strings require.
-std::string ValidUtf8(std::string_view text);
-
 }  // namespace winnow

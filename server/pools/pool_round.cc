@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/status_text.h"
+#include "base/utf8.h"
 #include "server/pools/pool_demand.h"
 #include "winnow/v1/webhooks.pb.h"
 
@@ -64,7 +65,7 @@ void ToMessage(const AllocationRow& row, v1::Allocation& message) {
   message.set_id(row.engine_id);
   message.set_nodes(row.nodes);
   message.set_state(StateMessage(row.state));
-  message.set_reason(!row.ended() && !row.cancel.empty() ? "to end: " + row.cancel : row.reason);
+  message.set_reason(ValidUtf8(!row.ended() && !row.cancel.empty() ? "to end: " + row.cancel : row.reason));
   for (const std::string& host : row.hosts) message.add_hosts(host);
   message.set_workers(row.workers);
   *message.mutable_create_time() = TimeUtil::MicrosecondsToTimestamp(row.create_us);

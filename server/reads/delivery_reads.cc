@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "base/utf8.h"
 #include "server/reads/paging.h"
 #include "server/reads/reads.h"
 #include "store/tables/deliveries.h"
@@ -48,7 +49,7 @@ void ToMessage(const DeliveryRow& row, v1::Delivery& delivery) {
   } else {
     *delivery.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(row.end_us);
   }
-  delivery.set_answer(row.answer);
+  delivery.set_answer(ValidUtf8(row.answer));  // older versions kept the bytes that a program printed
 }
 
 }  // namespace

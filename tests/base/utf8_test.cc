@@ -38,5 +38,17 @@ TEST_CASE("Utf8: a prefix has whole characters", "[base]") {
   CHECK(Utf8Prefix("", 0) == "");
 }
 
+TEST_CASE("Utf8: bytes that are no part of a character become question marks", "[base]") {
+  CHECK(ValidUtf8("plain") == "plain");
+  CHECK(ValidUtf8("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80") ==
+        "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
+  CHECK(ValidUtf8("a\xff\xfe") == "a??");
+  CHECK(ValidUtf8("\xc3") == "?");
+  CHECK(ValidUtf8("\xe2\x82") == "??");
+  CHECK(ValidUtf8("\xc0\xaf") == "??");
+  CHECK(ValidUtf8("\xed\xa0\x80") == "???");
+  CHECK(ValidUtf8("\xf4\x90\x80\x80") == "????");
+}
+
 }  // namespace
 }  // namespace winnow

@@ -505,18 +505,6 @@ TEST_CASE("AgentState: what is not held is not spoken of", "[worker]") {
   CHECK(f.Quiet());
 }
 
-TEST_CASE("AgentState: text is sent as valid UTF-8", "[worker]") {
-  CHECK(ValidUtf8("plain") == "plain");
-  CHECK(ValidUtf8("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80") ==
-        "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
-  CHECK(ValidUtf8("a\xff\xfe") == "a??");
-  CHECK(ValidUtf8("\xc3") == "?");
-  CHECK(ValidUtf8("\xe2\x82") == "??");
-  CHECK(ValidUtf8("\xc0\xaf") == "??");
-  CHECK(ValidUtf8("\xed\xa0\x80") == "???");
-  CHECK(ValidUtf8("\xf4\x90\x80\x80") == "????");
-}
-
 TEST_CASE(
     "AgentState: usage goes with the next call, again until it is acknowledged, the oldest being dropped",
     "[worker]") {

@@ -6,9 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <utility>
 #include <vector>
+
+#include "base/utf8.h"
 
 namespace winnow {
 namespace {
@@ -35,6 +38,14 @@ absl::Status WriteSecret(const fs::path& file, const std::string& text) {
   }
   if (close(descriptor) != 0 && error == 0) error = errno;
   return error == 0 ? absl::OkStatus() : CannotWrite(file, error);
+}
+
+// A line that says nothing of why no worker came: the worker's own information, and what srun does at an end.
+bool IsRoutine(const std::string& line) {
+  constexpr size_t kTimeBytes = 23;  // "2026-11-30T01:46:27.049"
+  const bool information =
+      line.size() > kTimeBytes && line[10] == 'T' && line.compare(kTimeBytes, 6, " info ") == 0;
+  return information || (line.starts_with("srun: ") && !line.starts_with("srun: error"));
 }
 
 }  // namespace
@@ -76,10 +87,11 @@ std::string PilotFiles::LastWords(const std::string& allocation) const {
     if (!line.empty()) lines.push_back(line);
   }
   if (from > 0 && lines.size() > 1) lines.erase(lines.begin());  // it may begin in the middle
+  if (!std::all_of(lines.begin(), lines.end(), IsRoutine)) std::erase_if(lines, IsRoutine);
   std::string words;
   for (size_t i = lines.size() - std::min(lines.size(), kTailLines); i < lines.size(); ++i)
     words += (words.empty() ? "" : " / ") + lines[i];
-  return words;
+  return ValidUtf8(words);
 }
 
 std::string ShellQuoted(const std::string& text) {

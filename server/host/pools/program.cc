@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/spawn.h"
+#include "base/utf8.h"
 
 namespace winnow {
 namespace {
@@ -22,6 +23,7 @@ using SteadyTime = std::chrono::steady_clock;
 constexpr size_t kMostBytes = 64 << 20;  // of an output
 constexpr size_t kMostWords = 400;
 constexpr int64_t kLookForStopMs = 200;
+constexpr int kMostPauseMs = 50;  // between two looks whether it has ended
 
 // A pipe whose ends close by themselves.
 struct Pipe {
@@ -37,15 +39,16 @@ struct Pipe {
   }
 };
 
+// Other programs print what they like, but messages take UTF-8 alone.
 std::string OneLine(const std::string& text) {
   std::string line;
-  for (const char c : text) {
+  for (const char c : ValidUtf8(text)) {
     const bool blank = c == '\n' || c == '\r' || c == '\t' || c == ' ';
     if (!blank) line += c;
     if (blank && !line.empty() && line.back() != ' ') line += ' ';
   }
   while (!line.empty() && line.back() == ' ') line.pop_back();
-  return line.size() > kMostWords ? line.substr(0, kMostWords) + "…" : line;
+  return line.size() > kMostWords ? std::string(Utf8Prefix(line, kMostWords)) + "…" : line;
 }
 
 // This process's environment without the server's own settings, and with these variables.
@@ -112,9 +115,20 @@ absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& command
       if (bytes == 0 || (bytes < 0 && errno != EINTR)) pipe->Close(0);
     }
   }
-  if (late || heard || stopped) kill(-pid, SIGKILL);
   int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  bool ended = false;
+  // One that has closed its outputs may go on.
+  for (int pause_ms = 1; !late && !heard && !stopped; pause_ms = std::min(2 * pause_ms, kMostPauseMs)) {
+    ended = waitpid(pid, &status, WNOHANG) == pid;
+    if (ended) break;
+    poll(nullptr, 0, pause_ms);
+    late = SteadyTime::now() >= end;
+    stopped = stop != nullptr && *stop;
+  }
+  if (!ended) {
+    kill(-pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
   }
   if (stopped) return absl::UnavailableError(command[0] + " was ended with the server");
   if (late) {
@@ -122,6 +136,8 @@ absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& command
                                               std::chrono::duration<double>(patience).count(),
                                               result.errors.empty() ? "" : ": " + OneLine(result.errors)));
   }
+  result.output = ValidUtf8(result.output);
+  result.errors = ValidUtf8(result.errors);
   result.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return result;
 }

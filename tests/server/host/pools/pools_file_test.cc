@@ -4,7 +4,10 @@
 #include <fstream>
 #include <map>
 
+#include "base/utf8.h"
 #include "server/host/pools/command_pool.h"
+#include "server/host/pools/pilot_files.h"
+#include "server/host/pools/program.h"
 #include "server/host/pools/slurm_commands.h"
 #include "server/host/pools/slurm_pool.h"
 #include "server/host/pools/slurm_rest.h"
@@ -201,6 +204,52 @@ TEST_CASE("CommandPool: a line of `list` without tabs or with an unknown state i
     CHECK_THAT(std::string(list.status().message()), Catch::Contains(words));
   }
   CHECK(said("w-a-11\\\\t8\\\\tCOMPLETED")->empty());
+}
+
+TEST_CASE("pilots: their last words are those that say why no worker came", "[server]") {
+  TempFolder folder;
+  const PilotFiles files(folder.path());
+  const auto words = [&](const std::string& output) {
+    std::filesystem::create_directories(files.Of("w-1"));
+    std::ofstream(files.OutputOf("w-1")) << output;
+    return files.LastWords("w-1");
+  };
+  CHECK(words("2026-11-30T01:46:27.049 info worker w-1.0 for head:7070\n"
+              "2026-11-30T01:46:38.377 warning worker w-1.0 waits: Domain name not found\n"
+              "srun: Job step aborted: Waiting up to 17 seconds for job step to finish.\n"
+              "srun: got SIGCONT\n"
+              "srun: forcing job termination\n"
+              "slurmstepd-n1: error: *** STEP 2.0 ON n1 CANCELLED ***\n"
+              "2026-11-30T01:42:54.498 info leaving: 0 trainers to stop\n") ==
+        "2026-11-30T01:46:38.377 warning worker w-1.0 waits: Domain name not found / "
+        "slurmstepd-n1: error: *** STEP 2.0 ON n1 CANCELLED ***");
+  CHECK(words("sh: nosuch: not found\nsrun: error: n1: task 0: Exited with exit code 127\n") ==
+        "sh: nosuch: not found / srun: error: n1: task 0: Exited with exit code 127");
+  CHECK(words("srun: forcing job termination\n") == "srun: forcing job termination");
+  CHECK(words("f\374r\n") == "f?r");
+}
+
+TEST_CASE("programs of engines: what they print becomes UTF-8, also where words are cut", "[server]") {
+  using std::chrono::seconds;
+  const auto run = [](const std::string& script) {
+    return RunProgram({"/bin/sh", "-c", script}, "", seconds(60));
+  };
+  const auto latin1 = run(R"(printf 'M\374nchen'; printf 'kein Platz f\374r 3 Knoten' >&2; exit 1)");
+  REQUIRE(latin1.ok());
+  CHECK(latin1->exit_code == 1);
+  CHECK(latin1->output == "M?nchen");
+  CHECK(latin1->Words() == "kein Platz f?r 3 Knoten");
+  const auto cut = run(R"(printf '.%0398d' 0 >&2; printf '\303\274ber' >&2)");
+  REQUIRE(cut.ok());
+  CHECK_THAT(cut->Words(), Catch::EndsWith("0…"));
+  CHECK(ValidUtf8(cut->Words()) == cut->Words());
+}
+
+TEST_CASE("programs of engines: one that closes its outputs and goes on is late too", "[server]") {
+  const auto late =
+      RunProgram({"/bin/sh", "-c", "exec > /dev/null 2>&1; sleep 600"}, "", std::chrono::milliseconds(100));
+  CHECK(absl::IsUnavailable(late.status()));
+  CHECK_THAT(std::string(late.status().message()), Catch::Contains("/bin/sh did not end within"));
 }
 
 TEST_CASE("SlurmPool: every error in `rest` is reported", "[server]") {
