@@ -38,6 +38,8 @@ Table::Cell DeliveryStateCell(const v1::Delivery& delivery) {
 std::string SubjectText(const v1::Event& event) {
   if (!event.job_id().empty()) return event.job_id();
   if (!event.worker().empty()) return "worker " + event.worker();
+  if (!event.person().empty()) return fmt::format("{} in project {}", event.person(), event.project());
+  if (!event.project().empty()) return "project " + event.project();
   return event.pool().empty() ? "" : "pool " + event.pool();
 }
 
@@ -90,6 +92,7 @@ Exit ListDeliveries(Session& session, const DeliveriesOptions& options) {
                {"ABOUT"},
                {"STATE"},
                {"ATTEMPTS", Align::kRight, 1},
+               {"NEXT", Align::kLeft, 2},
                {"ANSWER"}});
   for (const v1::Delivery& delivery : list->deliveries()) {
     table.Add(
@@ -101,6 +104,7 @@ Exit ListDeliveries(Session& session, const DeliveriesOptions& options) {
          {SubjectText(delivery.event())},
          DeliveryStateCell(delivery),
          {std::to_string(delivery.attempts())},
+         {delivery.has_next_time() && delivery.attempts() > 0 ? TimeText(delivery.next_time()) : ""},
          {delivery.answer()}});
   }
   session.out.Print(table.Text(session.out, 0, session.Hint("webhooks deliveries --output json")));

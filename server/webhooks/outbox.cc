@@ -96,7 +96,8 @@ absl::StatusOr<v1::Delivery> WebhookOutbox::Test(Context& context, const std::st
   std::vector<std::string> known;
   for (const DeclaredWebhook& webhook : webhooks_) known.push_back(webhook.name);
   return absl::NotFoundError(
-      fmt::format("there is no webhook \"{}\"; expected {}", name, fmt::join(known, " or ")));
+      known.empty() ? fmt::format("there is no webhook \"{}\"; this server has none", name)
+                    : fmt::format("there is no webhook \"{}\"; expected {}", name, fmt::join(known, " or ")));
 }
 
 absl::StatusOr<v1::ListWebhooksResponse> WebhookOutbox::List(Context& context) {

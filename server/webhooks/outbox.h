@@ -27,6 +27,8 @@ class WebhookOutbox {
   absl::StatusOr<v1::Delivery> Test(Context& context, const std::string& webhook);
   absl::StatusOr<v1::ListWebhooksResponse> List(Context& context);
 
+  // At a start: what waits is tried at once, because the configuration may be another.
+  absl::Status Begin(Context& context) { return TableOf(context).MakeDue(context.wall_us()); }
   // Gives up what waits for webhooks that are not declared any more, and forgets what ended long ago.
   absl::Status Tidy(Context& context);
 

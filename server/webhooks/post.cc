@@ -6,7 +6,9 @@
 #include <openssl/hmac.h>
 
 #include <memory>
+#include <utility>
 
+#include "base/utf8.h"
 #include "server/host/pools/curl_headers.h"
 
 namespace winnow {
@@ -77,7 +79,14 @@ WebhookAnswer SendPost(const DeclaredWebhook& webhook, const WebhookPost& post,
   curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
   // The status counts, also if the rest of the answer does not end or breaks off.
   if (code != CURLE_OK && status < 200) return {false, error[0] != '\0' ? error : curl_easy_strerror(code)};
-  return {status >= 200 && status < 300, fmt::format("status {}", status)};
+  std::string text = fmt::format("status {}", status);
+  const char* elsewhere = nullptr;
+  curl_easy_getinfo(easy, CURLINFO_REDIRECT_URL, &elsewhere);
+  if (status >= 300 && status < 400 && elsewhere != nullptr) {
+    text += fmt::format(": a redirection to {}, which is not followed; expected the final URL",
+                        ValidUtf8(AddressOfUrl(elsewhere)));
+  }
+  return {status >= 200 && status < 300, std::move(text)};
 }
 
 }  // namespace winnow

@@ -28,6 +28,8 @@ WebhookSender::WebhookSender(Coordinator& coordinator, Hub& hub, std::shared_ptr
     }
     wake_.NotifyAll();
   });
+  (void)coordinator_.CallOrRollBack<absl::Status>(
+      [this](Engine& engine) { return outbox_->Begin(engine.context()); });
   Tidy();
   for (const DeclaredWebhook& webhook : outbox_->webhooks())
     threads_.emplace_back([this, &webhook] { Run(webhook); });

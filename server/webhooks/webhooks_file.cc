@@ -1,12 +1,13 @@
 #include "server/webhooks/webhooks_file.h"
 
+#include <curl/curl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/read_file.h"
@@ -38,10 +39,14 @@ bool IsWebhookName(const std::string& name) {
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
 }
 
+// As the program that sends to it will read it.
 bool IsWebUrl(const std::string& url) {
   const size_t scheme = url.starts_with("http://") ? 7 : url.starts_with("https://") ? 8 : 0;
-  return scheme > 0 && url.size() > scheme && url[scheme] != '/' &&
-         std::none_of(url.begin(), url.end(), [](unsigned char c) { return c <= ' ' || c == 0x7f; });
+  if (scheme == 0 || url.size() == scheme || url[scheme] == '/' ||
+      std::any_of(url.begin(), url.end(), [](unsigned char c) { return c <= ' ' || c == 0x7f; }))
+    return false;
+  const std::unique_ptr<CURLU, void (*)(CURLU*)> parsed(curl_url(), curl_url_cleanup);
+  return parsed != nullptr && curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) == CURLUE_OK;
 }
 
 // Without the line's end.
@@ -80,6 +85,13 @@ void ReadCommon(Fields& fields, std::set<std::string>& names, DeclaredWebhook& w
   } else if (!names.insert(webhook.name).second) {
     fields.Problem("name", fmt::format("is \"{}\", which another webhook has too", webhook.name));
   }
+  const nlohmann::json events = fields.Object("events");
+  if (events.is_array() && events.empty()) {
+    fields.Problem("events",
+                   fmt::format("is [], so nothing would be sent; expected some of {}, or no such field: then "
+                               "all are sent",
+                               fmt::join(KindNames(), ", ")));
+  }
   for (const std::string& name : fields.Texts("events")) {
     v1::Event::Kind kind = v1::Event::KIND_UNSPECIFIED;
     if (!v1::Event::Kind_Parse(name, &kind) || kind == v1::Event::KIND_UNSPECIFIED ||
@@ -114,9 +126,13 @@ DeclaredWebhook ReadWebhook(const nlohmann::json& object, const std::string& pat
   }
   webhook.secret = ReadSecret(fields.Text("secret_file"), fields);
   webhook.tls_ca = fields.Text("tls_ca");
-  if (!webhook.tls_ca.empty() && !std::ifstream(webhook.tls_ca)) {
+  if (const absl::StatusOr<std::string> text =
+          webhook.tls_ca.empty() ? absl::StatusOr<std::string>("") : ReadFile(webhook.tls_ca);
+      !text.ok()) {
     fields.Problem("tls_ca",
                    fmt::format("is \"{}\", which cannot be read; expected a PEM file", webhook.tls_ca));
+  } else if (!webhook.tls_ca.empty() && text->find("CERTIFICATE-----") == std::string::npos) {
+    fields.Problem("tls_ca", fmt::format("is \"{}\", which contains no certificate in PEM", webhook.tls_ca));
   }
   fields.Done();
   return webhook;

@@ -54,6 +54,7 @@ DeliveryTable::DeliveryTable(Database& database)
                "SELECT COUNT(*), COALESCE(MIN(create_us), 0) FROM deliveries"
                " WHERE webhook = ?1 AND state = 'waiting'"),
       awaited_(database, "SELECT DISTINCT webhook FROM deliveries WHERE state = 'waiting' ORDER BY webhook"),
+      make_due_(database, "UPDATE deliveries SET next_us = ?1 WHERE state = 'waiting' AND next_us > ?1"),
       give_up_(database,
                "UPDATE deliveries SET state = 'given_up', end_us = ?2, answer = ?3"
                " WHERE webhook = ?1 AND state = 'waiting'"),
@@ -123,6 +124,8 @@ absl::StatusOr<std::vector<DeliveryRow>> DeliveryTable::List(const DeliveryFilte
                                         kDeliveryColumns, where));
   return ReadDeliveries(list.BindAll(values));
 }
+
+absl::Status DeliveryTable::MakeDue(int64_t now_us) { return make_due_.Bind(now_us).Run(); }
 
 absl::Status DeliveryTable::GiveUp(const std::string& webhook, int64_t now_us, const std::string& why) {
   return give_up_.Bind(webhook, now_us, why).Run();

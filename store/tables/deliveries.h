@@ -56,6 +56,8 @@ class DeliveryTable {
   absl::StatusOr<std::vector<std::string>> Awaited();
   // The newest first: at most `limit` with a number below `before`.
   absl::StatusOr<std::vector<DeliveryRow>> List(const DeliveryFilter& filter, int64_t before, int64_t limit);
+  // Lets all that wait fall due at that time, if they would later.
+  absl::Status MakeDue(int64_t now_us);
   // Gives up all that wait for a webhook.
   absl::Status GiveUp(const std::string& webhook, int64_t now_us, const std::string& why);
   // Removes at most `limit` that ended before that time.
@@ -63,7 +65,7 @@ class DeliveryTable {
 
  private:
   Database& database_;
-  Statement insert_, replace_, update_, waiting_, backlog_, awaited_, give_up_, remove_;
+  Statement insert_, replace_, update_, waiting_, backlog_, awaited_, make_due_, give_up_, remove_;
 };
 
 }  // namespace winnow

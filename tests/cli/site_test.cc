@@ -216,6 +216,15 @@ TEST_CASE("webhooks: they, and what was delivered, are lines of tables", "[cli]"
       RunWinnow({"webhooks", "deliveries", "--webhook", "chat", "--state", "given_up"}, site.address());
   CHECK_THAT(log.out, Catch::Contains("42") && Catch::Contains("worker gpu-1") &&
                           Catch::Contains("GIVEN_UP") && Catch::Contains("status 500"));
+  delivery.mutable_event()->clear_worker();
+  delivery.mutable_event()->set_project("vision");
+  delivery.mutable_event()->set_person("ana");
+  delivery.set_state(v1::Delivery::WAITING);
+  delivery.set_attempts(1);
+  delivery.mutable_next_time()->set_seconds(1'700'000'000);
+  CHECK_THAT(
+      RunWinnow({"webhooks", "deliveries", "--webhook", "chat", "--state", "given_up"}, site.address()).out,
+      Catch::Contains("ana in project vision") && Catch::Contains("NEXT") && Catch::Contains("2023-11-1"));
   CHECK(site.deliveries_asked.webhook() == "chat");
   CHECK(site.deliveries_asked.state() == v1::Delivery::GIVEN_UP);
   const Result tested = RunWinnow({"webhooks", "test", "chat", "-o", "json"}, site.address());

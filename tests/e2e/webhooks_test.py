@@ -55,6 +55,8 @@ class Receiver:
                 request["status"] = receiver.answer(request)
                 try:
                     self.send_response(request["status"])
+                    if request["status"] == 301:
+                        self.send_header("Location", "https://elsewhere.example/hooks/T0")
                     self.end_headers()
                     write_rest(self.wfile)
                 except OSError:
@@ -234,6 +236,16 @@ class WebhooksTest(unittest.TestCase):
             # One that is too slow to answer in that time is asked again.
             log = wait_until(lambda: [one for one in self.deliveries(cluster) if one["state"] == "DELIVERED"], "it is delivered")
             self.assertEqual([one["answer"] for one in log], ["status 200"])
+
+    def test_a_redirection_is_named_and_what_waits_is_tried_at_once_by_the_next_server(self):
+        receiver = self.enterContext(Receiver(lambda request: 301 if len(receiver.seen()) == 1 else 200))
+        cluster = self.start(receiver, first_wait_seconds=3600)
+        cluster.client.run("webhooks", "test", "test")
+        answer = wait_until(lambda: self.deliveries(cluster)[0]["answer"], "it is tried")
+        self.assertEqual(answer, "status 301: a redirection to https://elsewhere.example, which is not followed; expected the "
+                                 "final URL")
+        cluster.server.restart()
+        wait_until(lambda: receiver.seen("TEST", taken=True), "it is tried again")
 
     def test_what_waits_for_a_webhook_that_is_not_declared_any_more_is_given_up(self):
         receiver = self.enterContext(Receiver(lambda request: 500))

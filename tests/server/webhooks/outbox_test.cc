@@ -97,6 +97,35 @@ TEST_CASE("Outbox: a job's events wait for one that is not delivered, those of o
   CHECK(play.Take().wait_us == -1);
 }
 
+TEST_CASE("Outbox: what waits is tried at once when a server starts", "[server]") {
+  OutboxPlay play;
+  play.Tell(v1::Event::JOB_ENDED, "a", "a1");
+  for (int i = 0; i < 9; ++i) {
+    REQUIRE(play.TakeText() == "a1");
+    play.Sent(false);
+    if (i < 8) play.Tick(play.Take().wait_us);
+  }
+  CHECK(play.Take().wait_us == 256 * kSecondUs);
+  play.StartAnew();
+  absl::Status begun;
+  REQUIRE(play.Inside([&](Engine& engine) { begun = play.outbox->Begin(engine.context()); }).ok());
+  CHECK(begun.ok());
+  CHECK(play.TakeText() == "a1");
+}
+
+TEST_CASE("Outbox: a test for a webhook that is not there names those that are", "[server]") {
+  OutboxPlay play;
+  const auto told = [&play](const std::string& name) {
+    absl::StatusOr<v1::Delivery> test;
+    REQUIRE(play.Inside([&](Engine& engine) { test = play.outbox->Test(engine.context(), name); }).ok());
+    return std::string(test.status().message());
+  };
+  CHECK(told("pager") == "there is no webhook \"pager\"; expected chat");
+  play.outbox.reset();
+  play.outbox.emplace(std::vector<DeclaredWebhook>());
+  CHECK(told("pager") == "there is no webhook \"pager\"; this server has none");
+}
+
 TEST_CASE("Outbox: events of no job, such as a test, wait for no other", "[server]") {
   OutboxPlay play;
   play.Tell(v1::Event::POOL_BROKEN, "", "pool");

@@ -51,6 +51,11 @@ TEST_CASE("Webhooks file: every error is named with the field, the value and wha
   const std::string good = R"({"name": "a", "url": "http://a", )" + file.secret() + "}";
   CHECK_THAT(told(good + "," + good),
              Catch::Contains("webhooks[1].name: is \"a\", which another webhook has"));
+  const std::string none = R"({"name": "a", "url": "http://a:99999/", "events": [], "tls_ca": ")" +
+                           file.folder.file("key") + "\", " + file.secret() + "}";
+  CHECK_THAT(told(none), Catch::Contains("webhooks[0].events: is [], so nothing would be sent") &&
+                             Catch::Contains("webhooks[0].url: is \"http://a:99999/\"") &&
+                             Catch::Contains("key\", which contains no certificate"));
   std::ofstream(file.folder.file("key")) << "short\n";
   CHECK_THAT(told(good), Catch::Contains("has 5 bytes; expected at least 16"));
 }
