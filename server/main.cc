@@ -564,7 +564,8 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   status = WritePort(flags.port_file, (*server)->port());
   if (!status.ok()) return status;
   std::unique_ptr<LocalWorkers> workers;
-  if (flags.local_workers > 0) {
+  // Local workers of a killed server end, also where none are wanted any more.
+  if (flags.local_workers > 0 || fs::exists(fs::path(flags.state_dir) / "workers")) {
     LocalWorkersOptions local;
     local.count = flags.local_workers;
     local.slots = flags.slots;

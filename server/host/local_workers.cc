@@ -101,7 +101,7 @@ absl::Status LocalWorkers::LetTrainersThrough() const {
 }
 
 absl::StatusOr<std::unique_ptr<LocalWorkers>> LocalWorkers::Start(LocalWorkersOptions options) {
-  if (access(options.program.c_str(), X_OK) != 0) {
+  if (options.count > 0 && access(options.program.c_str(), X_OK) != 0) {
     return absl::FailedPreconditionError(
         fmt::format("{} does not exist; it must be beside winnow-server (or use --local-workers 0)",
                     options.program.string()));
@@ -113,7 +113,7 @@ absl::StatusOr<std::unique_ptr<LocalWorkers>> LocalWorkers::Start(LocalWorkersOp
         fmt::format("cannot create {}: {}", (options.state_dir / "workers").string(), error.message()));
   }
   std::unique_ptr<LocalWorkers> workers(new LocalWorkers(std::move(options)));
-  if (!workers->options_.run_as.empty()) {
+  if (!workers->options_.run_as.empty() && workers->options_.count > 0) {
     absl::Status status = workers->LetTrainersThrough();
     // A worker with all slots of this host would need this many users at a time.
     std::vector<std::string> arguments = workers->MakePlace(1).arguments;

@@ -1,11 +1,16 @@
 // winnow-server as a process: flags, files and signals.
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "checkout.h"
 #include "tests/catch.h"
@@ -162,6 +167,20 @@ TEST_CASE("Server: a state folder has one server, and nothing of it is moved for
     CHECK_THAT(entry.path().filename().string(), !Catch::StartsWith("before-"));
   }
   CHECK(server.Stop() == 0);
+}
+
+TEST_CASE("Server: local workers of a killed server end with the next one, which has none", "[server]") {
+  ServerProcess killed(WINNOW_BIN_DIR "/winnow-server", {"--local-workers", "1"});
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (killed.WorkerPids().empty() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  REQUIRE(killed.WorkerPids().size() == 1);
+  pollfd end = {static_cast<int>(syscall(SYS_pidfd_open, killed.WorkerPids()[0], 0)), POLLIN, 0};
+  killed.Kill();
+  ServerProcess next(WINNOW_BIN_DIR "/winnow-server", {"--local-workers", "0", "--db", killed.database()});
+  CHECK(poll(&end, 1, 60'000) == 1);
+  close(end.fd);
+  CHECK(next.Stop() == 0);
 }
 
 TEST_CASE("Server: a folder that holds something else is not made a state folder", "[server]") {
