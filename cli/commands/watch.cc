@@ -3,8 +3,10 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -194,12 +196,17 @@ class View {
   void TellWait() {
     if (session_.output == Output::kJson) return;
     const auto job = session_.client().Describe(job_.id());
-    if (!job.ok() || HasEnded(*job) || job->state_reason() == waits_for_) return;
-    waits_for_ = job->state_reason();
-    if (waits_for_.empty()) return;
+    if (!job.ok() || HasEnded(*job)) return;
+    std::string reason = job->state_reason();
+    // What a trial is prepared with, such as a download, is told once and not with each number.
+    if (reason.starts_with("Trial "))
+      std::erase_if(reason, [](unsigned char c) { return std::isdigit(c) != 0; });
+    if (reason == waits_for_) return;
+    waits_for_ = reason;
+    if (reason.empty()) return;
     v1::TuningJobEvent event;
     *event.mutable_time() = google::protobuf::util::TimeUtil::GetCurrentTime();
-    Tell(event, waits_for_);
+    Tell(event, job->state_reason());
   }
 
   void Draw() { session_.out.Redraw(Frame() + note_); }

@@ -76,6 +76,30 @@ absl::Status TooManyWait(const char* method) {
       "{}: {} calls of this method are already waiting, the maximum; try again later", method, kMostWaiting));
 }
 
+// While no trial has reported, says what the first running one waits for, such as a download.
+void AddPreparing(Reads& reads, const Preparations& preparations, v1::TuningJob& job) {
+  if (job.state() != v1::TuningJob::RUNNING || !job.state_reason().empty() || job.has_best()) return;
+  v1::ListTrialsRequest running;
+  running.set_job_id(job.id());
+  running.set_page_size(1);
+  running.add_states(v1::Trial::RUNNING);
+  const absl::StatusOr<v1::ListTrialsResponse> listed = reads.ListTrials(running);
+  if (!listed.ok() || listed->trials().empty()) return;
+  v1::DescribeTrialRequest first;
+  first.set_job_id(job.id());
+  first.set_trial(listed->trials(0).number());
+  absl::StatusOr<v1::DescribeTrialResponse> trial = reads.DescribeTrial(first);
+  if (!trial.ok()) return;
+  for (v1::Attempt& attempt : *trial->mutable_attempts()) {
+    preparations.AddTo(attempt);
+    for (const v1::Rank& rank : attempt.ranks()) {
+      if (rank.preparing().empty()) continue;
+      job.set_state_reason(fmt::format("Trial {} {}.", first.trial(), rank.preparing()));
+      return;
+    }
+  }
+}
+
 // Returns the job's state as visible to `by`, if `known` is OK.
 void Describe(Reader& reader, const absl::StatusOr<std::string>& known, const Requester& by,
               std::function<void(absl::StatusOr<v1::TuningJob>)> done) {
@@ -217,10 +241,11 @@ Unary* TuningService::DescribeTuningJob(CallContext* context, const v1::Describe
   Requester by;
   if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  reader_.Post([reactor, request, by, job, &expectations = *slow_.expectations](Reads& reads) {
+  reader_.Post([this, reactor, request, by, job, &expectations = *slow_.expectations](Reads& reads) {
     absl::StatusOr<v1::TuningJob> described = reads.DescribeTuningJob(request->id());
     if (!described.ok()) return reactor->Finish(ToGrpc(described.status()));
     *job = *std::move(described);
+    if (preparations_ != nullptr) AddPreparing(reads, *preparations_, *job);
     by.Redact(*job);
     const bool posted =
         job->has_best() && expectations.PostWithin(kMostWaiting, [reactor, job](Expectations& desk) {

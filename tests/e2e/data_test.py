@@ -180,6 +180,19 @@ class Downloads(Play):
         self.assertEqual([each.begin for each in server.sent() if each.bytes][-1], 5 * MIB)
         self.assertEqual(self.seen(job)[-1], [0, {"train": {"train.bin": digest(content)}}])
 
+    def test_a_server_of_data_that_is_away_is_told_while_it_is_tried_again(self):
+        server = self.enterContext(data_server.DataServer(files={"/train.csv": b"x"}))
+        server.broken["/train.csv"] = 503, 1000
+        self.worker("w1")
+        job = self.job("away", {"train": {"path": server.url + "/train.csv"}}, trials=1)
+        said = (f"downloads train: {server.url}/train.csv: the server answered 503; it is tried again until nothing has "
+                "come for 60 s")
+        processes.wait_until(lambda: said in self.client.run("describe", job, "1"), "it is told of the trial")
+        self.assertEqual(self.client.json("describe", job)["state_reason"], f"Trial 1 {said}.")
+        server.broken.clear()
+        self.done(job, 1)
+        self.assertNotIn("downloads", self.client.json("describe", job)["state_reason"])
+
     def test_errors_name_the_url_and_what_was_expected_and_end_the_job(self):
         server = self.enterContext(data_server.DataServer(files={"/train.csv": b"x"}))
         server.broken["/train.csv"] = 503, 2  # passes

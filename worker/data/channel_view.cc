@@ -217,8 +217,9 @@ class ChannelView::Maker {
 
   absl::Status MakePrefix(const DataUrl& url) {
     progress_("lists " + wanted_.channel.name());
-    absl::StatusOr<std::vector<std::string>> keys =
-        ListObjects(channel_.path(), access_, url.host, url.path, cache_.patience(), cancellation_);
+    absl::StatusOr<std::vector<std::string>> keys = ListObjects(
+        channel_.path(), access_, url.host, url.path, cache_.patience(),
+        [this](const std::string& why) { Waits("lists", why); }, cancellation_);
     if (!keys.ok()) return keys.status();
     if (wanted_.sharded()) {
       if (absl::Status enough = CheckEnough(keys->size()); !enough.ok()) return enough;
@@ -249,11 +250,17 @@ class ChannelView::Maker {
 
   absl::Status Fetch(const RemoteObject& object, const fs::path& at, const std::string& sha256,
                      const std::string& which) {
-    const auto tell = [this, &which](int64_t done, int64_t of) {
+    DownloadProgress tell;
+    tell.bytes = [this, &which](int64_t done, int64_t of) {
       progress_(fmt::format("downloads {}: {}{}{}", wanted_.channel.name(), BytesText(done),
                             of >= 0 ? " of " + BytesText(of) : "", which));
     };
+    tell.waits = [this](const std::string& why) { Waits("downloads", why); };
     return cache_.Link({object, wanted_.job, sha256}, at, tell, cancellation_);
+  }
+
+  void Waits(const char* does, const std::string& why) const {
+    progress_(fmt::format("{} {}: {}", does, wanted_.channel.name(), why));
   }
 
   const ViewWanted& wanted_;

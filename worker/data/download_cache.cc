@@ -131,7 +131,7 @@ class PartWriter : public ObjectReceiver {
                         wanted_.object.shown, version.size - from, part_.parent_path().string(), free));
       }
     }
-    progress_(hashed_, version.size);
+    progress_.bytes(hashed_, version.size);
     return WriteInfo(part_.string() + ".info", {version, wanted_.object.shown, "", wanted_.job});
   }
 
@@ -139,9 +139,11 @@ class PartWriter : public ObjectReceiver {
     if (absl::Status status = file_->Write(bytes); !status.ok()) return FaultOfDisk(status);
     hash_.Add(bytes);
     hashed_ += static_cast<int64_t>(bytes.size());
-    progress_(hashed_, version_.size);
+    progress_.bytes(hashed_, version_.size);
     return absl::OkStatus();
   }
+
+  void Waits(const std::string& why) override { progress_.waits(why); }
 
   // The whole file's facts, once it is on the disk.
   absl::StatusOr<FileInfo> Finish() {
@@ -217,7 +219,7 @@ absl::StatusOr<OpenFile> DownloadCache::Lock(const std::string& key, const Downl
     if (errno != EWOULDBLOCK && errno != EINTR)
       return FaultOfDisk(FileError(folder_ / (key + ".lock"), "cannot be locked", errno));
     // Another job or worker of this host downloads it.
-    if (const int64_t bytes = SizeOf(part); bytes >= 0) progress(bytes, -1);
+    if (const int64_t bytes = SizeOf(part); bytes >= 0) progress.bytes(bytes, -1);
     if (!cancellation.Sleep(kLockPause)) return absl::CancelledError("not wanted any more");
   }
   return file;

@@ -12,8 +12,11 @@
 
 namespace winnow {
 
-// Told of a download as it goes on: bytes so far, and of how many (-1: not known).
-using DownloadProgress = std::function<void(int64_t done, int64_t of)>;
+// Told of a download as it goes on.
+struct DownloadProgress {
+  std::function<void(int64_t done, int64_t of)> bytes;  // so far, and of how many (-1: not known)
+  std::function<void(const std::string& why)> waits;    // as ObjectReceiver::Waits
+};
 
 // What a job wants to have downloaded.
 struct Download {

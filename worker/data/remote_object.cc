@@ -177,6 +177,8 @@ class ObjectTransfer {
 // Keeps a small object in memory.
 class TextReceiver : public ObjectReceiver {
  public:
+  explicit TextReceiver(const std::function<void(const std::string&)>& waits) : waits_(waits) {}
+
   absl::Status Begin(const ObjectVersion&, int64_t from) override {
     text.resize(static_cast<size_t>(from));
     return absl::OkStatus();
@@ -187,7 +189,11 @@ class TextReceiver : public ObjectReceiver {
     text += bytes;
     return absl::OkStatus();
   }
+  void Waits(const std::string& why) override { waits_(why); }
   std::string text;
+
+ private:
+  const std::function<void(const std::string&)>& waits_;
 };
 
 }  // namespace
@@ -217,6 +223,9 @@ absl::StatusOr<bool> ReceiveObject(const RemoteObject& object, ObjectKept kept, 
                                                 silent.count() / 1000, MessageOf(done.status())));
     }
     spdlog::info("{}: {}; it is tried again", object.shown, MessageOf(done.status()));
+    receiver.Waits(fmt::format("{}: {}; it is tried again until nothing has come for {} s", object.shown,
+                               MessageOf(done.status()),
+                               std::chrono::ceil<std::chrono::seconds>(patience.without_bytes).count()));
     if (!cancellation.Sleep(pause)) return absl::CancelledError("not wanted any more");
     pause = std::min(2 * pause, patience.last_pause);
   }
@@ -226,6 +235,7 @@ absl::StatusOr<std::vector<std::string>> ListObjects(const std::string& shown,
                                                      const std::shared_ptr<const AwsAccess>& access,
                                                      const std::string& bucket, const std::string& prefix,
                                                      const TransferPatience& patience,
+                                                     const std::function<void(const std::string&)>& waits,
                                                      const Cancellation& cancellation) {
   std::vector<std::string> keys;
   std::string token;
@@ -237,7 +247,7 @@ absl::StatusOr<std::vector<std::string>> ListObjects(const std::string& shown,
     std::string query = "encoding-type=url&list-type=2&prefix=" + AwsEncoded(prefix, false);
     if (!token.empty()) query = "continuation-token=" + AwsEncoded(token, false) + "&" + query;
     const RemoteObject listing{shown, AwsUrl(*access, bucket, "") + "?" + query, access};
-    TextReceiver text;
+    TextReceiver text(waits);
     if (auto got = ReceiveObject(listing, {}, text, patience, cancellation); !got.ok()) return got.status();
     absl::StatusOr<ListedObjects> page = ParseListing(text.text);
     if (!page.ok()) return wrong(MessageOf(page.status()));

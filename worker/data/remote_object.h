@@ -46,6 +46,8 @@ class ObjectReceiver {
   // bytes so far end. An error ends the transfer.
   virtual absl::Status Begin(const ObjectVersion& version, int64_t from) = 0;
   virtual absl::Status Add(std::string_view bytes) = 0;
+  // Nothing comes, and it is tried again: which object, why, and for how long.
+  virtual void Waits(const std::string& /*why*/) {}
 };
 
 // What the receiver has already.
@@ -65,11 +67,13 @@ absl::StatusOr<bool> ReceiveObject(const RemoteObject& object, ObjectKept kept, 
                                    bool slow_reader = false);
 
 // The keys of a bucket that begin with `prefix`, sorted by their bytes, without those that end in '/'.
-// `shown`: the URL in messages. Errors as of ReceiveObject; FAILED_PRECONDITION too if there are none.
+// `shown`: the URL in messages. `waits` as ObjectReceiver::Waits. Errors as of ReceiveObject;
+// FAILED_PRECONDITION too if there are none.
 absl::StatusOr<std::vector<std::string>> ListObjects(const std::string& shown,
                                                      const std::shared_ptr<const AwsAccess>& access,
                                                      const std::string& bucket, const std::string& prefix,
                                                      const TransferPatience& patience,
+                                                     const std::function<void(const std::string&)>& waits,
                                                      const Cancellation& cancellation);
 
 }  // namespace winnow
