@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "cli/output/format.h"
@@ -17,7 +20,8 @@ namespace winnow::cli {
 namespace {
 
 constexpr int kLookAtPoolMs = 300;
-constexpr int kTriesEnough = 3;  // allocations without a worker, after which the pool pauses
+constexpr int kTriesEnough = 3;     // allocations without a worker, after which the pool pauses
+constexpr double kPausesAfter = 3;  // seconds in which a pool says so; it has looked at the new job by then
 constexpr double kSecondsOfHour = 3600;
 
 std::string NodesText(const v1::Pool& pool) {
@@ -44,8 +48,9 @@ std::string HostsText(const v1::Allocation& allocation) {
   return text;
 }
 
-// A job of one trial that prints a number and ends.
-v1::CreateTuningJobRequest TrivialJob(const std::string& pool) {
+// A job of one trial that prints a number and ends. It ends by itself if nobody waits for it any more.
+v1::CreateTuningJobRequest TrivialJob(const DoctorOptions& options) {
+  const std::string& pool = options.pool;
   v1::CreateTuningJobRequest request;
   v1::TuningJobSpec& spec = *request.mutable_spec();
   spec.set_name("doctor-" + pool);
@@ -62,6 +67,8 @@ v1::CreateTuningJobRequest TrivialJob(const std::string& pool) {
   spec.mutable_objective()->set_goal(v1::MAXIMIZE);
   spec.set_strategy(v1::RANDOM);
   spec.mutable_limits()->set_max_trials(1);
+  spec.mutable_limits()->mutable_max_wall_time()->set_seconds(
+      static_cast<int64_t>(std::ceil(options.patience + kPausesAfter)));
   spec.set_working_directory("/");
   (*spec.mutable_cluster()->mutable_labels())["pool"] = pool;
   spec.set_note("A check of the pool by winnow doctor.");
@@ -101,6 +108,13 @@ class Steps {
   std::set<std::string> said_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
+
+// Whether nothing is asked of the engine for a while, and nothing is left of what was.
+bool Pauses(const v1::Pool& pool) {
+  return pool.state_reason().starts_with("It pauses for ") && pool.workers() == 0 &&
+         std::all_of(pool.allocations().begin(), pool.allocations().end(),
+                     [](const auto& allocation) { return allocation.state() == v1::Allocation::ENDED; });
+}
 
 // What to do when the trial has not run; `last` is the newest allocation since.
 std::string Advice(const v1::Allocation& last, const std::string& pool, const std::string& job) {
@@ -218,7 +232,7 @@ Exit CheckPool(Session& session, const DoctorOptions& options) {
   std::set<std::string> before;
   for (const v1::Allocation& allocation : pool->allocations()) before.insert(allocation.name());
   const int32_t workers_before = pool->workers();
-  const auto job = session.client().Create(TrivialJob(options.pool));
+  const auto job = session.client().Create(TrivialJob(options));
   if (!job.ok()) return job.status();
   Steps steps(session);
   steps.Say(fmt::format("job {} is submitted: one trial that prints a number", job->id()));
@@ -226,7 +240,9 @@ Exit CheckPool(Session& session, const DoctorOptions& options) {
   const Interrupt interrupt;
   v1::Allocation last;
   int tries = 0;  // that brought no worker
-  while (steps.Elapsed() < options.patience && tries < kTriesEnough && !interrupt.raised()) {
+  std::optional<double> paused_at;
+  bool pauses = false;
+  while (!pauses && steps.Elapsed() < options.patience && tries < kTriesEnough && !interrupt.raised()) {
     list = session.client().Pools();
     if (!list.ok()) return list.status();
     pool = FindPool(*list, options.pool);
@@ -254,12 +270,21 @@ Exit CheckPool(Session& session, const DoctorOptions& options) {
       return kFailure;
     }
     if (!pool->state_reason().empty()) steps.SayOfPool(pool->state_reason());
+    if (!Pauses(*pool)) {
+      paused_at.reset();
+    } else if (!paused_at) {
+      paused_at = steps.Elapsed();
+    }
+    pauses = paused_at && steps.Elapsed() - *paused_at >= kPausesAfter;
     pollfd fd{interrupt.fd(), POLLIN, 0};
     poll(&fd, 1, kLookAtPoolMs);
   }
   (void)session.client().Stop(job->id());
-  steps.Say(fmt::format("given up after {}; the job is stopped. {}", DurationText(steps.Elapsed()),
-                        Advice(last, options.pool, job->id())));
+  steps.Say(fmt::format("given up after {}; the job is stopped. {}{}", DurationText(steps.Elapsed()),
+                        Advice(last, options.pool, job->id()),
+                        pauses ? " The pool pauses. When the cause is mended, start the server anew: it then "
+                                 "tries one allocation at once."
+                               : ""));
   return interrupt.raised() ? kInterrupted : kFailure;
 }
 

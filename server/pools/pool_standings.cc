@@ -42,7 +42,8 @@ bool WasGivenBack(const v1::Allocation& allocation) {
 }  // namespace
 
 std::string PoolWords(const v1::Pool& pool) {
-  std::string words = pool.state_reason();
+  std::string words = pool.state_reason();  // its last words may be the engine's, without a full stop
+  if (!words.empty() && words.back() != '.') words += '.';
   const auto say = [&words](const std::string& sentence) { words += (words.empty() ? "" : " ") + sentence; };
   for (const v1::Allocation& allocation : pool.allocations()) {
     if (allocation.state() == v1::Allocation::ENDED) {

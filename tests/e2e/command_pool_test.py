@@ -80,5 +80,27 @@ class CommandPool(unittest.TestCase):
             self.assertIn("too many jobs", " ".join(each["reason"] for each in pools()))
 
 
+    def test_words_that_are_no_utf8_are_shown_and_doctor_does_not_wait_for_a_pool_that_pauses(self):
+        cluster = processes.Cluster(workers=0)
+        refuses = f"{cluster.folder}/refuses"
+        with open(refuses, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nprintf 'keine Auftr\\344ge f\\374r Sie' >&2\nexit 1\n")
+        os.chmod(refuses, 0o755)
+        pool = {"name": "mine", "kind": "COMMAND", "poll_seconds": 0.2, "worker": {},
+                "command": {"submit": [refuses], "list": ["true"], "cancel": ["true"]}}
+        with open(f"{cluster.folder}/pools.json", "w", encoding="utf-8") as file:
+            json.dump({"pools": [pool]}, file)
+        cluster.server.flags += ["--pools", file.name]
+        with cluster:
+            told = cluster.client.run("doctor", "--pool", "mine", ok=(1,))
+            self.assertIn("refused: keine Auftr?ge f?r Sie", told)
+            self.assertIn("It pauses for", told)
+            again = cluster.client.run("doctor", "--pool", "mine", ok=(1,))
+            self.assertIn("The pool pauses. When the cause is mended, start the server anew", again)
+            self.assertIn("keine Auftr?ge f?r Sie", cluster.client.run("pools"))
+            self.assertEqual({cluster.client.json("describe", f"doctor-mine{n}")["state"] for n in ("", "-2")},
+                             {"STOPPED"})
+
+
 if __name__ == "__main__":
     sys.exit(processes.main())

@@ -34,6 +34,9 @@ TEST_CASE("Pool words: what the engine says of an allocation that waits", "[serv
   entry.pool.set_state_reason("All of its 2 nodes are in use.");
   CHECK(PoolWords(entry.pool) ==
         "All of its 2 nodes are in use. w-1 waits at the engine: PENDING: Resources.");
+  entry.pool.clear_allocations();
+  entry.pool.set_state_reason("Its engine is asked again in 3 s. It said: QOSMaxSubmitJobPerUserLimit");
+  CHECK(PoolWords(entry.pool) == "Its engine is asked again in 3 s. It said: QOSMaxSubmitJobPerUserLimit.");
 }
 
 TEST_CASE("Pool words: why the newest allocation has ended, unless the server gave it back", "[server]") {
