@@ -44,6 +44,7 @@ constexpr std::string_view kMutants[] = {
     "another attempt begins at the wrong level",
     "no waiting program is let go",
     "a worker gets trials of a project that it may not run",
+    "a trial has ranks that cannot reach each other",
     "a parent outlives its job",
     "a suspended program goes on from any level",
     "a trial goes on where its program is not",

@@ -224,6 +224,27 @@ void DrawProjects(Dice& dice, Profile& profile) {
   }
 }
 
+// Some workers can be reached on their own machine alone. The others hold the widest trial, so that no job
+// waits for ever.
+void DrawLoopbackHosts(Dice& dice, Profile& profile) {
+  int nodes = 1;
+  for (const JobProfile& job : profile.jobs) {
+    const v1::ClusterSpec& cluster = job.spec.cluster();
+    const bool plain = cluster.nodes_parameter().empty() && cluster.slots() <= 1 && cluster.gpus() == 0 &&
+                       cluster.gpu_share() == 0;
+    if (!plain) return;
+    nodes = std::max(nodes, cluster.nodes());
+  }
+  if (!dice.Chance(0.6)) return;
+  int slots = 0;
+  for (const HostProfile& host : profile.hosts) slots += host.slots;
+  for (HostProfile& host : profile.hosts) {
+    if (slots - host.slots < nodes || !dice.Chance(0.5)) continue;
+    host.loopback_of = dice.Chance(0.7) ? "one machine" : "another machine";
+    slots -= host.slots;
+  }
+}
+
 // Some jobs are changed while they run, and continued after their end.
 void DrawChanges(Dice& dice, Profile& profile) {
   if (!dice.Chance(0.35)) return;
@@ -320,6 +341,7 @@ Profile DrawProfile(uint64_t seed, Scale scale) {
   DrawPrices(dice, profile);
   DrawProjects(dice, profile);
   DrawChanges(dice, profile);
+  DrawLoopbackHosts(dice, profile);
   return profile;
 }
 

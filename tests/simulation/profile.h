@@ -24,6 +24,7 @@ struct HostProfile {
   int64_t life_us = 0;  // after which its worker leaves by itself, and another is started; 0: never
   double cost_per_hour = 0;
   std::vector<std::string> projects = {};  // whose jobs its worker may run ("": the default one); empty: all
+  std::string loopback_of = {};            // where alone ranks of a gang can reach it; "": elsewhere too
 };
 
 struct JobProfile {

@@ -114,6 +114,7 @@ void SimHost::Start(bool new_folder) {
   AgentOptions options;
   options.identity.name = profile_->name;
   options.identity.host = profile_->name;
+  options.identity.loopback_of = profile_->loopback_of;
   options.identity.slots = profile_->slots;
   options.identity.storage_id = profile_->storage;
   options.identity.version = "simulated";

@@ -56,6 +56,7 @@ void SimServer::Start() {
   options.random_bits = [this] { return setting_->dice.Bits(); };
   for (const HostProfile& host : setting_->profile.hosts) {
     WorkerRoom& room = options.declared.emplace_back(WorkerRoom{host.name, host.slots, host.storage});
+    room.loopback_of = host.loopback_of;
     for (int gpu = 0; gpu < host.gpus; ++gpu) room.gpus.push_back({std::to_string(gpu)});
   }
   if (absl::Status begun = database_->BeginServer(); !begun.ok()) {

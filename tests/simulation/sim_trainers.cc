@@ -274,6 +274,10 @@ absl::StatusOr<std::unique_ptr<RankRun>> SimTrainers::Start(const v1::Assignment
     setting_->ledger.Fail(
         fmt::format("{} may not run {}, of job {}", host_->name, assignment.id(), assignment.job_id()));
   }
+  if (!Reaches(assignment)) {
+    setting_->ledger.Fail(
+        fmt::format("{} has a rank on {}, which others of it cannot reach", assignment.id(), host_->name));
+  }
   std::optional<int64_t> level = assignment.resource_from();
   if (!goes_on) level = setting_->ledger.Checkpoint(host_->storage, assignment);
   if (!level) {
@@ -283,6 +287,15 @@ absl::StatusOr<std::unique_ptr<RankRun>> SimTrainers::Start(const v1::Assignment
   return std::unique_ptr<RankRun>(new SimTrainer(
       setting_, timers_, host_, clock_skew_us_, assignment, level.value_or(assignment.resource_from()),
       std::move(events), start, [this](const v1::Assignment& part) { Keep(part); }));
+}
+
+bool SimTrainers::Reaches(const v1::Assignment& assignment) const {
+  const std::vector<HostProfile>& hosts = setting_->profile.hosts;
+  return std::all_of(assignment.peers().begin(), assignment.peers().end(), [&](const v1::Peer& peer) {
+    return std::any_of(hosts.begin(), hosts.end(), [&](const HostProfile& host) {
+      return host.name == peer.host() && host.loopback_of == host_->loopback_of;
+    });
+  });
 }
 
 bool SimTrainers::Forks(const v1::Assignment& assignment) {

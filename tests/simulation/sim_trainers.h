@@ -45,6 +45,8 @@ class SimTrainers : public Trainers {
     bool ready = false;
   };
 
+  // Whether the ranks of its trial can reach this worker, and each other.
+  bool Reaches(const v1::Assignment& assignment) const;
   // Whether its program is forked. If it is not, and could be, a parent is started.
   bool Forks(const v1::Assignment& assignment);
   void Keep(const v1::Assignment& part);
