@@ -78,7 +78,8 @@ absl::Status TooManyWait(const char* method) {
 
 // While no trial has reported, says what the first running one waits for, such as a download.
 void AddPreparing(Reads& reads, const Preparations& preparations, v1::TuningJob& job) {
-  if (job.state() != v1::TuningJob::RUNNING || !job.state_reason().empty() || job.has_best()) return;
+  if (job.state() != v1::TuningJob::RUNNING || !job.state_reason().empty() || job.spend().resource() > 0)
+    return;
   v1::ListTrialsRequest running;
   running.set_job_id(job.id());
   running.set_page_size(1);
