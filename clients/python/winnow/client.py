@@ -150,6 +150,13 @@ def connect(server: Optional[str] = None, *, context: Optional[str] = None, toke
     return Client(transport.Transport(addresses, token=token, context=tls, timeout=timeout, patience=patience))
 
 
+def connected_again(server: str, timeout: float, patience: float, gone: str) -> transport.Transport:
+    """The calls of a server, of an object that was pickled."""
+    calls = connect(server, timeout=timeout, patience=patience)._calls
+    calls.gone = gone
+    return calls
+
+
 def plan(spec: Spec, **options: Any) -> dict[str, Any]:
     """What a job would do: connect().plan(spec, …)."""
     return connect().plan(spec, **options)

@@ -17,8 +17,10 @@ from sklearn.model_selection import check_cv, cross_validate
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import indexable
 
-from winnow import spaces, tuning, tuning_spec
-from winnow.asking import Trial
+from winnow import embedded, spaces, tuning, tuning_spec
+from winnow.asking import Trial, said
+from winnow.errors import TrialPruned
+from winnow.job import Job
 
 _MASKED: Any = numpy.ma.MaskedArray
 
@@ -27,6 +29,7 @@ __all__ = ["WinnowSearchCV"]
 _PAIRED, _MOST_PAIRED = ("BAYESIAN", "RANDOM", "GRID"), 100  # strategies and folds that the PAIRED_TEST pruner takes
 # What cross_validate calls them: since scikit-learn 1.4 "params".
 _FIT_PARAMS = "params" if "params" in inspect.signature(cross_validate).parameters else "fit_params"
+_STANDING = {"COMPLETED": 0, "FAILED": 2}  # in the order of ranks; those that were stopped are between
 _UNIFORM, _LOG, _INTEGERS = "uniform", ("loguniform", "reciprocal"), "randint"
 
 
@@ -34,14 +37,15 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
     """Searches an estimator's parameters by cross-validation; stops weak configurations after a few folds.
 
     estimator, scoring, n_jobs, refit, cv, verbose, error_score, return_train_score: as in RandomizedSearchCV; one metric.
-    param_distributions: lists, scipy.stats' uniform, loguniform and randint, or winnow's ranges, by name.
+    param_distributions: lists, range(…), scipy.stats' uniform, loguniform and randint, or winnow's ranges, by name.
     n_iter: the number of configurations. max_fits: a bound on folds fitted, without that of `refit`; with it n_iter may be
         None: as many configurations as the fits allow. random_state: an int (None: 0); the same gives the same search with
         n_jobs=1.
     strategy: "BAYESIAN" or any other sampler's name as in a job file.
     prune: whether a configuration that is unlikely to be the best is not fitted on its other folds: by the PAIRED_TEST
         pruner (docs/search.md), with more than 100 folds or another strategy than BAYESIAN, RANDOM or GRID by MEDIAN.
-    server: as in winnow.tune; default: a server that lives as long as the search.
+    server: as in winnow.tune; default: a server that lives as long as the search. A search that is pickled keeps its
+        address.
 
     Attributes as of RandomizedSearchCV. In cv_results_, a configuration that was stopped early has NaN in the folds that
     were not fitted; its mean is of the others, and it ranks behind all that were not stopped. n_fits_: folds fitted.
@@ -81,7 +85,15 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
         def evaluate(trial: Trial) -> None:
             candidate = clone(base).set_params(**clone_values(trial.params))
             for step in trial.steps():
-                values = self._fold(candidate, X, y, scorer, folds[step - 1], fit_params)
+                try:
+                    values = self._fold(candidate, X, y, scorer, folds[step - 1], fit_params)
+                except Exception as error:
+                    if not self._raises():
+                        raise
+                    trial.fail(said(error))
+                    if isinstance(trial.job, Job):
+                        trial.job.stop()
+                    raise TrialPruned("the search ends with the first fold that fails") from error
                 score = values.pop("test_score")
                 if self.verbose > 1:
                     print(f"[CV {step}/{len(folds)}] {trial.params}: score {score:.6g}, fitted in {values['fit_time']:.3g} s")
@@ -104,7 +116,7 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
         except tuning.TuningFailed as failed:
             raise ValueError(f"no configuration could be fitted and scored: {failed}") from failed
         for trial in result.trials:
-            if self.error_score == "raise" and trial.state == "FAILED":
+            if self._raises() and trial.state == "FAILED":
                 raise ValueError(f"error_score: is 'raise', and {trial.params} failed: {trial.reason}")
         self._take(result, folds, space)
         self.scorer_ = scorer
@@ -124,6 +136,12 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
             if hasattr(self.best_estimator_, "feature_names_in_"):
                 self.feature_names_in_ = self.best_estimator_.feature_names_in_
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if isinstance(state.get("server"), embedded.Server):
+            state["server"] = state["server"].address  # its process stays here
+        return state
 
     def _fold(self, candidate: Any, X: Any, y: Any, scorer: Any, fold: Any, fit_params: Mapping[str, Any]) -> dict[str, Any]:
         """Fits and scores a configuration in one fold: its scores and times."""
@@ -155,6 +173,9 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
             pruner = {"kind": "MEDIAN", "warm_up_trials": min(4, self.n_iter or 4)}
         return {"sampler": {"BAYESIAN": "GP"}.get(strategy, strategy), "pruner": pruner, "max_steps": folds,
                 "value": "mean", "spec": {"limits": limits}}
+
+    def _raises(self) -> bool:
+        return isinstance(self.error_score, str) and self.error_score == "raise"
 
     def _jobs(self) -> int:
         if self.n_jobs is None:
@@ -202,12 +223,12 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
                 table[f"split{fold}_{kind}_score"] = scores[:, fold]
             table[f"mean_{kind}_score"], table[f"std_{kind}_score"] = mean_and_std(scores)
         means = table["mean_test_score"]
-        complete = numpy.array([trial.state == "COMPLETED" for trial in trials])
-        order = sorted(range(count), key=lambda i: (not complete[i], -means[i] if math.isfinite(means[i]) else math.inf))
+        standing = [_STANDING.get(trial.state, 1) for trial in trials]
+        order = sorted(range(count), key=lambda i: (standing[i], -means[i] if math.isfinite(means[i]) else math.inf))
         ranks = numpy.empty(count, dtype=numpy.int32)
         for position, place in enumerate(order):
             before = order[position - 1] if position else place
-            same = position and complete[before] == complete[place] and means[before] == means[place]
+            same = position and standing[before] == standing[place] and means[before] == means[place]
             ranks[place] = ranks[before] if same else position + 1
         table["rank_test_score"] = ranks
         self.cv_results_ = table
@@ -251,6 +272,8 @@ def _space(distributions: Any) -> dict[str, spaces.Range]:
 def _range(name: str, found: Any) -> spaces.Range:
     if isinstance(found, spaces.Range):
         return found
+    if isinstance(found, range):
+        return spaces.integers(found[0], found[-1]) if found and found.step == 1 else spaces.discrete(found)
     if isinstance(found, (list, tuple, numpy.ndarray)):
         return spaces.choice([value.item() if isinstance(value, numpy.generic) else value for value in found])
     kind = getattr(getattr(found, "dist", None), "name", "")
@@ -261,5 +284,5 @@ def _range(name: str, found: Any) -> spaces.Range:
         return spaces.log_uniform(*map(float, low_high))
     if kind == _INTEGERS and low_high:
         return spaces.integers(int(low_high[0]), int(low_high[1]))
-    raise ValueError(f"param_distributions: {name!r} is {found!r}; expected a list, scipy.stats.uniform, loguniform or "
-                     "randint, or one of winnow's ranges")
+    raise ValueError(f"param_distributions: {name!r} is {found!r}; expected a list, a range(…), scipy.stats.uniform, "
+                     "loguniform or randint, or one of winnow's ranges")

@@ -189,11 +189,19 @@ def _result(job: Job, space: Mapping[str, spaces.Range], cause: Optional[BaseExc
             best = Best(front[0].number, front[0].value or 0.0, front[0].step, front[0].params)
     trials = [_as_given(space, trial) for trial in job.trials()]
     if best is None:
-        told = any(trial.value is not None for trial in trials)
-        why = "no trial kept the bounds on metrics" + _nearest(job, trials) if told else "no trial has reported a value"
-        raise TuningFailed(described["state_reason"] if not told and described["state_reason"] else why) from cause
+        raise TuningFailed(_why_none(job, described, trials)) from cause
     return Result(spaces.values_of(space, best.params), best.value, best.trial, best.step, trials, described["state"],
                   described["state_reason"], job, front, job.all_curves() if with_curves else {})
+
+
+def _why_none(job: Job, described: Mapping[str, Any], trials: list[TrialRecord]) -> str:
+    """Why there is no best trial."""
+    failed = [trial for trial in trials if trial.state == "FAILED"]
+    if any(trial.value is not None and trial.state != "FAILED" for trial in trials):
+        return "no trial kept the bounds on metrics" + _nearest(job, trials)
+    if failed and described["state"] != "FAILED":
+        return f"every trial that began has failed; trial {failed[-1].number}: {failed[-1].reason}"
+    return described["state_reason"] or "no trial has reported a value"
 
 
 def _nearest(job: Job, trials: list[TrialRecord]) -> str:

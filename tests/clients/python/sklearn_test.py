@@ -3,6 +3,7 @@
 
 import importlib.util
 import os
+import pickle
 import subprocess
 import sys
 import unittest
@@ -21,12 +22,12 @@ from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import make_classification  # noqa: E402
 from sklearn.exceptions import FitFailedWarning  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
-from sklearn.model_selection import GroupKFold, RandomizedSearchCV  # noqa: E402
+from sklearn.model_selection import GroupKFold, RandomizedSearchCV, cross_val_score  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 from sklearn.utils import estimator_checks  # noqa: E402
-from winnow.sklearn import WinnowSearchCV  # noqa: E402
+from winnow.sklearn import WinnowSearchCV, _range as range_of  # noqa: E402
 
 X, Y = make_classification(240, 8, n_informative=4, flip_y=0.1, random_state=1)
 TREE = {"max_depth": randint(1, 9), "min_samples_leaf": [1, 5, 20, 80], "criterion": ["gini", "entropy"]}
@@ -119,6 +120,58 @@ class Search(WithFolder):
         for column in ("mean_test_score", "mean_train_score", "split2_test_score"):
             self.assertEqual(search.cv_results_[column][place], 0.25)
         self.assertEqual(sum(found.category is FitFailedWarning for found in caught), 3)
+
+    def test_error_score_raise_ends_the_search_with_the_first_fold_that_fails(self):
+        fits = []
+
+        class Broken(LogisticRegression):
+            def fit(self, x, y, sample_weight=None):
+                fits.append(self.C)
+                if len(fits) > 4:
+                    raise RuntimeError("no such solver")
+                return super().fit(x, y, sample_weight)
+
+        for most, why in ((4, "error_score: is 'raise', and {'C': .*} failed: RuntimeError: no such solver"),
+                          (0, "no configuration could be fitted and scored: .*RuntimeError: no such solver")):
+            fits[:] = [0] * (4 - most)
+            with self.subTest(why), self.assertRaisesRegex(ValueError, why):
+                self.search(Broken(), {"C": loguniform(1e-3, 1)}, n_iter=50, cv=2, error_score="raise").fit(X, Y)
+            self.assertEqual(len(fits), 5)
+
+    def test_configurations_that_fail_in_a_later_fold_are_told_as_such_and_rank_last(self):
+        fits = []
+
+        class Sometimes(DecisionTreeClassifier):
+            def fit(self, x, y, sample_weight=None):
+                fits.append(self.max_depth)
+                if fits.count(self.max_depth) == 2 and self.max_depth >= lowest:
+                    raise RuntimeError(f"too deep: {self.max_depth}")
+                return super().fit(x, y, sample_weight)
+
+        options = {"strategy": "grid", "n_iter": 4, "cv": 3, "prune": False}
+        lowest = 1
+        with self.assertRaisesRegex(ValueError, "could be fitted and scored: .*All 3 trials failed. Trial 1: RuntimeError: too deep"):
+            self.search(Sometimes(), {"max_depth": [1, 2, 3]}, **options).fit(X, Y)
+        fits.clear()
+        lowest = 2
+        results = self.search(Sometimes(), {"max_depth": [1, 2, 3]}, **options).fit(X, Y).cv_results_
+        self.assertEqual(results["rank_test_score"][list(results["param_max_depth"]).index(1)], 1)
+
+    def test_a_search_is_cloned_pickled_and_nested_whatever_its_server_is(self):
+        for server in (self.server, self.server.client, self.server.address, None):
+            with self.subTest(server):
+                search = self.search(DecisionTreeClassifier(random_state=0), TREE, n_iter=3, cv=2, server=server)
+                self.assertEqual(len(cross_val_score(search, X, Y, cv=2)), 2)
+                search.fit(X, Y)
+                again = pickle.loads(pickle.dumps(search))
+                self.assertTrue((again.predict(X) == search.predict(X)).all())
+                self.assertEqual(clone(again).fit(X, Y).best_params_, search.best_params_)
+
+    def test_a_range_of_integers_is_one(self):
+        for given, kind in ((range(2, 9), "integer"), (range(2, 9, 2), "discrete")):
+            self.assertEqual(range_of("max_depth", given).kind, kind)
+            search = self.search(DecisionTreeClassifier(), {"max_depth": given}, n_iter=3, cv=2).fit(X, Y)
+            self.assertIn(search.best_params_["max_depth"], given)
 
     def test_parameters_of_fit_are_split_as_the_rows_are(self):
         seen = []

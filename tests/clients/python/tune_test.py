@@ -4,6 +4,7 @@
 import importlib.util
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -144,6 +145,21 @@ class Mistakes(WithFolder):
         with self.assertRaisesRegex(winnow.TuningFailed, "missing") as caught:
             winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=50)
         self.assertIsInstance(caught.exception.__cause__, KeyError)
+
+    def test_a_function_that_always_fails_after_a_report_is_told(self):
+        def f(x, trial):
+            trial.report(1, x)
+            raise KeyError("late")
+
+        with self.assertRaisesRegex(winnow.TuningFailed, "All 4 trials failed. Trial 1: KeyError: 'late'"):
+            winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=4)
+
+    def test_a_result_is_pickled_without_its_server(self):
+        result = winnow.tune(bowl, SPACE, max_trials=3)
+        again = pickle.loads(pickle.dumps(result))
+        self.assertEqual((again.best_params, again.trials), (result.best_params, result.trials))
+        with self.assertRaisesRegex(winnow.Unavailable, "has stopped with it; the Result has the trials"):
+            again.job.describe()
 
     def test_wrong_calls_are_refused_before_anything_starts(self):
         for wrong, why, call in (
