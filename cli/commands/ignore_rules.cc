@@ -43,6 +43,8 @@ bool MatchParts(const std::vector<std::string>& parts, const std::vector<std::st
 }  // namespace
 
 void IgnoreRules::AddLines(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     Add(text.substr(0, end));

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "artifact/digest.h"
@@ -20,6 +21,7 @@
 #include "artifact/manifest.h"
 #include "base/spawn.h"
 #include "base/status_text.h"
+#include "base/utf8.h"
 #include "cli/commands/ignore_rules.h"
 #include "cli/output/text.h"
 
@@ -35,6 +37,15 @@ constexpr const char* kHowToLeaveOut = "leave files out with trainer.exclude or 
 absl::Status BadFile(const std::string& path, const std::string& what) {
   return absl::FailedPreconditionError(
       fmt::format("trainer.source: {} {}; or {}", Clean(path), what, kHowToLeaveOut));
+}
+
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t bytes = Utf8Length(text);
+    if (bytes == 0) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
 }
 
 class Packer {
@@ -80,6 +91,7 @@ class Packer {
       struct stat about {};
       if (lstat(entry.path().c_str(), &about) != 0) continue;  // it has just been removed
       if (name == ".git" || rules_.LeavesOut(path, S_ISDIR(about.st_mode))) continue;
+      if (!IsUtf8(name)) return BadFile(path, "has a name that is not UTF-8; expected one that is");
       if (S_ISDIR(about.st_mode)) {
         if (depth >= kMaxFolderDepth)
           return BadFile(path,

@@ -42,6 +42,16 @@ absl::Status SendSource(Session& session, v1::CreateTuningJobRequest& request) {
   return absl::OkStatus();
 }
 
+// Results of other code may not be comparable with those that come.
+void WarnOfOtherCode(Session& session, const std::string& like, const v1::Source& source) {
+  const auto job = session.client().Describe(like);
+  if (!job.ok() || !job->has_source() || job->source().digest() == source.digest()) return;
+  session.err.Print(fmt::format(
+      "winnow: warning: trainer.source: the folder is not any more as {0} had it, with whose results "
+      "the job begins; that code is given by: {1}\n",
+      job->id(), session.Hint(fmt::format("source {} --download DIR", job->id()))));
+}
+
 // The spec of a job that has the settings of `id` and begins with its results. Configurations that were
 // drawn, or given to be tried first, are not repeated: the seed is the next one.
 absl::StatusOr<v1::TuningJobSpec> SpecLike(Session& session, const std::string& id) {
@@ -96,6 +106,7 @@ Exit SubmitSpec(Session& session, v1::TuningJobSpec spec, const SubmitOptions& o
   v1::CreateTuningJobRequest request;
   *request.mutable_spec() = std::move(spec);
   if (absl::Status status = SendSource(session, request); !status.ok()) return status;
+  if (!options.like.empty() && request.has_source()) WarnOfOtherCode(session, options.like, request.source());
   request.set_project(options.project);
   const size_t mark = options.like.find('@');
   if (options.project.empty() && mark != std::string::npos)

@@ -172,6 +172,11 @@ TEST_CASE("Manifest: paths that leave the folder, or could, are refused", "[arti
     CHECK(absl::IsInvalidArgument(CheckManifest(OneFile(path))));
   }
   CHECK(absl::IsInvalidArgument(CheckManifest(OneFile(std::string("a\0b", 3)))));
+  CHECK(CheckManifest(OneFile("größe/模型")).ok());
+  for (const char* path : {"caf\xe9.txt", "a/\xed\xa0\x80", "a\xe6\xa8"}) {
+    INFO(path);
+    CHECK(absl::IsInvalidArgument(CheckManifest(OneFile(path))));
+  }
   CHECK(absl::IsInvalidArgument(CheckManifest(OneFile(std::string(kMaxPathBytes + 1, 'a')))));
 }
 

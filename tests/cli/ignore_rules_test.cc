@@ -45,6 +45,11 @@ TEST_CASE("the last pattern that matches counts, and comments and blanks are non
   CHECK(LeavesOut("[ab]?", "b1"));
 }
 
+TEST_CASE("a byte order mark, as some editors write it, is no part of the first pattern") {
+  const std::string mark = "\xef\xbb\xbf";
+  CHECK(LeavesOut(mark + "data/\n*.txt\n", "data", true));
+}
+
 TEST_CASE("a pattern of many stars takes no longer than others") {
   std::string pattern, path = "a";
   for (int i = 0; i < 200; ++i) {

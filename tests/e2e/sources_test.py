@@ -87,6 +87,7 @@ class Sources(unittest.TestCase):
         worker = self.worker("w1")
         job = self.submit(spec("travels", trainer))
         processes.wait_until(lambda: self.logged() == ["begun"], "the setup begins")
+        processes.wait_until(lambda: "runs the setup `sh setup.sh`" in self.client.run("describe", job, "1"), "it is told")
         worker.kill()
         write(self.cluster.folder, {"go": ""})
         worker.start()
@@ -138,6 +139,15 @@ class Sources(unittest.TestCase):
         self.client.run("delete", again)
         processes.wait_until(lambda: files_of(store) == [], "the store is empty")
 
+    def test_a_setup_with_another_environment_is_another(self):
+        self.worker("w1")
+        write(self.code, {"setup.sh": 'echo "SEEN = $SEEN" > made.py\n', "train.py": TRAIN + 'print("seen", made.SEEN)\n'})
+        for seen in ("3", "4"):
+            trainer = {"setup": ["sh", "setup.sh"], "environment": {"SEEN": seen}}
+            job = self.submit(spec("seen-" + seen, trainer, trials=1))
+            self.assertEqual(self.cluster.watch(job).to_end(), 0)
+            self.assertIn(f"seen {seen}\n", self.client.run("logs", job, "1"))
+
     def test_ranks_on_three_nodes_have_the_same_code(self):
         write(self.cluster.folder, {"go": ""})
         for number in range(3):
@@ -184,6 +194,11 @@ class Sources(unittest.TestCase):
         os.mkfifo(link)
         self.assertRegex(refused(job), "link is neither a file nor a folder")
         os.remove(link)
+        latin = os.path.join(os.fsencode(self.code), b"caf\xe9.txt.bak")
+        with open(latin, "wb"):
+            pass
+        self.assertRegex(refused(job), "caf\ufffd.txt.bak has a name that is not UTF-8; expected one that is")
+        os.remove(latin)
         with open(os.path.join(self.code, "weights"), "wb") as file:
             file.truncate((1 << 30) + 1)
         self.assertRegex(refused(job), r"expected at most 10000 files of 1073.7 MB together. The largest parts are weights")
@@ -191,6 +206,19 @@ class Sources(unittest.TestCase):
         self.assertRegex(refused(spec("refused", {"source": "nowhere"})), "nowhere does not exist; expected a folder")
         self.assertRegex(refused(spec("refused", {"exclude": ["*"]})), "has no file to send")
         self.assertEqual(self.client.json("list")["jobs"] if self.client.json("list") else [], [])
+
+    def test_more_trials_with_other_code_are_warned_of(self):
+        self.worker("w1")
+        write(self.code, {"made.py": "SEEN = 1\n"})
+        job = self.submit(spec("first", {}, trials=1))
+        self.assertEqual(self.cluster.watch(job).to_end(), 0)
+        for code, warned in ((None, False), ("def loss(x, epoch):\n    return x\n", True)):
+            if code:
+                write(self.code, {"helper.py": code})
+            done = subprocess.run(self.client.command("submit", "--like", job, "--max-trials", "1"), capture_output=True,
+                                  text=True, timeout=processes.PATIENCE, check=True)
+            told = "trainer.source: the folder is not any more as first had it" in done.stderr
+            self.assertEqual(told, warned, done.stderr)
 
     def test_a_commit_is_told_and_whether_the_folder_differs_from_it(self):
         git = ["git", "-c", "user.name=n", "-c", "user.email=e@localhost", "-C", self.code]

@@ -166,14 +166,21 @@ void ProcessTrainers::MakeSource(const v1::Assignment& assignment, const Prepare
     done(absl::IsAborted(status) ? NotPreparedError(v1::Outcome::SETUP_FAILED, MessageOf(status)) : status);
   };
   if (sources_ == nullptr) return failed(absl::UnavailableError("this worker runs no sources"));
-  sources_->Prepare(InImage(assignment), place_.environment,
-                    [this, alive = alive_, assignment, id, done,
-                     failed](absl::StatusOr<std::shared_ptr<SourceLease>> source) {
-                      if (!*alive) return;
-                      if (!source.ok()) return failed(source.status());
-                      places_[id].source = *std::move(source);
-                      MakeUser(assignment, done);
-                    });
+  const auto told = std::make_shared<bool>(false);
+  sources_->Prepare(
+      InImage(assignment), place_.environment,
+      [this, alive = alive_, id, told](const std::string& what) {
+        *told = true;
+        if (*alive && tell_preparing_) tell_preparing_(id, what);
+      },
+      [this, alive = alive_, assignment, id, told, done,
+       failed](absl::StatusOr<std::shared_ptr<SourceLease>> source) {
+        if (!*alive) return;
+        if (!source.ok()) return failed(source.status());
+        if (*told && tell_preparing_) tell_preparing_(id, "");
+        places_[id].source = *std::move(source);
+        MakeUser(assignment, done);
+      });
 }
 
 // The assignment with the image that its rank has on this host, if it is to run in one.

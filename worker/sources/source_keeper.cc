@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "artifact/manifest.h"
 #include "artifact/restore.h"
 #include "base/status_text.h"
+#include "base/utf8.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "spdlog/spdlog.h"
@@ -30,10 +32,24 @@ constexpr const char* kDone = ".done";
 constexpr size_t kTailBytes = 8 << 10;  // kept of a setup's output
 constexpr int kToldLines = 5;
 constexpr size_t kToldBytes = 1000;
+constexpr size_t kShownBytes = 100;  // of a setup that runs
 constexpr std::chrono::seconds kFetchPatience(60);
 constexpr std::chrono::milliseconds kFetchRetry(500);
 
-// "DIGEST", or with a setup "DIGEST.SETUP". What a setup makes in one image may not run in another.
+// Whether the variable belongs to one trial: a setup runs once for many.
+bool IsOfTrial(std::string_view name) {
+  return name.starts_with("SM_") || name.starts_with("WINNOW_") || name == "RANK" || name == "WORLD_SIZE" ||
+         name == "LOCAL_RANK" || name == "MASTER_ADDR" || name == "MASTER_PORT";
+}
+
+// Whether the variable lets a job in somewhere: two jobs that have other keys get the same.
+bool IsAccess(std::string_view name) {
+  return name == "AWS_ACCESS_KEY_ID" || name == "AWS_SECRET_ACCESS_KEY" || name == "AWS_SESSION_TOKEN" ||
+         name == "SAGEMAKER_ACCESS";
+}
+
+// "DIGEST", or with a setup "DIGEST.SETUP". What a setup makes in one image may not run in another, and it
+// may make something else where the job's environment is another.
 std::string NameOf(const v1::Assignment& assignment) {
   const v1::SourceToRun& source = assignment.source();
   if (source.setup().empty()) return source.digest();
@@ -47,7 +63,19 @@ std::string NameOf(const v1::Assignment& assignment) {
     add(assignment.container().image());
     for (const std::string& option : assignment.container().options()) add(option);
   }
+  const std::map<std::string, std::string> variables(assignment.environment().begin(),
+                                                     assignment.environment().end());
+  for (const auto& [variable, value] : variables) {
+    if (!IsOfTrial(variable) && !IsAccess(variable)) add(fmt::format("{}={}", variable, value));
+  }
   return source.digest() + "." + DigestOf(command).substr(0, 16);
+}
+
+// What is done while a setup runs: "runs the setup `pip install torch`".
+std::string WhatRuns(const v1::SourceToRun& source) {
+  const std::string command = fmt::format("{}", fmt::join(source.setup(), " "));
+  return fmt::format("runs the setup `{}{}`", Utf8Prefix(command, kShownBytes),
+                     command.size() > kShownBytes ? "…" : "");
 }
 
 // The last lines that are not blank.
@@ -63,12 +91,6 @@ std::string LastLines(std::string_view text) {
   std::string joined = fmt::format("{}", fmt::join(lines, " | "));
   if (joined.size() > kToldBytes) joined = "…" + joined.substr(joined.size() - kToldBytes);
   return joined;
-}
-
-// Whether the variable belongs to one trial: a setup runs once for many.
-bool IsOfTrial(std::string_view name) {
-  return name.starts_with("SM_") || name.starts_with("WINNOW_") || name == "RANK" || name == "WORLD_SIZE" ||
-         name == "LOCAL_RANK" || name == "MASTER_ADDR" || name == "MASTER_PORT";
 }
 
 // Which variables of the worker no program may see.
@@ -135,20 +157,21 @@ std::shared_ptr<SourceLease> SourceKeeper::Take(const std::string& name) {
 }
 
 void SourceKeeper::Prepare(const v1::Assignment& assignment, const std::vector<std::string>& environment,
-                           Done done) {
+                           Progress tell, Done done) {
   const v1::SourceToRun& source = assignment.source();
   if (!IsDigest(source.digest())) return done(absl::InvalidArgumentError("the source's digest is not one"));
   const std::string name = NameOf(assignment);
   const auto found = making_.find(name);
   if (found != making_.end()) {
-    found->second.waiters.push_back({assignment.id(), std::move(done)});
+    if (found->second.setup != nullptr) tell(WhatRuns(source));
+    found->second.waiters.push_back({assignment.id(), std::move(tell), std::move(done)});
     return;
   }
   if (IsDone(name)) return done(Take(name));
   Making& making = making_[name];
   making.assignment = assignment;
   making.environment = environment;
-  making.waiters.push_back({assignment.id(), std::move(done)});
+  making.waiters.push_back({assignment.id(), std::move(tell), std::move(done)});
   thread_.Post([this, name, assignment] {
     absl::Status status = Fetch(assignment);
     Post([this, name, status = std::move(status)] { Fetched(name, status); });
@@ -291,6 +314,7 @@ void SourceKeeper::RunSetup(const std::string& name) {
                                                           MessageOf(process.status()))));
   }
   making.setup = *std::move(process);
+  for (const Waiter& waiter : making.waiters) waiter.tell(WhatRuns(making.assignment.source()));
   if (making.container != nullptr) making.container->ProcessStarted();
   making.timer = loop_->After(limits_.setup_time, [this, name] {
     making_.at(name).timer = 0;

@@ -49,11 +49,14 @@ class SourceKeeper {
   ~SourceKeeper();
 
   using Done = std::function<void(absl::StatusOr<std::shared_ptr<SourceLease>>)>;
+  using Progress = std::function<void(const std::string& what)>;  // as Rank.preparing
   // Makes the assignment's source ready; its container, if it has one, is of an engine and an image of
   // ImageKeeper. ABORTED: its setup failed, with the last lines that it wrote;
   // UNAVAILABLE: the server is away or has it no more; any other error is this machine's. `environment` is
-  // what programs inherit from the worker.
-  void Prepare(const v1::Assignment& assignment, const std::vector<std::string>& environment, Done done);
+  // what programs inherit from the worker. `tell` is called when a setup begins; never where it has run
+  // already.
+  void Prepare(const v1::Assignment& assignment, const std::vector<std::string>& environment, Progress tell,
+               Done done);
   // Afterwards that Prepare does not call its callback. A setup that nobody waits for is killed.
   void Abandon(const std::string& assignment_id);
 
@@ -61,6 +64,7 @@ class SourceKeeper {
   class Lease;
   struct Waiter {
     std::string assignment;
+    Progress tell;
     Done done;
   };
   struct Making {  // a source that is being made ready
