@@ -24,8 +24,9 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kChoice = "choice:";
-// A number behind "loss=", "loss: " or "\"loss\": "; a longer name such as train_loss does not count. R, Java
-// and JSON of Python write NaN and Infinity.
+// A longer name, such as train_loss, train-loss and train/loss, does not count.
+constexpr char kMetricBegin[] = R"((?:^|[^\w./-])["']?)";
+// A number behind "loss=", "loss: " or "\"loss\": ". R, Java and JSON of Python write NaN and Infinity.
 constexpr char kMetricValue[] =
     R"(\s*[=:]\s*([-+]?(?:[0-9.]+(?:[eE][-+]?[0-9]+)?|(?i:nan|inf(?:inity)?)\b)))";
 
@@ -191,7 +192,7 @@ absl::StatusOr<std::string> JobFileOf(const RunOptions& options) {
   if (options.source) trainer["source"] = ".";
   trainer["command"] = std::move(command);
   const std::string regex = options.metric_regex.empty()
-                                ? R"((?:^|\W)["']?)" + Escaped(options.metric) + R"(["']?)" + kMetricValue
+                                ? kMetricBegin + Escaped(options.metric) + R"(["']?)" + kMetricValue
                                 : options.metric_regex;
   trainer["metrics"] = Json::array({{{"name", options.metric}, {"regex", regex}}});
   if (!options.resource_regex.empty()) trainer["resource_regex"] = options.resource_regex;

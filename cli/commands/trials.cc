@@ -300,6 +300,7 @@ Exit ShowBest(Session& session, const std::string& name) {
       json["expected"] = job->best().expected();
       json["expected_error"] = job->best().expected_error();
     }
+    if (job->best().has_standard_error()) json["standard_error"] = job->best().standard_error();
     for (const std::string& metric : job->best().unreported()) json["unreported"].push_back(metric);
     session.out.Print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return kSuccess;

@@ -97,6 +97,18 @@ TEST_CASE("run: a value that is no finite number is found as R, Java and Python'
   CHECK_FALSE(RE2::PartialMatch("loss: information", expression));
 }
 
+TEST_CASE("run: a metric is not found at the end of a longer name", "[cli]") {
+  const json job = json::parse(RunPrinted({"--", "train", "--lr", "0.1:1"}).out);
+  const RE2 expression(job["trainer"]["metrics"][0]["regex"].get<std::string>());
+  for (const char* line : {"[3]\ttrain-loss:0.9\tloss:0.5", "{'train/loss': 0.9, 'loss': 0.5}",
+                           "train_loss=0.9 train.loss=0.9 loss=0.5", "(loss: 0.5)", "loss 0.9 [loss=0.5]"}) {
+    INFO(line);
+    std::string found;
+    CHECK(RE2::PartialMatch(line, expression, &found));
+    CHECK(found == "0.5");
+  }
+}
+
 TEST_CASE("run: the job is sent, with the directory in which it was typed", "[cli]") {
   FakeService service;
   service.jobs = {RunningJob()};

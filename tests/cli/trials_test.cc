@@ -176,6 +176,9 @@ TEST_CASE("best: the configuration with all its digits", "[cli]") {
         "  eta             0.25\n"
         "  booster         gbtree\n");
   CHECK(json::parse(RunWinnow({"best", "bank", "-o", "json"}, service.address()).out)["number"] == 3);
+  service.jobs.front().mutable_best()->set_standard_error(0.1 + 0.2);
+  CHECK(json::parse(RunWinnow({"best", "bank", "-o", "json"}, service.address()).out)["standard_error"] ==
+        0.1 + 0.2);
   service.jobs.front().clear_best();
   const Result none = RunWinnow({"best", "bank"}, service.address());
   CHECK(none.code == 1);
