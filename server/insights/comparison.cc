@@ -79,11 +79,18 @@ std::string OneOf(const std::vector<std::string>& names) {
   return text;
 }
 
+// Whether the trial has not failed, has a value, and violates no bound on a metric.
+bool CanBeBest(const TrialColumns& columns, uint32_t row) {
+  return !std::isnan(columns.score(row)) && columns.violation[row] <= 0;
+}
+
 // Fills the row of a job from its trials.
 void FillRow(const JobTrials& job, int64_t now_us, v1::ComparisonRow& row) {
   const TrialColumns& columns = job.columns;
   row.set_trials(static_cast<int64_t>(columns.size()));
-  if (columns.ranked() > 0) row.set_best(columns.best[columns.Ranking().front()]);
+  const auto best = std::find_if(columns.Ranking().begin(), columns.Ranking().end(),
+                                 [&columns](uint32_t i) { return CanBeBest(columns, i); });
+  if (best != columns.Ranking().end()) row.set_best(columns.best[*best]);
   double node_us = 0;
   for (size_t i = 0; i < columns.size(); ++i)
     node_us += static_cast<double>(columns.training_us[i]) * columns.nodes[i];
@@ -159,14 +166,14 @@ std::vector<std::vector<TrialNumber>> FillTrials(const JobTrials& job, const Gro
   std::map<std::pair<double, std::string>, std::vector<TrialNumber>> members;
   const TrialColumns& columns = job.columns;
   std::map<std::pair<double, std::string>, v1::ComparisonRow> rows;
-  for (const uint32_t i : columns.Ranking()) {  // the first of a group is its best
+  for (const uint32_t i : columns.Ranking()) {  // the first of a group that can be is its best
     const double key = grouping.keys[i];
     if (std::isnan(key)) continue;
     const std::pair group(grouping.by_name ? 0 : key, grouping.names.at(key));
     members[group].push_back(static_cast<TrialNumber>(i) + 1);
     v1::ComparisonRow& row = rows[group];
     row.set_trials(row.trials() + 1);
-    if (const double score = columns.score(i); !row.has_best() && !std::isnan(score)) row.set_best(score);
+    if (!row.has_best() && CanBeBest(columns, i)) row.set_best(columns.score(i));
     const double seconds = static_cast<double>(columns.training_us[i]) / 1e6;
     row.set_elapsed_seconds(row.elapsed_seconds() + seconds);
     row.set_node_seconds(row.node_seconds() + seconds * columns.nodes[i]);

@@ -385,8 +385,9 @@ TEST_CASE("Insights: neighbours are by distance, and the rank by the objective",
 }
 
 // A client's job of two objectives and a constraint, whose trials end as the points say: accuracy, size.
-std::string PlayFront(Play& play, const std::vector<std::pair<double, double>>& points) {
-  v1::TuningJobSpec spec = RandomJob(static_cast<int64_t>(points.size()), 1);
+// `open`: of the first objective alone, and with a trial more, which does not begin.
+std::string PlayFront(Play& play, const std::vector<std::pair<double, double>>& points, bool open = false) {
+  v1::TuningJobSpec spec = RandomJob(static_cast<int64_t>(points.size()) + (open ? 1 : 0), 1);
   spec.mutable_trainer()->Clear();
   spec.mutable_trainer()->set_external(true);
   spec.mutable_trainer()->mutable_lease()->set_seconds(30);
@@ -395,6 +396,11 @@ std::string PlayFront(Play& play, const std::vector<std::pair<double, double>>& 
     v1::ObjectivesEntry& objective = *spec.add_objectives();
     objective.set_metric(metric);
     objective.set_goal(goal);
+  }
+  if (open) {
+    spec.clear_objectives();
+    spec.mutable_objective()->set_metric("accuracy");
+    spec.mutable_objective()->set_goal(v1::MAXIMIZE);
   }
   v1::MetricConstraint& constraint = *spec.add_metric_constraints();
   constraint.set_metric("size");
@@ -419,6 +425,23 @@ std::string PlayFront(Play& play, const std::vector<std::pair<double, double>>& 
     REQUIRE(play.Complete(complete).ok());
   }
   return id;
+}
+
+TEST_CASE("Insights: in a comparison, what violates a bound on a metric is nobody's best", "[server]") {
+  Play play;
+  const std::string id = PlayFront(play, {{0.9, 200}, {0.7, 50}, {0.8, 80}}, true);
+  Desk desk(play);
+  v1::CompareRequest request;
+  request.add_job_ids(id);
+  for (const char* by : {"", "#job"}) {
+    request.set_by(by);
+    const auto compared = desk.insights.Compare(request);
+    REQUIRE(compared.ok());
+    REQUIRE(compared->rows_size() == 1);
+    CHECK(compared->rows(0).trials() == 3);
+    CHECK(compared->rows(0).best() == 0.8);
+    CHECK(play.Describe(id).best().objective() == 0.8);
+  }
 }
 
 TEST_CASE("Insights: several objectives are points, those of the front first known as such", "[server]") {
