@@ -22,10 +22,7 @@ absl::Status Invalid(const std::string& path, std::string_view why) {
 std::string_view PathProblem(std::string_view path) {
   if (path.empty() || path.size() > kMaxPathBytes) return "a path has 1 to 1024 bytes";
   if (path.find('\0') != std::string_view::npos) return "a path has no zero bytes";
-  for (size_t at = 0, bytes = 0; at < path.size(); at += bytes) {
-    bytes = Utf8Length(path.substr(at));
-    if (bytes == 0) return "a path is UTF-8";
-  }
+  if (!IsUtf8(path)) return "a path is UTF-8";
   for (size_t begin = 0; begin <= path.size();) {
     const size_t end = std::min(path.find('/', begin), path.size());
     const std::string_view part = path.substr(begin, end - begin);

@@ -13,6 +13,8 @@ size_t Utf8Length(std::string_view text);
 // Returns the first `most` bytes at most, without a character of which they would have only a part.
 std::string_view Utf8Prefix(std::string_view text, size_t most);
 
+bool IsUtf8(std::string_view text);
+
 // Returns the text with '?' for each byte that is no part of a UTF-8 character.
 std::string ValidUtf8(std::string_view text);
 

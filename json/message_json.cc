@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "base/utf8.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {
@@ -24,22 +25,6 @@ using Field = pb::FieldDescriptor;
 
 constexpr uint64_t kLargestExact = uint64_t{1} << 53;  // for readers whose numbers are doubles
 constexpr int kOne = -1;                               // index of a field that is not repeated
-
-// Returns the bytes of the UTF-8 character at the front of `text`; 0 if there is none.
-size_t Utf8Length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t lead = byte(0);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const uint8_t second = byte(1);
-  const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
-  const bool beyond = (lead == 0xED && second > 0x9F) || (lead == 0xF4 && second > 0x8F);
-  return overlong || beyond ? 0 : length;
-}
 
 // Returns the `hyperparameters` field that gets a `configuration` beside it; null: `type` has none.
 const Field* HyperparametersOf(const pb::Descriptor& type) {
@@ -179,8 +164,7 @@ class JsonWriter {
             (one ? r.GetBool(message, &field) : r.GetRepeatedBool(message, &field, i)) ? "true" : "false";
         return;
       case Field::CPPTYPE_ENUM: {
-        const int number =
-            one ? r.GetEnumValue(message, &field) : r.GetRepeatedEnumValue(message, &field, i);
+        const int number = one ? r.GetEnumValue(message, &field) : r.GetRepeatedEnumValue(message, &field, i);
         const pb::EnumValueDescriptor* known = field.enum_type()->FindValueByNumber(number);
         return known == nullptr ? Whole(number) : Text(known->name());  // from a newer version
       }

@@ -39,15 +39,6 @@ absl::Status BadFile(const std::string& path, const std::string& what) {
       fmt::format("trainer.source: {} {}; or {}", Clean(path), what, kHowToLeaveOut));
 }
 
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t bytes = Utf8Length(text);
-    if (bytes == 0) return false;
-    text.remove_prefix(bytes);
-  }
-  return true;
-}
-
 class Packer {
  public:
   explicit Packer(fs::path root) : root_(std::move(root)) {}

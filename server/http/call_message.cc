@@ -75,15 +75,6 @@ bool LooksRight(const pb::FieldDescriptor& field, const std::string& text) {
   return !text.empty() && text.find_first_of(" \t\r\n") == std::string::npos;
 }
 
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = Utf8Length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 // Sets what most paths have, names and whole numbers, as the JSON parser would, which takes much longer.
 // Returns false where it is to decide.
 bool SetSimple(const pb::FieldDescriptor& field, const std::string& text, pb::Message& message) {

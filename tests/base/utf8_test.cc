@@ -38,6 +38,11 @@ TEST_CASE("Utf8: a prefix has whole characters", "[base]") {
   CHECK(Utf8Prefix("", 0) == "");
 }
 
+TEST_CASE("Utf8: a text is UTF-8 if all of its bytes are parts of characters", "[base]") {
+  for (const char* text : {"", "plain", "gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80"}) CHECK(IsUtf8(text));
+  for (const char* text : {"\xff", "a\xc3", "\xe2\x82 b", "\xed\xa0\x80"}) CHECK_FALSE(IsUtf8(text));
+}
+
 TEST_CASE("Utf8: bytes that are no part of a character become question marks", "[base]") {
   CHECK(ValidUtf8("plain") == "plain");
   CHECK(ValidUtf8("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80") ==

@@ -76,13 +76,7 @@ CellKind ParseCell(std::string_view cell, float* value) {
 }
 
 std::string ToUtf8(std::string_view text) {
-  size_t at = 0;
-  while (at < text.size()) {
-    const size_t length = Utf8Length(text.substr(at));
-    if (length == 0) break;
-    at += length;
-  }
-  if (at >= text.size()) return std::string(text);
+  if (IsUtf8(text)) return std::string(text);
   std::string utf8;
   for (const char c : text) {
     const auto byte = static_cast<uint8_t>(c);

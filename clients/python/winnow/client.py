@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import json
 import os
 import pathlib
@@ -150,11 +151,19 @@ def connect(server: Optional[str] = None, *, context: Optional[str] = None, toke
     return Client(transport.Transport(addresses, token=token, context=tls, timeout=timeout, patience=patience))
 
 
-def connected_again(server: str, timeout: float, patience: float, gone: str) -> transport.Transport:
+def _connected_again(server: str, timeout: float, patience: float, gone: str) -> transport.Transport:
     """The calls of a server, of an object that was pickled."""
     calls = connect(server, timeout=timeout, patience=patience)._calls
     calls.gone = gone
     return calls
+
+
+def _pickled(calls: transport.Transport) -> tuple[Any, ...]:
+    """The addresses, and no token: whoever unpickles it connects as `connect` does."""
+    return _connected_again, (",".join(map(str, calls.addresses)), calls.timeout, calls.patience, calls.gone)
+
+
+copyreg.pickle(transport.Transport, _pickled)
 
 
 def plan(spec: Spec, **options: Any) -> dict[str, Any]:

@@ -152,12 +152,6 @@ class Transport:
     def __deepcopy__(self, _: dict[int, Any]) -> Transport:
         return self
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled are the addresses, and no token: whoever unpickles it connects as `connect` does."""
-        from winnow import client  # noqa: PLC0415
-
-        return client.connected_again, (",".join(map(str, self.addresses)), self.timeout, self.patience, self.gone)
-
     @property
     def address(self) -> Address:
         """The address in use."""
