@@ -103,8 +103,14 @@ class SeveralNodes(unittest.TestCase):
                     spec = json.load(file)
                 spec.pop("hyperband")
             may_end = os.path.join(cluster.folder, "may-end")
+            # Their epochs are so short that they could end before they are killed.
+            if example == "mpi":
+                with open(f"{folder}/mpi/train.c", encoding="utf-8") as file:
+                    program = file.read()
+                held = f'    while (state[0] == {EPOCHS // 4} && access("{may_end}", F_OK) != 0) usleep(50000);\n'
+                with open(f"{folder}/mpi/train.c", "w", encoding="utf-8") as file:
+                    file.write(program.replace("  }\n  return MPI_Finalize", held + "  }\n  return MPI_Finalize"))
             if example == "sockets":
-                # Its epochs are so short that it could end before it is killed.
                 with open(f"{folder}/python/sockets.py", "a", encoding="utf-8") as file:
                     file.write(f"        while epoch == {EPOCHS // 4} and not os.path.exists({may_end!r}):\n            time.sleep(0.05)\n")
             spec["trainer"]["source"] = "."

@@ -8,7 +8,7 @@ import os
 import pathlib
 import re
 import uuid
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from winnow import contexts, transport
 from winnow.job import Job
@@ -158,7 +158,7 @@ def _connected_again(server: str, timeout: float, patience: float, gone: str) ->
     return calls
 
 
-def _pickled(calls: transport.Transport) -> tuple[Any, ...]:
+def _pickled(calls: transport.Transport) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """The addresses, and no token: whoever unpickles it connects as `connect` does."""
     return _connected_again, (",".join(map(str, calls.addresses)), calls.timeout, calls.patience, calls.gone)
 
