@@ -73,8 +73,8 @@ Room RoomOf(const WorkerRoom& worker, int32_t ranks, const GangRequest& gang) {
   return {!shares, !ran_it, spare, fit, worker.free_slots, &worker.worker_id, ranks, &worker.loopback_of};
 }
 
-// Leaves those that reach each other, of the first that have room for so many ranks together. Returns whether
-// there are such.
+// Keeps one set of workers that reach each other: the first that has room for so many ranks. Returns false if
+// there is none.
 bool KeepOnesInReach(int32_t nodes, std::vector<Room>* rooms) {
   std::map<std::string_view, int64_t> ranks;
   for (const Room& room : *rooms) ranks[*room.loopback_of] += room.ranks;

@@ -28,7 +28,7 @@ int64_t Lacks(const std::vector<Candidate>& candidates, const Reservation& set, 
   return whole < nodes ? -1 : std::max<int64_t>(0, nodes - free);
 }
 
-// The first of those that can reach the first `of`, until they would hold the gang; empty: they never would.
+// The first candidates that can reach `of`, as many as would hold the gang. Empty: all of them would not.
 Reservation FirstInReach(const std::vector<Candidate>& candidates, const Candidate& of, int32_t nodes) {
   Reservation chosen;
   int64_t held = 0;

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "base/byte_order_mark.h"
+
 namespace winnow::cli {
 namespace {
 
@@ -43,8 +45,7 @@ bool MatchParts(const std::vector<std::string>& parts, const std::vector<std::st
 }  // namespace
 
 void IgnoreRules::AddLines(std::string_view text) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  text = WithoutByteOrderMark(text);
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     Add(text.substr(0, end));

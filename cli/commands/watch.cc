@@ -198,7 +198,7 @@ class View {
     const auto job = session_.client().Describe(job_.id());
     if (!job.ok() || HasEnded(*job)) return;
     std::string reason = job->state_reason();
-    // What a trial is prepared with, such as a download, is told once and not with each number.
+    // The progress of a trial's preparation, such as a download, is printed once, not at each new number.
     if (reason.starts_with("Trial "))
       std::erase_if(reason, [](unsigned char c) { return std::isdigit(c) != 0; });
     if (reason == waits_for_) return;

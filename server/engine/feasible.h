@@ -43,8 +43,8 @@ std::string ShareText(const RankShape& shape);
 // " in pool cpu or big with labels gpu, zone=a"; "" if none are asked for
 std::string LabelsText(const RankShape& shape);
 
-// That the workers have room for more ranks than `most`, which those can hold that reach each other, and why
-// it cannot be used; "" if they have not. Begins with a space.
+// Why the workers have room for more ranks than `most`, the most on workers that reach each other, and how to
+// make use of it. Begins with a space; "": they have no more room.
 std::string OutOfReachText(const std::vector<WorkerRoom>& workers, const RankShape& shape, int64_t most);
 
 // What a job that runs no trial waits for, in a sentence: any worker, larger workers, or free room. `whole`:

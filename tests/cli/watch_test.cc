@@ -76,7 +76,7 @@ TEST_CASE("watch: a short line for each trial that ends where there is no termin
             std::string(kSummary));
 }
 
-TEST_CASE("watch --from-start: what has happened before is told too, also of a job that has ended", "[cli]") {
+TEST_CASE("watch --from-start: past events are printed too, also those of a job that has ended", "[cli]") {
   for (const bool ended : {false, true}) {
     FakeService service;
     PutDay(WithTrialsOf(service, "bank-2"));

@@ -102,17 +102,18 @@ class SeveralNodes(unittest.TestCase):
                 with open(f"{folder}/{example}.json", encoding="utf-8") as file:
                     spec = json.load(file)
                 spec.pop("hyperband")
-            may_end = os.path.join(cluster.folder, "may-end")
-            # Their epochs are so short that they could end before they are killed.
+            # The epochs of two of them are so short that they could end before they are killed: they wait until a FIFO is opened.
+            gate = os.path.join(cluster.folder, "gate")
+            os.mkfifo(gate)
             if example == "mpi":
                 with open(f"{folder}/mpi/train.c", encoding="utf-8") as file:
                     program = file.read()
-                held = f'    while (state[0] == {EPOCHS // 4} && access("{may_end}", F_OK) != 0) usleep(50000);\n'
+                held = f'    if (state[0] == {EPOCHS // 4}) fclose(fopen("{gate}", "rb"));\n'
                 with open(f"{folder}/mpi/train.c", "w", encoding="utf-8") as file:
                     file.write(program.replace("  }\n  return MPI_Finalize", held + "  }\n  return MPI_Finalize"))
             if example == "sockets":
                 with open(f"{folder}/python/sockets.py", "a", encoding="utf-8") as file:
-                    file.write(f"        while epoch == {EPOCHS // 4} and not os.path.exists({may_end!r}):\n            time.sleep(0.05)\n")
+                    file.write(f"        if epoch == {EPOCHS // 4}:\n            open({gate!r}).close()\n")
             spec["trainer"]["source"] = "."
             if example == "mpi":
                 spec["trainer"]["setup"] = ["mpicc", "-O2", "-o", "mpi/train", "mpi/train.c"]
@@ -130,8 +131,8 @@ class SeveralNodes(unittest.TestCase):
             worker = next(worker for worker in cluster.workers if worker.name == victim)
             for pid in worker.trainers():
                 os.kill(pid, signal.SIGKILL)
-            with open(may_end, "w", encoding="utf-8"):
-                pass
+            opened = os.open(gate, os.O_RDWR)  # which waits for no reader, and lets later ones pass
+            self.addCleanup(os.close, opened)
             self.assertEqual(watch.to_end(), 0, cluster.client.run("describe", job, "1"))
             attempts = cluster.client.json("describe", job, "1")["attempts"]
             # Open MPI 4.1's own mpirun now and then ends by a segmentation fault while its daemons connect; the attempt is repeated.

@@ -207,11 +207,16 @@ void DrawPrices(Dice& dice, Profile& profile) {
   }
 }
 
+// Whether a rank takes one slot and no GPU, so that any worker with a free slot has room for it.
+bool HasPlainRanks(const v1::ClusterSpec& cluster) {
+  return cluster.slots() <= 1 && cluster.gpus() == 0 && cluster.gpu_share() == 0;
+}
+
 // Some workers run jobs of some projects only. The first runs all, so that no job waits for ever.
 void DrawProjects(Dice& dice, Profile& profile) {
   const bool single = std::all_of(profile.jobs.begin(), profile.jobs.end(), [](const JobProfile& job) {
     const v1::ClusterSpec& cluster = job.spec.cluster();
-    return cluster.nodes() <= 1 && cluster.slots() <= 1 && cluster.gpus() == 0 && cluster.gpu_share() == 0;
+    return cluster.nodes() <= 1 && HasPlainRanks(cluster);
   });
   if (!single || profile.hosts.size() < 2 || !dice.Chance(0.6)) return;
   for (JobProfile& job : profile.jobs) {
@@ -230,9 +235,7 @@ void DrawLoopbackHosts(Dice& dice, Profile& profile) {
   int nodes = 1;
   for (const JobProfile& job : profile.jobs) {
     const v1::ClusterSpec& cluster = job.spec.cluster();
-    const bool plain = cluster.nodes_parameter().empty() && cluster.slots() <= 1 && cluster.gpus() == 0 &&
-                       cluster.gpu_share() == 0;
-    if (!plain) return;
+    if (!cluster.nodes_parameter().empty() || !HasPlainRanks(cluster)) return;
     nodes = std::max(nodes, cluster.nodes());
   }
   if (!dice.Chance(0.6)) return;

@@ -160,15 +160,15 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a file that is written anew with its whole history gives each line once, one of the newest line alone "
-    "each") {
+    "a file that is rewritten with its whole history gives each line once; one that has only the newest line "
+    "gives it each time") {
   TempFolder folder;
   const fs::path path = folder.path() / "m.csv";
   EventLoop loop;
   std::vector<std::string> seen;
   MetricsFollower follower(&loop, {folder.path(), ""}, "m.csv",
                            [&](const MetricRecord& record) { seen.push_back(Text(record)); });
-  // What was given since the last time, of a file that is replaced by another one.
+  // Replaces the file by one with these lines. Returns the records that were given since then.
   const auto given = [&](const std::string& lines) {
     seen.clear();
     std::ofstream(folder.path() / "new") << "loss\n" + lines;

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
+#include "base/byte_order_mark.h"
 #include "nlohmann/json.hpp"
 
 namespace winnow {
@@ -15,12 +16,6 @@ namespace {
 
 constexpr size_t kMostValues = 1000;
 constexpr int kMostDepth = 8;
-
-// The byte order mark is at the begin of files that spreadsheets, and pandas for them, have written.
-std::string_view WithoutMark(std::string_view line) {
-  constexpr std::string_view kMark = "\xef\xbb\xbf";
-  return line.starts_with(kMark) ? line.substr(kMark.size()) : line;
-}
 
 // A number that JSON cannot write: "NaN", "-inf".
 std::optional<double> NotFinite(std::string_view word) {
@@ -92,7 +87,7 @@ MetricRecord JsonRecordOf(const nlohmann::json& object) {
 }  // namespace
 
 std::optional<MetricRecord> ReadJsonRecord(std::string_view line) {
-  line = WithoutMark(line);
+  line = WithoutByteOrderMark(line);
   const size_t begin = line.find_first_not_of(" \t");
   if (begin == std::string_view::npos || line[begin] != '{') return std::nullopt;
   const nlohmann::json json = ParsedJson(line.substr(begin));
@@ -101,7 +96,7 @@ std::optional<MetricRecord> ReadJsonRecord(std::string_view line) {
 }
 
 std::vector<MetricRecord> ReadJsonRecords(std::string_view text) {
-  const nlohmann::json json = ParsedJson(WithoutMark(text));
+  const nlohmann::json json = ParsedJson(WithoutByteOrderMark(text));
   std::vector<MetricRecord> records;
   if (json.is_object()) records.push_back(JsonRecordOf(json));
   for (size_t i = 0; json.is_array() && i < json.size(); ++i) {
@@ -111,7 +106,7 @@ std::vector<MetricRecord> ReadJsonRecords(std::string_view text) {
 }
 
 std::vector<std::string> ReadCsvCells(std::string_view line) {
-  line = WithoutMark(line);
+  line = WithoutByteOrderMark(line);
   std::vector<std::string> cells(1);
   bool quoted = false;
   for (size_t i = 0; i < line.size(); ++i) {

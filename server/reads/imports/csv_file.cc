@@ -11,13 +11,14 @@
 #include <string_view>
 #include <utility>
 
+#include "base/byte_order_mark.h"
+
 namespace winnow {
 namespace {
 
 constexpr int64_t kMostBytes = 64 << 20;
 constexpr size_t kMostFields = 2'000'000;
 constexpr size_t kChunkBytes = 64 << 10;
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 struct Rows {
   std::vector<std::vector<std::string>> all;
@@ -56,7 +57,7 @@ absl::StatusOr<Rows> Parse(const ForeignFile& file, const GoOn& go_on) {
     if (got < 0) return absl::InvalidArgumentError("cannot be read");
     if (got == 0) break;
     std::string_view text(chunk.data(), got);
-    if (offset == 0 && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    if (offset == 0) text = WithoutByteOrderMark(text);
     whole = csv_parse(&parser, text.data(), text.size(), OnField, OnRow, &rows) == text.size();
     if (rows.fields > kMostFields) {
       return absl::InvalidArgumentError(fmt::format("has more than {} fields, the maximum", kMostFields));

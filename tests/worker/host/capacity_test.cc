@@ -102,7 +102,8 @@ TEST_CASE("OwnAddress: loopback for a server on this machine, nothing for one th
   CHECK(OwnAddressTowards("no address").empty());
 }
 
-TEST_CASE("OwnAddress: a loopback host is told with the network namespace in which it is one", "[worker]") {
+TEST_CASE("OwnAddress: a loopback host has the identity of its network namespace, another host has none",
+          "[worker]") {
   const std::string here = LoopbackOf("127.0.0.1");
   CHECK_THAT(here, Catch::Contains("net:["));
   for (const char* host : {"localhost", "127.0.0.2", "::1"}) CHECK(LoopbackOf(host) == here);
