@@ -111,7 +111,7 @@ class Steps {
 
 // Whether nothing is asked of the engine for a while, and nothing is left of what was.
 bool Pauses(const v1::Pool& pool) {
-  return pool.state_reason().starts_with("It pauses for ") && pool.workers() == 0 &&
+  return pool.has_paused_until() && pool.workers() == 0 &&
          std::all_of(pool.allocations().begin(), pool.allocations().end(),
                      [](const auto& allocation) { return allocation.state() == v1::Allocation::ENDED; });
 }

@@ -233,8 +233,9 @@ enum class NoticeKind : int64_t {
   kPlainRanks = 7,
   kReportedTwice = 8,
   kNumberCut = 9,
+  kTwoInALine = 10,
 };
-constexpr int64_t kMostNoticeKind = 9;
+constexpr int64_t kMostNoticeKind = 10;
 
 // Something looks wrong. It decides nothing, and each kind is recorded once per job.
 struct Noticed {

@@ -559,6 +559,9 @@ absl::StatusOr<v1::Pool> PoolBook::Message(Engine& engine, const DeclaredPool& p
   message.set_state_reason(standing.engine_error.empty()
                                ? standing.waits
                                : Sentence("Its engine could not be asked: " + standing.engine_error));
+  const Context& context = engine.context();
+  if (const int64_t left_us = PoolPausedUntil(LimitsOf(engine, pool)) - context.steady_us(); left_us > 0)
+    *message.mutable_paused_until() = TimeUtil::MicrosecondsToTimestamp(context.wall_us() + left_us);
   const absl::StatusOr<AllocationSum> ended_sum = SumOf(engine, settings.name);
   if (!ended_sum.ok()) return ended_sum.status();
   double node_us = ended_sum->node_us, cost = ended_sum->cost;
@@ -574,7 +577,7 @@ absl::StatusOr<v1::Pool> PoolBook::Message(Engine& engine, const DeclaredPool& p
     (runs ? message.set_running_nodes(message.running_nodes() + row.nodes)
           : message.set_queued_nodes(message.queued_nodes() + row.nodes));
     if (row.start_us > 0) {
-      const double took_us = static_cast<double>(engine.context().wall_us() - row.start_us) * row.nodes;
+      const double took_us = static_cast<double>(context.wall_us() - row.start_us) * row.nodes;
       node_us += took_us;
       cost += took_us / kMicrosOfHour * row.cost_per_node_hour;
     }

@@ -148,6 +148,20 @@ TEST_CASE("Notices: a regex that takes only the beginning of a number", "[worker
         "numbers with a point: Winnow reads no comma in a number.");
 }
 
+TEST_CASE("Notices: a regex that matches two numbers of a line", "[worker]") {
+  NoticeScene scene;
+  v1::Assignment assignment = Script("echo epoch 1 train loss: 0.5, val loss: 0.7, loss: none");
+  assignment.mutable_metrics(0)->set_regex("loss: ([0-9.]+)");
+  const TrainerPlay play = scene.Run(assignment);
+  REQUIRE(KindsOf(play) == Kinds{v1::JobNotice::TWO_IN_A_LINE});
+  CHECK(play.notices.begin()->second ==
+        "Trial 3 printed `epoch 1 train loss: 0.5, val loss: 0.7`, and the regex of `loss` matches both 0.5 "
+        "and 0.7 in it. Only 0.5 counts. If you mean the other, let the regex match more of the text before "
+        "it (winnow run: --metric-regex).");
+  assignment.mutable_metrics(0)->set_regex("val loss: ([0-9.]+)");
+  CHECK(KindsOf(scene.Run(assignment)).empty());
+}
+
 TEST_CASE("Notices: a trainer that goes on past its budget; what it reports there is not recorded",
           "[worker]") {
   NoticeScene scene;

@@ -20,8 +20,9 @@ constexpr double kMaxLevel = 9007199254740992.0;
 // Values of which it is known that they were read. Beyond that many it begins to forget, and the server
 // ignores what it has.
 constexpr size_t kMostSeen = 1 << 18;
-constexpr size_t kMostCompiled = 64;  // expressions that are kept
-constexpr size_t kMostShown = 100;    // bytes of a text that is no number
+constexpr size_t kMostCompiled = 64;    // expressions that are kept
+constexpr size_t kMostShown = 100;      // bytes of a text that is no number
+constexpr size_t kMostShownLine = 200;  // bytes of a line with two numbers
 // How programs name a level, where the job does not say it.
 constexpr const char* kLevelKeys[] = {"step", "epoch", "round", "iteration", "level"};
 
@@ -64,10 +65,11 @@ struct Match {
   std::string_view rest;        // of the line, behind the group
   bool ends_with_group = true;  // else the expression matched some of the rest too
 };
-std::optional<Match> FindGroup(std::string_view line, const RE2& regex) {
+// `from`: where the search begins in the line.
+std::optional<Match> FindGroup(std::string_view line, const RE2& regex, size_t from = 0) {
   re2::StringPiece found[2];  // all, and the group
   const re2::StringPiece text(line.data(), line.size());
-  if (!regex.Match(text, 0, text.size(), RE2::UNANCHORED, found, 2)) return std::nullopt;
+  if (!regex.Match(text, from, text.size(), RE2::UNANCHORED, found, 2)) return std::nullopt;
   if (found[1].data() == nullptr) return Match{};
   const char* const end = found[1].data() + found[1].size();
   return Match{std::string_view(found[1].data(), found[1].size()),
@@ -118,6 +120,19 @@ std::optional<CutNumber> FindCut(const std::string& metric, const Match& match) 
   const std::string taken(match.group);
   return CutNumber{metric, taken, taken + std::string(match.rest.substr(0, more)),
                    match.rest.starts_with(',')};
+}
+
+bool AreSame(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+// Looks behind the first number that the expression found in the line for another one.
+std::optional<TwoInALine> FindAnother(const std::string& metric, std::string_view line, const RE2& regex,
+                                      const Match& first) {
+  const auto another = FindGroup(line, regex, line.size() - first.rest.size());
+  const std::optional<double> value = another ? ParseNumber(another->group) : std::nullopt;
+  const double counts = *ParseNumber(first.group);
+  if (!value || AreSame(*value, counts)) return std::nullopt;
+  const size_t end = line.size() - another->rest.size();
+  return TwoInALine{metric, counts, *value, std::string(line.substr(0, std::min(end, kMostShownLine)))};
 }
 
 }  // namespace
@@ -209,6 +224,8 @@ std::vector<MetricParser::Value> MetricParser::FindValues(std::string_view line)
       metrics_[i].no_number = match->group.substr(0, kMostShown);
     if (!value.has_value()) continue;
     if (!cut_) cut_ = FindCut(metrics_[i].name, *match);
+    if (!cut_ && !two_in_a_line_)
+      two_in_a_line_ = FindAnother(metrics_[i].name, line, *metrics_[i].regex, *match);
     metrics_[i].matched = true;
     values.push_back({static_cast<int>(i), *value});
   }
@@ -300,8 +317,7 @@ std::optional<MetricReading> MetricParser::TakeNew(const std::vector<Value>& val
 }
 
 void MetricParser::Ignore(const Value& second, int64_t level, double first) {
-  const bool same = second.value == first || (std::isnan(second.value) && std::isnan(first));
-  if (same || !told_twice_.empty()) return;
+  if (AreSame(second.value, first) || !told_twice_.empty()) return;
   told_twice_ = fmt::format("{} twice at level {}: {:.6g}, then {:.6g}", metrics_[second.metric].name, level,
                             first, second.value);
 }

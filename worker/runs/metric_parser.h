@@ -43,6 +43,14 @@ struct CutNumber {
   bool has_comma = false;  // where it was cut
 };
 
+// A line in which an expression found two different numbers: 0.5 and 0.7 in "train loss: 0.5, loss: 0.7".
+struct TwoInALine {
+  std::string metric;
+  double first = 0;  // the number that counts
+  double second = 0;
+  std::string line;  // its beginning, to the second number; at most 200 bytes
+};
+
 // Metric values at a resource level; at least one value.
 struct MetricReading {
   int64_t resource = 0;  // at least 1
@@ -85,6 +93,8 @@ class MetricParser {
 
   // The first number of which the expression of its metric took only the beginning. Absent: none.
   const std::optional<CutNumber>& cut() const { return cut_; }
+  // The first line in which an expression of a metric found two different numbers. Absent: none.
+  const std::optional<TwoInALine>& two_in_a_line() const { return two_in_a_line_; }
   // The first text that the metric's expression took and that is no number, such as "0,5". "": none.
   const std::string& no_number(size_t metric) const { return metrics_[metric].no_number; }
   // The first value that was ignored because its metric had another one at the level: "loss twice at level 2:
@@ -129,6 +139,7 @@ class MetricParser {
   std::vector<bool> comes_before_;  // if counting, by metric: whether its lines precede the objective's
   std::string told_twice_;
   std::optional<CutNumber> cut_;
+  std::optional<TwoInALine> two_in_a_line_;
   absl::flat_hash_map<std::pair<int, int64_t>, double> seen_;  // the value of a metric at a level
 };
 

@@ -105,6 +105,15 @@ std::string NumberCut(const SeenOutput& seen) {
                      : "Let the group match the whole number, such as with ([-+0-9.eE]+|nan|inf).");
 }
 
+std::string TwoNumbersInALine(const SeenOutput& seen) {
+  const std::optional<TwoInALine>& two = seen.parser.two_in_a_line();
+  if (!two) return "";
+  return fmt::format(
+      "Trial {} printed `{}`, and the regex of `{}` matches both {} and {} in it. Only {} counts. If you "
+      "mean the other, let the regex match more of the text before it (winnow run: --metric-regex).",
+      seen.assignment.trial(), two->line, two->metric, two->first, two->second, two->first);
+}
+
 std::string UnmatchedMetrics(const SeenOutput& seen) {
   std::string names;
   bool any_took = false;

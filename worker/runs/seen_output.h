@@ -27,6 +27,7 @@ struct SeenOutput {
 std::string LevelBelowOne(const SeenOutput& seen);
 std::string ReportedTwice(const SeenOutput& seen);
 std::string NumberCut(const SeenOutput& seen);
+std::string TwoNumbersInALine(const SeenOutput& seen);
 // The metrics of which a program that has finished gave no number.
 std::string UnmatchedMetrics(const SeenOutput& seen);
 // Why a program has finished without a value of the objective.

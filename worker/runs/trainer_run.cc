@@ -277,6 +277,7 @@ void TrainerRun::Take(const std::optional<MetricReading>& reading) {
   NoticeIf(v1::JobNotice::LEVEL_BELOW_ONE, LevelBelowOne);
   NoticeIf(v1::JobNotice::REPORTED_TWICE, ReportedTwice);
   NoticeIf(v1::JobNotice::NUMBER_CUT, NumberCut);
+  NoticeIf(v1::JobNotice::TWO_IN_A_LINE, TwoNumbersInALine);
   if (!reading.has_value()) return;
   NoticeOfReading(*reading);
   const int64_t last = assignment_.resource_to();

@@ -75,11 +75,6 @@ class BookPlay {
     return pool.allocations(0);
   }
 
-  std::string StateReason() { return ShownPool().state_reason(); }
-
-  Play play{3'600'000'000};
-
- private:
   v1::Pool ShownPool() {
     absl::StatusOr<v1::ListPoolsResponse> pools = absl::UnknownError("");
     REQUIRE(play.Inside([&](Engine& engine) { pools = book_->List(engine); }).ok());
@@ -87,6 +82,11 @@ class BookPlay {
     return pools->pools(0);
   }
 
+  std::string StateReason() { return ShownPool().state_reason(); }
+
+  Play play{3'600'000'000};
+
+ private:
   static DeclaredPool Declared(int32_t max_nodes) {
     DeclaredPool pool{SettingsOfFour(), nullptr};
     pool.settings.max_nodes = max_nodes;
@@ -166,13 +166,17 @@ TEST_CASE(
   CHECK(orders.forget.size() == 4);
   CHECK(orders.submit.empty());
   CHECK_THAT(at.StateReason(), Catch::StartsWith("It pauses for 300 s, because 4 allocations in a row"));
+  const int64_t paused_until = at.ShownPool().paused_until().seconds();
+  CHECK(paused_until > 300);
 
   at.play.Tick(1'000'000);
   CHECK(at.Round().submit.empty());
+  CHECK(at.ShownPool().paused_until().seconds() == paused_until);
   at.Restart();
   CHECK(at.Round().submit.size() == 1);
   CHECK(at.Round().submit.empty());
   CHECK_THAT(at.StateReason(), Catch::StartsWith("One allocation at a time, until one brings a worker"));
+  CHECK(!at.ShownPool().has_paused_until());
 }
 
 TEST_CASE("Pool book: the id is told with the submission's answer, and that it runs when a worker has come",

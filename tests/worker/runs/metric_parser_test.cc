@@ -210,4 +210,33 @@ TEST_CASE("MetricParser: a number of which the expression took only the beginnin
   }
 }
 
+TEST_CASE("MetricParser: an expression that finds two different numbers in a line", "[worker]") {
+  struct Case {
+    const char* regex;
+    const char* line;
+    double second;  // 0: there is one number
+  };
+  const std::vector<Case> cases = {
+      {"loss=([0-9.]+)", "loss=0.5 val_loss=0.7", 0.7},
+      {"\\bloss=([0-9.]+)", "loss=0.5 val_loss=0.7", 0},
+      {"\\bloss=([0-9.]+)", "val_loss=0.5 loss=0.7", 0},
+      {"loss=(\\S+)", "loss=0.5 loss=none", 0},
+      {"loss=(\\S+)", "loss=nan loss=nan", 0},
+      {"loss=(\\S+)", "loss=nan loss=1", 1},
+      {"loss=([0-9.]+)", "loss=0.5 (best loss=0.50)", 0},
+      {"^loss=([0-9.]+)", "loss=0.5loss=0.7", 0},
+      {"loss=([0-9.]+)$", "loss=0.5 loss=0.7", 0},
+      {".*loss=([0-9.]+)", "loss=0.5 loss=0.7", 0},
+      {"([0-9.]+)", "1 2 3", 2},
+      {"([0-9.]+)", "1.2e-05", 0},  // the number is cut: another notice says so
+  };
+  for (const Case& c : cases) {
+    INFO(c.regex << " in " << c.line);
+    auto parser = MetricParser::Create({{{"loss", c.regex}}, "loss", "", 0, 0});
+    REQUIRE(parser.ok());
+    parser->Parse(c.line);
+    CHECK((parser->two_in_a_line() ? parser->two_in_a_line()->second : 0) == c.second);
+  }
+}
+
 }  // namespace winnow
