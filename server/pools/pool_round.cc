@@ -379,7 +379,8 @@ PoolLimits PoolBook::LimitsOf(Engine& engine, const DeclaredPool& pool) {
   PoolLimits limits;
   limits.name = settings.name;
   limits.node = DeclaredRoom(settings);
-  // A worker may have less than was declared: then nothing is submitted for what it could not hold.
+  // A worker may have less than was declared, or be on loopback: then nothing is submitted for what it could
+  // not hold.
   const WorkerRow* real = nullptr;
   for (const auto& [id, worker] : engine.workers().all()) {
     const auto label = worker.row.labels.find(kPoolLabel);
@@ -393,6 +394,7 @@ PoolLimits PoolBook::LimitsOf(Engine& engine, const DeclaredPool& pool) {
     limits.node.free_memory_gib = std::min(limits.node.free_memory_gib, whole.free_memory_gib);
     if (whole.gpus.size() < limits.node.gpus.size()) limits.node.gpus.resize(whole.gpus.size());
     limits.node.labels = whole.labels;
+    limits.node.loopback_of = whole.loopback_of;
   }
   limits.min_nodes = settings.min_nodes;
   limits.max_nodes = settings.max_nodes;

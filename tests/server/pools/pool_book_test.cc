@@ -197,6 +197,24 @@ TEST_CASE("Pool book: the id is told with the submission's answer, and that it r
   CHECK(at.Shown().has_start_time());
 }
 
+TEST_CASE("Pool book: nodes that are to come reach workers of the pool that are on loopback", "[server]") {
+  BookPlay at(3);
+  const AllocationRow row = at.Begin(1).at(0);
+  at.Round({BookPlay::Submitted(row, "5")});
+  FakeWorker worker(at.play, row.name + ".0", 1);
+  worker.labels = {{"pool", "cpu"}};
+  worker.loopback_of = "this machine";
+  PlayToEnd(at.play, "job", {&worker});
+
+  v1::TuningJobSpec gang = RandomJob(1);
+  gang.mutable_cluster()->set_nodes(3);
+  at.play.Create(gang);
+  const std::vector<AllocationRow> more = at.Round().submit;
+  REQUIRE(more.size() == 1);
+  CHECK(more[0].nodes == 2);
+  CHECK(at.StateReason().empty());
+}
+
 TEST_CASE("Pool book: a round that was not recorded is held anew", "[server]") {
   BookPlay at(2);
   at.play.Create(RandomJob(2));
