@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cstddef>
-
 #include "absl/status/status.h"
 
 namespace winnow {
@@ -21,6 +19,10 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) break;
     text.append(buffer, static_cast<size_t>(count));
+    if (text.size() <= kMostReadBytes) continue;
+    errno = EFBIG;
+    count = -1;
+    break;
   }
   const int error = count < 0 ? errno : 0;
   close(file);

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/statusor.h"
 
 namespace winnow {
 
-// Returns the bytes of a file. INVALID_ARGUMENT, in the system's words alone: it cannot be read, or it is a
-// directory. Streams throw when they read one.
+inline constexpr size_t kMostReadBytes = 64 << 20;
+
+// Returns the bytes of a file. INVALID_ARGUMENT, in the system's words alone: it cannot be read, it is a
+// directory, or it has more than kMostReadBytes. Streams throw when they read a directory.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
 }  // namespace winnow

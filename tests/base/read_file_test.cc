@@ -18,4 +18,8 @@ TEST_CASE("ReadFile: all bytes of a file; a directory, and a file that is not th
   CHECK(MessageOf(ReadFile((folder / "b").string()).status()) == "No such file or directory");
 }
 
+TEST_CASE("ReadFile: a file without an end, or a long one, is an error", "[base]") {
+  CHECK(MessageOf(ReadFile("/dev/zero").status()) == "File too large");
+}
+
 }  // namespace winnow

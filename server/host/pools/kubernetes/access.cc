@@ -4,11 +4,11 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "base/read_file.h"
 #include "base/status_text.h"
 
 namespace winnow {
@@ -16,21 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostFileBytes = 4 << 20;
-
 template <class... Parts>
 absl::Status BadAccess(fmt::format_string<Parts...> text, Parts&&... parts) {
   return absl::FailedPreconditionError(fmt::format(text, std::forward<Parts>(parts)...));
 }
 
 absl::StatusOr<std::string> ReadWholeFile(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text(kMostFileBytes + 1, '\0');
-  if (in) in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad() || !in.is_open()) return BadAccess("{}: cannot be read", file.string());
-  text.resize(static_cast<size_t>(in.gcount()));
-  if (text.size() > kMostFileBytes)
-    return BadAccess("{}: expected at most {} bytes", file.string(), kMostFileBytes);
+  absl::StatusOr<std::string> text = ReadFile(file.string());
+  if (!text.ok()) return BadAccess("{}: cannot be read: {}", file.string(), MessageOf(text.status()));
   return text;
 }
 

@@ -69,7 +69,7 @@ TEST_CASE("an access that cannot be read is a problem of the configuration") {
   CHECK(MakeKubernetesPool({}, {.folder = "/", .prefix = "p"},
                            Json{{"image", "i"}, {"kubeconfig", "/no/such/file"}}, problems) == nullptr);
   REQUIRE(problems.size() == 1);
-  CHECK_THAT(problems[0], Contains("kubernetes.kubeconfig: /no/such/file: cannot be read"));
+  CHECK_THAT(problems[0], Contains("kubernetes.kubeconfig: /no/such/file: cannot be read: No such file"));
 }
 
 }  // namespace
