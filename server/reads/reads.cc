@@ -97,8 +97,9 @@ constexpr char kKept[] =
 constexpr int64_t kWatchBatch = 500;
 // Total for the jobs of one page of a list; its last job may exceed it.
 constexpr size_t kMostListBytes = 2 << 20;
-// Bytes of the trials of one page; the last may exceed it. A response has at most 16 MiB.
+// Bytes of the trials of one page; the last may exceed it.
 constexpr size_t kMostTrialBytes = 8 << 20;
+constexpr size_t kMostResponseBytes = 16 << 20;  // as gRPC is told
 // Values of one job's spec in a list, if the spec is large.
 constexpr int kMostListedValues = 20;
 constexpr size_t kMostListedSpecBytes = 64 << 10;
@@ -465,6 +466,11 @@ absl::StatusOr<v1::GetAnalyticsResponse> Reads::GetAnalytics(const v1::GetAnalyt
     return AddAnnotations(store_, job->row.key, *response.mutable_trials());
   });
   if (!status.ok()) return status;
+  if (!pages && response.ByteSizeLong() > kMostResponseBytes) {
+    return absl::ResourceExhaustedError(fmt::format(
+        "page_size is 0; expected 1 to 10000, because {} trials take more than the {} MiB of a response",
+        response.trials_size(), kMostResponseBytes >> 20));
+  }
   return response;
 }
 

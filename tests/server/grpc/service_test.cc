@@ -220,6 +220,33 @@ TEST_CASE("Service: learning curves, a trial's story and analytics", "[server]")
   CHECK(google::protobuf::util::MessageDifferencer::Equals(begin, all));
 }
 
+TEST_CASE("Service: analytics that no response could hold are refused, and come in pages", "[server]") {
+  ServicePlay play;
+  FakeWorker worker(play, "one", 8);
+  v1::TuningJobSpec spec = RandomJob(44, 1);
+  v1::ParameterSpec* text = spec.add_parameters();
+  text->set_name("text");
+  for (const char letter : {'a', 'b'}) text->mutable_categorical()->add_values(std::string(400'000, letter));
+  const std::string id = play.Create(spec);
+  PlayToEnd(play, id, {&worker});
+
+  v1::GetAnalyticsRequest analytics;
+  analytics.set_job_id(id);
+  v1::GetAnalyticsResponse page;
+  const grpc::Status refused = play.Call(&Stub::GetAnalytics, analytics, page);
+  CHECK(refused.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
+  CHECK(refused.error_message() ==
+        "page_size is 0; expected 1 to 10000, because 44 trials take more than the 16 MiB of a response");
+  analytics.set_page_size(10'000);
+  int64_t trials = 0;
+  do {
+    REQUIRE(play.Call(&Stub::GetAnalytics, analytics, page).ok());
+    trials += page.trials_size();
+    analytics.set_page_token(page.next_page_token());
+  } while (!page.next_page_token().empty());
+  CHECK(trials == 44);
+}
+
 TEST_CASE("Service: what does not exist or makes no sense is refused by name", "[server]") {
   ServicePlay play;
   std::string id = play.Create(RandomJob(1));
