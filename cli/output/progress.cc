@@ -192,7 +192,11 @@ std::string BestValueText(const v1::TuningJob& job) {
 
 std::string ExpectedText(const v1::TuningJob& job) {
   if (!job.best().has_expected()) return "";
-  return fmt::format("expected {:.4g} ± {:.2g}", job.best().expected(), job.best().expected_error());
+  const v1::ObjectiveSpec::Value value = job.spec().objective().value();
+  const bool at_any_level =
+      value != v1::ObjectiveSpec::LAST && value != v1::ObjectiveSpec::MEAN && !job.spec().has_repeats();
+  return fmt::format("expected {:.4g} ± {:.2g}{}", job.best().expected(), job.best().expected_error(),
+                     at_any_level ? " at the end of training" : "");
 }
 
 std::string UnreportedText(const v1::TuningJob& job) {

@@ -74,6 +74,17 @@ TEST_CASE("Progress: every state of a trial is counted, and the ended ones are",
   CHECK(AllTrials(counts) == 28);
 }
 
+TEST_CASE("Progress: what is expected is the value at the end, of which the best value may be an earlier one",
+          "[cli]") {
+  v1::TuningJob job;
+  CHECK(ExpectedText(job).empty());
+  job.mutable_best()->set_expected(0.734712);
+  job.mutable_best()->set_expected_error(0.00123);
+  CHECK(ExpectedText(job) == "expected 0.7347 ± 0.0012 at the end of training");
+  job.mutable_spec()->mutable_objective()->set_value(v1::ObjectiveSpec::LAST);
+  CHECK(ExpectedText(job) == "expected 0.7347 ± 0.0012");
+}
+
 TEST_CASE("Progress: by planned resource, else trials, else limits, and whole only at the end", "[cli]") {
   v1::TuningJob job = RunningJob();
   CHECK(Fraction(job, 60) == 0.5);

@@ -123,10 +123,12 @@ function Expected({job, version}: {job: TuningJob; version: number}) {
   const answer = useGet<TuningJob>(jobPath(job.id), {}, {...asOf(job, version, 5), priority: 'low'});
   const best = answer.data?.best ?? job.best;
   if (best?.expected === undefined || best.trial !== job.best?.trial) return <p class="expected quiet">&nbsp;</p>;
+  const {value = 'BEST', selection} = job.spec.objective;
   return (
-    <p class="expected muted" title="What a model of all results expects of this configuration if it is trained again">
+    <p class="expected muted" title="What a model of all results expects of this configuration if it is trained again to its end">
       expected {number(best.expected, 4)} ± {number(best.expectedError, 2)}
-      {job.spec.objective.selection === 'EXPECTED' && ', the best of all'}
+      {value === 'BEST' && !job.spec.repeats && ' at the end of training'}
+      {selection === 'EXPECTED' && ', the best of all'}
     </p>
   );
 }
