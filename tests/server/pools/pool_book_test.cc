@@ -201,17 +201,18 @@ TEST_CASE("Pool book: nodes that are to come reach workers of the pool that are 
   BookPlay at(3);
   const AllocationRow row = at.Begin(1).at(0);
   at.Round({BookPlay::Submitted(row, "5")});
-  FakeWorker worker(at.play, row.name + ".0", 1);
-  worker.labels = {{"pool", "cpu"}};
-  worker.loopback_of = "this machine";
-  PlayToEnd(at.play, "job", {&worker});
-
   v1::TuningJobSpec gang = RandomJob(1);
   gang.mutable_cluster()->set_nodes(3);
   at.play.Create(gang);
   const std::vector<AllocationRow> more = at.Round().submit;
   REQUIRE(more.size() == 1);
   CHECK(more[0].nodes == 2);
+
+  FakeWorker worker(at.play, row.name + ".0", 1);
+  worker.labels = {{"pool", "cpu"}};
+  worker.loopback_of = "this machine";
+  PlayToEnd(at.play, "job", {&worker});
+  CHECK(at.Round().submit.empty());
   CHECK(at.StateReason().empty());
 }
 
