@@ -157,7 +157,7 @@ TEST_CASE("Notices: a regex that matches two numbers of a line", "[worker]") {
   CHECK(play.notices.begin()->second ==
         "Trial 3 printed `epoch 1 train loss: 0.5, val loss: 0.7`, and the regex of `loss` matches both 0.5 "
         "and 0.7 in it. Only 0.5 counts. If you mean the other, let the regex match more of the text before "
-        "it (winnow run: --metric-regex).");
+        "it (winnow run: a longer --metric).");
   assignment.mutable_metrics(0)->set_regex("val loss: ([0-9.]+)");
   CHECK(KindsOf(scene.Run(assignment)).empty());
 }

@@ -110,7 +110,7 @@ std::string TwoNumbersInALine(const SeenOutput& seen) {
   if (!two) return "";
   return fmt::format(
       "Trial {} printed `{}`, and the regex of `{}` matches both {} and {} in it. Only {} counts. If you "
-      "mean the other, let the regex match more of the text before it (winnow run: --metric-regex).",
+      "mean the other, let the regex match more of the text before it (winnow run: a longer --metric).",
       seen.assignment.trial(), two->line, two->metric, two->first, two->second, two->first);
 }
 
