@@ -16,13 +16,21 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_compile_options(winnow_options INTERFACE -Wthread-safety)
 endif()
 
-# Most of a build's time goes into headers: the preset release compiles eight files of a library, or of a test, as one. A
+# Most of a build's time goes into headers: the preset release compiles sixteen files of a library, or of a test, as one. A
 # file still includes what it uses, which the other presets show; in the anonymous namespaces of a library, and of a test,
 # no name is there twice.
-option(WINNOW_UNITY "Compile eight files of a library or a test as one, which takes half the time" OFF)
+option(WINNOW_UNITY "Compile sixteen files of a library or a test as one, which takes less than half the time" OFF)
 if(WINNOW_UNITY)
   set(CMAKE_UNITY_BUILD ON)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
+  # A machine of many processors and little memory compiles fewer at a time.
+  cmake_host_system_information(RESULT memory_mib QUERY TOTAL_PHYSICAL_MEMORY)
+  math(EXPR compilers "${memory_mib} / 1500")
+  if(compilers LESS 1)
+    set(compilers 1)
+  endif()
+  set_property(GLOBAL PROPERTY JOB_POOLS compilers=${compilers})
+  set(CMAKE_JOB_POOL_COMPILE compilers)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     # What a class of one .cc file holds of that file's own; GCC takes all but the first for headers.
     target_compile_options(winnow_options INTERFACE -Wno-subobject-linkage)
