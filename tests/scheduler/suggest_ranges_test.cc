@@ -26,12 +26,12 @@ EarlierJob JobOver(const std::vector<Parameter>& parameters, int trials, uint64_
   return job;
 }
 
-double At(const Configuration& configuration, size_t i) { return std::get<double>(configuration[i]); }
+double NumberAt(const Configuration& configuration, size_t i) { return std::get<double>(configuration[i]); }
 
 const std::vector<Parameter> kRates = {{"rate", ContinuousRange{1e-5, 10, Scaling::kLog}},
                                        {"other", ContinuousRange{0, 1}}};
 // The best rate is 0.01; other does not matter.
-double PeakAtCentiRate(const Configuration& at) { return -std::abs(std::log10(At(at, 0)) + 2); }
+double PeakAtCentiRate(const Configuration& at) { return -std::abs(std::log10(NumberAt(at, 0)) + 2); }
 
 TEST_CASE("Suggest ranges: narrower where all good trials are, and not where nothing matters",
           "[scheduler]") {
@@ -55,7 +55,7 @@ TEST_CASE("Suggest ranges: what holds by chance is hardly ever suggested", "[sch
   int suggested = 0;
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     const EarlierJob job = JobOver(kRates, 60, seed, [seed](const Configuration& at) {
-      return std::sin(1e6 * static_cast<double>(seed) * At(at, 0) + 1e6 * At(at, 1));
+      return std::sin(1e6 * static_cast<double>(seed) * NumberAt(at, 0) + 1e6 * NumberAt(at, 1));
     });
     suggested += static_cast<int>(SuggestRanges(kRates, {job}).size());
   }
@@ -74,7 +74,7 @@ TEST_CASE("Suggest ranges: too few good trials speak for nothing", "[scheduler]"
 }
 
 TEST_CASE("Suggest ranges: wider where the best is at an end that both jobs share", "[scheduler]") {
-  const auto upper = [](const Configuration& at) { return At(at, 0); };
+  const auto upper = [](const Configuration& at) { return NumberAt(at, 0); };
   auto found = SuggestRanges(kRates, {JobOver(kRates, 100, 3, upper)});
   REQUIRE(found.size() == 1);
   CHECK(found[0].wider);
@@ -94,7 +94,7 @@ TEST_CASE("Suggest ranges: a range from 0 on is not extended below, integers sta
                                              {"depth", IntegerRange{1, 20}},
                                              {"log", IntegerRange{1, 1000, Scaling::kLog}}};
   const auto lowest = [](const Configuration& at) {
-    return -At(at, 0) - static_cast<double>(std::get<int64_t>(at[1]));
+    return -NumberAt(at, 0) - static_cast<double>(std::get<int64_t>(at[1]));
   };
   for (const SuggestedRange& each : SuggestRanges(parameters, {JobOver(parameters, 400, 1, lowest)})) {
     CAPTURE(each.why);
@@ -111,7 +111,7 @@ TEST_CASE("Suggest ranges: listed values that no good trial has are left out", "
       {"rate", ContinuousRange{0, 1}, Condition{0, {std::string("a")}}}};
   const EarlierJob job = JobOver(parameters, 120, 1, [](const Configuration& at) {
     const std::string& kind = std::get<std::string>(at[0]);
-    return (kind == "b" || kind == "d" ? 1 : 0) + At(at, 1) / 1000;
+    return (kind == "b" || kind == "d" ? 1 : 0) + NumberAt(at, 1) / 1000;
   });
   const auto found = SuggestRanges(parameters, {job});
   REQUIRE(found.size() >= 1);

@@ -11,7 +11,7 @@
 namespace winnow {
 namespace {
 
-SearchSpec Search(const std::string& job_file) {
+SearchSpec CheckedSearch(const std::string& job_file) {
   const ParsedJobFile parsed = ParseJobFile(job_file);
   CAPTURE(Listed(Violations(job_file)));
   REQUIRE(Violations(job_file).empty());
@@ -19,7 +19,7 @@ SearchSpec Search(const std::string& job_file) {
 }
 
 TEST_CASE("Initial configurations: texts become values, and what does not exist is inactive", "[spec]") {
-  const SearchSpec search = Search(ExternalJob(R"("initial_configurations": [
+  const SearchSpec search = CheckedSearch(ExternalJob(R"("initial_configurations": [
     {"hyperparameters": {"kind": "adam", "layers": 2, "width": "1.28e2"}},
     {"hyperparameters": {"kind": "sgd", "momentum": 0.5, "layers": "4", "width": 16}}])"));
   REQUIRE(search.initial.size() == 2);
@@ -28,9 +28,9 @@ TEST_CASE("Initial configurations: texts become values, and what does not exist 
 }
 
 TEST_CASE("Portfolio: off by default, and behind the user's own", "[spec]") {
-  CHECK(Search(BuiltinJob()).initial.empty());
+  CHECK(CheckedSearch(BuiltinJob()).initial.empty());
   const SearchSpec search =
-      Search(BuiltinJob("\"seed\": 1729", R"("use_portfolio": true, "initial_configurations": [
+      CheckedSearch(BuiltinJob("\"seed\": 1729", R"("use_portfolio": true, "initial_configurations": [
     {"hyperparameters": {"num_round": 150, "eta": 0.3, "tree_method": "exact"}}])"));
   REQUIRE(search.initial.size() > 3);
   CHECK(search.initial[0] == Configuration{int64_t{150}, 0.3, std::string("exact")});
@@ -39,8 +39,8 @@ TEST_CASE("Portfolio: off by default, and behind the user's own", "[spec]") {
 
 TEST_CASE("Portfolio: only configurations of the space, each once", "[spec]") {
   const SearchSpec search =
-      Search(BuiltinJob(R"({"name": "eta", "continuous": {"min": 0, "max": 1}})",
-                        R"({"name": "learning_rate", "continuous": {"min": 0.1, "max": 0.2}},
+      CheckedSearch(BuiltinJob(R"({"name": "eta", "continuous": {"min": 0, "max": 1}})",
+                               R"({"name": "learning_rate", "continuous": {"min": 0.1, "max": 0.2}},
          {"name": "max_depth", "discrete": {"values": [2, 4, 8]}},
          {"name": "subsample", "continuous": {"min": 0.5, "max": 1}, "condition": {"parameter": "max_depth", "values": [8]}})"));
   SearchSpec with = search;
@@ -56,8 +56,8 @@ TEST_CASE("Portfolio: only configurations of the space, each once", "[spec]") {
 TEST_CASE("Portfolio: one whose category is not offered, or that breaks a constraint, is left out",
           "[spec]") {
   const std::string depths = R"({"name": "max_depth", "categorical": {"values": ["6", "3"]}})";
-  const SearchSpec search =
-      Search(BuiltinJob(R"({"name": "tree_method", "categorical": {"values": ["hist", "exact"]}})", depths));
+  const SearchSpec search = CheckedSearch(
+      BuiltinJob(R"({"name": "tree_method", "categorical": {"values": ["hist", "exact"]}})", depths));
   v1::TuningJobSpec spec = ParseJobFile(BuiltinJob()).spec;
   spec.set_use_portfolio(true);
   const size_t offered = InitialConfigurations(spec, search).size();

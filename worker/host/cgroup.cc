@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 // will.
 constexpr int kMostEmptyCalls = 5;
 
-std::string ReadFile(const fs::path& path) { return KernelText(path.string()); }
+std::string FileText(const fs::path& path) { return KernelText(path.string()); }
 
 bool HasWord(const std::string& text, const std::string& word, const char* separators) {
   for (const auto part : absl::StrSplit(text, absl::ByAnyChar(separators))) {
@@ -134,7 +134,7 @@ absl::Status Cgroup::Set(const char* file, const std::string& value) const {
 }
 
 std::optional<int64_t> Cgroup::Number(const char* file, const std::string& key) const {
-  std::istringstream in(ReadFile(path_ / file));
+  std::istringstream in(FileText(path_ / file));
   int64_t value = 0;
   if (key.empty()) return in >> value ? std::optional(value) : std::nullopt;
   for (std::string name; in >> name >> value;) {
@@ -144,10 +144,10 @@ std::optional<int64_t> Cgroup::Number(const char* file, const std::string& key) 
 }
 
 bool Cgroup::Has(const char* controller) const {
-  return HasWord(ReadFile(path_ / "cgroup.controllers"), controller, " \n");
+  return HasWord(FileText(path_ / "cgroup.controllers"), controller, " \n");
 }
 
-std::vector<pid_t> Cgroup::Processes() const { return ProcessIdsIn(ReadFile(path_ / "cgroup.procs")); }
+std::vector<pid_t> Cgroup::Processes() const { return ProcessIdsIn(FileText(path_ / "cgroup.procs")); }
 
 bool Cgroup::IsPopulated() const { return Number("cgroup.events", "populated").value_or(0) != 0; }
 

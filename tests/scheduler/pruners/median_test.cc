@@ -19,7 +19,7 @@ SearchSpec MedianJob(int64_t warm_up_trials) {
 }
 
 // Trains the next trial with these values at 1, 2, …; ends it where they end.
-TrialNumber Train(PlayedJob& job, std::initializer_list<double> values) {
+TrialNumber TrainThrough(PlayedJob& job, std::initializer_list<double> values) {
   const TrialNumber number = job.Start();
   int64_t level = 0;
   for (double value : values) job.Report(number, ++level, value);
@@ -29,9 +29,9 @@ TrialNumber Train(PlayedJob& job, std::initializer_list<double> values) {
 
 TEST_CASE("Median: a trial's best so far against the median of running averages", "[scheduler]") {
   PlayedJob job(MedianJob(3));
-  Train(job, {0.25, 0.5, 0.75, 1});  // averages 0.25 0.375 0.5 0.625
-  Train(job, {0.125, 0.125, 0.125, 0.125});
-  Train(job, {0.5, 0.75, 1, 1.25});  // averages 0.5 0.625 0.75 0.875
+  TrainThrough(job, {0.25, 0.5, 0.75, 1});  // averages 0.25 0.375 0.5 0.625
+  TrainThrough(job, {0.125, 0.125, 0.125, 0.125});
+  TrainThrough(job, {0.5, 0.75, 1, 1.25});  // averages 0.5 0.625 0.75 0.875
   const TrialNumber number = job.Start();
   job.Report(number, 1, 0.25);  // equal to the median: goes on
   job.Report(number, 2, 0.375);
@@ -49,8 +49,8 @@ TEST_CASE("Median: no trial is stopped before enough have completed, nor below t
   SearchSpec spec = MedianJob(2);
   spec.pruner.warm_up_resource = 3;
   PlayedJob job(spec);
-  Train(job, {0.5, 0.5, 0.5, 0.5});
-  Train(job, {0.1, 0.1, 0.1, 0.1});
+  TrainThrough(job, {0.5, 0.5, 0.5, 0.5});
+  TrainThrough(job, {0.1, 0.1, 0.1, 0.1});
   CHECK(job.trial(2).phase == TrialPhase::kCompleted);
   const TrialNumber number = job.Start();
   job.Report(number, 1, 0.2);
@@ -62,7 +62,7 @@ TEST_CASE("Median: no trial is stopped before enough have completed, nor below t
 
 TEST_CASE("Median: stopped and failed trials are no part of it", "[scheduler]") {
   PlayedJob job(MedianJob(1));
-  Train(job, {0.5, 0.5, 0.5, 0.5});
+  TrainThrough(job, {0.5, 0.5, 0.5, 0.5});
   const TrialNumber stopped = job.Start(), failed = job.Start();
   job.Report(stopped, 1, 0.1);
   CHECK(job.trial(stopped).ended());

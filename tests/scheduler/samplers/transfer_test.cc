@@ -33,7 +33,7 @@ double OtherBowl(const Configuration& at, int64_t) {
   return 300 + 40 * (x * x + y * y);
 }
 // Whose best is the job's worst.
-double Hill(const Configuration& at, int64_t level) { return -Bowl(at, level); }
+double RisingBowl(const Configuration& at, int64_t level) { return -Bowl(at, level); }
 
 double MedianBestAfter(SearchSpec spec, const std::vector<EarlierResult>& earlier) {
   std::vector<double> best;
@@ -112,7 +112,7 @@ TEST_CASE("Transfer: results on other data help, whatever their size and offset"
 
 TEST_CASE("Transfer: wrong results do not mislead for long, however many they are", "[scheduler]") {
   for (const int count : {40, 300}) {
-    const auto earlier = EarlierBowl(count, Hill);
+    const auto earlier = EarlierBowl(count, RisingBowl);
     for (const SamplerKind kind : {SamplerKind::kGp, SamplerKind::kTpe}) {
       CAPTURE(static_cast<int>(kind), count);
       const SearchSpec spec = BowlJob(kind, kind == SamplerKind::kGp ? 25 : 60);
@@ -131,7 +131,7 @@ TEST_CASE("Transfer: jobs with results of several earlier ones replay to the bit
       return Bowl(at, 1) + 1.0 / static_cast<double>(level);
     };
     simulation.earlier = EarlierBowl(30, OtherBowl);
-    for (EarlierResult& wrong : EarlierBowl(30, Hill, "old.csv"))
+    for (EarlierResult& wrong : EarlierBowl(30, RisingBowl, "old.csv"))
       simulation.earlier.push_back(std::move(wrong));
     const SimulationResult result = Simulate(spec, simulation);
     CHECK(result.state.ended());

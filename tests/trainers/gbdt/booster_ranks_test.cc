@@ -147,19 +147,6 @@ TEST_CASE("Ranks: one model to the byte, of queries that are ranked", "[gbdt]") 
   }
 }
 
-DataSet RowsOf(const DataSet& all, int64_t begin, int64_t end) {
-  DataSet part = all;
-  part.rows = end - begin;
-  part.first_row = begin;
-  const auto cut = [&](std::vector<float>* values) {
-    if (!values->empty()) *values = std::vector<float>(values->begin() + begin, values->begin() + end);
-  };
-  for (std::vector<float>& column : part.columns) cut(&column);
-  cut(&part.label);
-  cut(&part.weight);
-  return part;
-}
-
 TEST_CASE("Ranks: each with rows of its own, they find one model to the byte", "[gbdt]") {
   DataSet train = SampleData(4000), validation = SampleData(500, 2, 4);
   AddWeights(&train);

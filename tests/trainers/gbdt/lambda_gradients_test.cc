@@ -4,6 +4,7 @@
 
 #include "base/status_text.h"
 #include "tests/catch.h"
+#include "tests/trainers/gbdt/table_targets.h"
 #include "trainers/gbdt/objective/objective.h"
 
 namespace winnow::gbdt {
@@ -13,17 +14,6 @@ GbdtParameters RankingParameters(ObjectiveKind objective) {
   GbdtParameters parameters;
   parameters.objective = objective;
   return parameters;
-}
-
-struct Derivatives {
-  std::vector<float> gradient, hessian;
-};
-
-Derivatives DerivativesOf(const GbdtParameters& parameters, const Targets& targets,
-                          const std::vector<float>& margin) {
-  Derivatives d{std::vector<float>(margin.size()), std::vector<float>(margin.size())};
-  ComputeGradients(parameters, targets, margin, 0, targets.rows, d.gradient.data(), d.hessian.data());
-  return d;
 }
 
 TEST_CASE("Lambda gradients: a pair in the wrong order is pulled together", "[gbdt]") {

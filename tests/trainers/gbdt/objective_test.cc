@@ -10,17 +10,6 @@
 namespace winnow::gbdt {
 namespace {
 
-struct Derivatives {
-  std::vector<float> gradient, hessian;
-};
-
-Derivatives DerivativesOf(const GbdtParameters& parameters, const DataSet& data,
-                          const std::vector<float>& margin) {
-  Derivatives d{std::vector<float>(margin.size()), std::vector<float>(margin.size())};
-  ComputeGradients(parameters, data, margin, 0, data.rows, &d.gradient, &d.hessian);
-  return d;
-}
-
 GbdtParameters Of(ObjectiveKind objective, Metric metric = Metric::kRmse) {
   GbdtParameters parameters;
   parameters.objective = objective;

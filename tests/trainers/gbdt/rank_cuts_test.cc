@@ -8,6 +8,7 @@
 #include "base/status_text.h"
 #include "tests/catch.h"
 #include "tests/trainers/collective/run_ranks.h"
+#include "tests/trainers/gbdt/sample_data.h"
 #include "trainers/gbdt/bins/quantile_cuts.h"
 
 namespace winnow::gbdt {
@@ -56,17 +57,6 @@ DataSet ManyKinds(int64_t rows, bool weighted) {
     for (int64_t i = 0; i < rows; ++i) data.columns[c][i] = value(c, i);
   }
   for (int64_t i = 0; weighted && i < rows; ++i) data.weight.push_back(i % 5 == 0 ? 0 : Uniform(20, i) * 3);
-  return data;
-}
-
-DataSet RowsOf(const DataSet& all, int64_t begin, int64_t end) {
-  DataSet data = all;
-  data.rows = end - begin;
-  data.first_row = begin;
-  for (std::vector<float>& column : data.columns)
-    column = std::vector<float>(column.begin() + begin, column.begin() + end);
-  if (!data.weight.empty())
-    data.weight = std::vector<float>(all.weight.begin() + begin, all.weight.begin() + end);
   return data;
 }
 

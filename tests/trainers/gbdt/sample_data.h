@@ -44,6 +44,20 @@ inline void AddWeights(DataSet* data) {
     data->weight.push_back(static_cast<float>(HashOf(7, static_cast<uint64_t>(i)) % 5) * 0.37f);
 }
 
+// The rows from `begin` to before `end`, as a rank has them.
+inline DataSet RowsOf(const DataSet& all, int64_t begin, int64_t end) {
+  DataSet part = all;
+  part.rows = end - begin;
+  part.first_row = begin;
+  const auto cut = [&](std::vector<float>* values) {
+    if (!values->empty()) *values = std::vector<float>(values->begin() + begin, values->begin() + end);
+  };
+  for (std::vector<float>& column : part.columns) cut(&column);
+  cut(&part.label);
+  cut(&part.weight);
+  return part;
+}
+
 // A table of one feature.
 inline DataSet OneColumn(std::vector<float> values, std::vector<float> labels) {
   DataSet data;

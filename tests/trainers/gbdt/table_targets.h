@@ -18,10 +18,20 @@ inline absl::Status CheckLabels(const GbdtParameters& parameters, const DataSet&
   return CheckLabels(parameters, TargetsOf(data));
 }
 
-inline void ComputeGradients(const GbdtParameters& parameters, const DataSet& data,
-                             const std::vector<float>& margin, int64_t begin, int64_t end,
-                             std::vector<float>* gradient, std::vector<float>* hessian) {
-  ComputeGradients(parameters, TargetsOf(data), margin, begin, end, gradient->data(), hessian->data());
+struct Derivatives {
+  std::vector<float> gradient, hessian;
+};
+
+inline Derivatives DerivativesOf(const GbdtParameters& parameters, const Targets& targets,
+                                 const std::vector<float>& margin) {
+  Derivatives d{std::vector<float>(margin.size()), std::vector<float>(margin.size())};
+  ComputeGradients(parameters, targets, margin, 0, targets.rows, d.gradient.data(), d.hessian.data());
+  return d;
+}
+
+inline Derivatives DerivativesOf(const GbdtParameters& parameters, const DataSet& data,
+                                 const std::vector<float>& margin) {
+  return DerivativesOf(parameters, TargetsOf(data), margin);
 }
 
 inline double EvaluateMetric(const Metric& metric, const GbdtParameters& parameters, const DataSet& data,

@@ -11,12 +11,12 @@
 namespace winnow::mlp {
 namespace {
 
-constexpr std::size_t kCount = 1200;
+constexpr std::size_t kElements = 1200;
 
 // Rank `rank`'s gradient of a step, in [-1, 1).
 std::vector<float> Gradient(int rank, int step) {
-  std::vector<float> gradient(kCount);
-  for (std::size_t i = 0; i < kCount; ++i)
+  std::vector<float> gradient(kElements);
+  for (std::size_t i = 0; i < kElements; ++i)
     gradient[i] = static_cast<float>(static_cast<int64_t>(HashOf(rank, step, i) >> 40)) * 0x1p-23f - 1;
   return gradient;
 }
@@ -34,7 +34,7 @@ std::vector<float> SumsOf(CompressedSum* sum, int rank, int first, int steps) {
 
 std::vector<std::vector<float>> Sums(Compression compression, int ranks, int steps) {
   return RunRanks(ranks, [&](Communicator* communicator) {
-    CompressedSum sum(compression, kCount, communicator);
+    CompressedSum sum(compression, kElements, communicator);
     return SumsOf(&sum, communicator->rank(), 0, steps);
   });
 }
@@ -43,7 +43,7 @@ TEST_CASE("CompressedSum: all ranks have the same bits, the same each time", "[m
   for (const Compression compression : {Compression::kBf16, Compression::kInt8}) {
     for (const int ranks : {2, 3, 4}) {
       const std::vector<std::vector<float>> sums = Sums(compression, ranks, 3);
-      REQUIRE(sums[0].size() == 3 * kCount);
+      REQUIRE(sums[0].size() == 3 * kElements);
       for (int r = 1; r < ranks; ++r) CHECK(sums[r] == sums[0]);
       CHECK(sums == Sums(compression, ranks, 3));
     }
@@ -58,13 +58,13 @@ TEST_CASE("CompressedSum: what a step leaves out follows, so the error of many s
           "[mlp]") {
   constexpr int kRanks = 3, kSteps = 50;
   const std::vector<float> sums = Sums(Compression::kInt8, kRanks, kSteps)[0];
-  REQUIRE(sums.size() == kSteps * kCount);
+  REQUIRE(sums.size() == kSteps * kElements);
   const auto worst_of = [&](int steps) {
     double worst = 0;
-    for (std::size_t i = 0; i < kCount; ++i) {
+    for (std::size_t i = 0; i < kElements; ++i) {
       double got = 0, exact = 0;
       for (int step = 0; step < steps; ++step) {
-        got += sums[step * kCount + i];
+        got += sums[step * kElements + i];
         for (int r = 0; r < kRanks; ++r) exact += Gradient(r, step)[i];
       }
       worst = std::max(worst, std::fabs(got - exact));
@@ -92,35 +92,35 @@ TEST_CASE("CompressedSum: sends half and a quarter of what floats take", "[mlp]"
 TEST_CASE("CompressedSum: goes on from what was collected as if it had not stopped", "[mlp]") {
   std::string collected;
   const auto first = RunRanks(3, [&](Communicator* ranks) {
-    CompressedSum sum(Compression::kInt8, kCount, ranks);
+    CompressedSum sum(Compression::kInt8, kElements, ranks);
     std::vector<float> two = SumsOf(&sum, ranks->rank(), 0, 2);
     const absl::StatusOr<std::string> kept = sum.Collect();
     if (ranks->rank() == 0) collected = kept.ok() ? *kept : "";
     return two;
   });
   const auto rest = RunRanks(3, [&](Communicator* ranks) {
-    CompressedSum sum(Compression::kInt8, kCount, ranks);
+    CompressedSum sum(Compression::kInt8, kElements, ranks);
     return sum.Restore(collected).ok() ? SumsOf(&sum, ranks->rank(), 2, 1) : std::vector<float>{};
   });
   const std::vector<float> whole = Sums(Compression::kInt8, 3, 3)[0];
-  CHECK(rest[0] == std::vector<float>(whole.begin() + 2 * kCount, whole.end()));
+  CHECK(rest[0] == std::vector<float>(whole.begin() + 2 * kElements, whole.end()));
 }
 
 TEST_CASE("CompressedSum: errors of four ranks, restored to one, are in its next sum", "[mlp]") {
   std::string collected;
   const std::vector<float> sums = RunRanks(4, [&](Communicator* ranks) {
-    CompressedSum sum(Compression::kInt8, kCount, ranks);
+    CompressedSum sum(Compression::kInt8, kElements, ranks);
     std::vector<float> one = SumsOf(&sum, ranks->rank(), 0, 1);
     const absl::StatusOr<std::string> kept = sum.Collect();
     if (ranks->rank() == 0) collected = kept.ok() ? *kept : "";
     return one;
   })[0];
   const std::unique_ptr<Communicator> sole = MakeSoleRank();
-  CompressedSum alone(Compression::kInt8, kCount, sole.get());
+  CompressedSum alone(Compression::kInt8, kElements, sole.get());
   REQUIRE(alone.Restore(collected).ok());
-  std::vector<float> left(kCount);
+  std::vector<float> left(kElements);
   REQUIRE(alone.Sum(0, left).ok());
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (std::size_t i = 0; i < kElements; ++i) {
     double exact = 0;
     for (int r = 0; r < 4; ++r) exact += Gradient(r, 0)[i];
     CHECK(sums[i] + left[i] == Approx(exact).margin(1e-6));

@@ -1,5 +1,3 @@
-#include "trainers/mlp/parallel/compressed_sum.h"
-
 #include <cmath>
 #include <limits>
 #include <string>
@@ -7,13 +5,14 @@
 
 #include "base/hash.h"
 #include "tests/catch.h"
+#include "trainers/mlp/parallel/compressed_sum.h"
 
 namespace winnow::mlp {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-std::vector<float> Numbers(std::size_t count) {
+std::vector<float> DrawnNumbers(std::size_t count) {
   std::vector<float> numbers;
   for (std::size_t i = 0; i < count; ++i)
     numbers.push_back(static_cast<float>(static_cast<int64_t>(MixBits(i) >> 40)) * 0x1p-20f - 8);
@@ -42,7 +41,7 @@ TEST_CASE("Compression: 2 bytes a number, or 1 and a scale for each 256 begun", 
 }
 
 TEST_CASE("Compression: what arrives and what was left out are together what was sent", "[mlp]") {
-  const std::vector<float> numbers = Numbers(1000);
+  const std::vector<float> numbers = DrawnNumbers(1000);
   for (const Compression compression : {Compression::kBf16, Compression::kInt8}) {
     const Sent sent = Send(compression, numbers);
     for (std::size_t i = 0; i < numbers.size(); ++i) CHECK(sent.values[i] + sent.left_out[i] == numbers[i]);
@@ -55,7 +54,7 @@ TEST_CASE("Compression: bf16 keeps 8 bits and rounds ties to even", "[mlp]") {
 }
 
 TEST_CASE("Compression: int8 is off by half a level of its own 256 numbers at most", "[mlp]") {
-  std::vector<float> numbers = Numbers(512);
+  std::vector<float> numbers = DrawnNumbers(512);
   for (std::size_t i = 256; i < 512; ++i) numbers[i] *= 1e-4f;
   const Sent sent = Send(Compression::kInt8, numbers);
   for (std::size_t i = 0; i < 512; ++i)

@@ -43,7 +43,7 @@ bool SameBytes(const std::vector<float>& a, const std::vector<float>& b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
-bool SameState(const NetworkState& a, const NetworkState& b) {
+bool SameStateBytes(const NetworkState& a, const NetworkState& b) {
   return SameBytes(a.parameters, b.parameters) && SameBytes(a.slots[0], b.slots[0]) &&
          SameBytes(a.slots[1], b.slots[1]) && a.step == b.step;
 }
@@ -59,15 +59,10 @@ void CheckSame(const std::vector<ShareOutcome>& ranks, const ShareOutcome& alone
       CHECK(rank.epochs[epoch].rows_trained == alone.epochs[epoch].rows_trained);
     }
   }
-  CHECK(SameState(ranks[0].collected, alone.collected));
+  CHECK(SameStateBytes(ranks[0].collected, alone.collected));
 }
 
-struct Variant {
-  const char* name;
-  std::function<void(MlpParameters*)> change;
-};
-
-const std::vector<Variant> kVariants = {
+const std::vector<Variant> kPipelineVariants = {
     {"momentum", [](MlpParameters*) {}},
     {"plain", [](MlpParameters* p) { p->momentum = 0; }},
     {"nesterov, decay, gelu",
@@ -96,7 +91,7 @@ const std::vector<Variant> kVariants = {
 };
 
 TEST_CASE("PipelineTrainer: 1 to 4 stages give the bits of ALL_REDUCE on one rank", "[mlp]") {
-  for (const Variant& variant : kVariants) {
+  for (const Variant& variant : kPipelineVariants) {
     ShareTask task = LayersTask();
     variant.change(&task.parameters);
     const ShareOutcome alone = Alone(task);
@@ -108,7 +103,7 @@ TEST_CASE("PipelineTrainer: 1 to 4 stages give the bits of ALL_REDUCE on one ran
 }
 
 TEST_CASE("PipelineTrainer: copies of the pipeline that share batches out do not change the bits", "[mlp]") {
-  for (const Variant& variant : kVariants) {
+  for (const Variant& variant : kPipelineVariants) {
     ShareTask task = LayersTask();
     variant.change(&task.parameters);
     const ShareOutcome alone = Alone(task);
@@ -150,7 +145,7 @@ TEST_CASE("PipelineTrainer: an epoch after a checkpoint is the epoch it would ha
   task.parameters.distribution = Distribution::kPipeline;
   const std::vector<ShareOutcome> rest = TrainShares(task, 4, 1, 3, MakePipeline, &begun.collected);
   REQUIRE(rest[0].status.ok());
-  CHECK(SameState(rest[0].collected, straight.collected));
+  CHECK(SameStateBytes(rest[0].collected, straight.collected));
 }
 
 // Activations go forward and as many deltas back over each border between stages; in an epoch's end each rank

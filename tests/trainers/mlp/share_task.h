@@ -36,6 +36,12 @@ inline DenseData ClassesAround(int64_t rows, int features) {
   return MakeDenseData(features, std::move(values), std::move(label));
 }
 
+// Hyperparameters under which a test is repeated.
+struct Variant {
+  std::string name;
+  std::function<void(MlpParameters*)> change;
+};
+
 // A small classification task for ranks that are threads.
 struct ShareTask {
   DenseData train = ClassesAround(1600, 12);

@@ -28,12 +28,7 @@ bool SameState(const NetworkState& a, const NetworkState& b) {
          a.statistics == b.statistics && a.step == b.step;
 }
 
-struct Variant {
-  std::string name;
-  std::function<void(MlpParameters*)> change;
-};
-
-const std::vector<Variant> kVariants = {
+const std::vector<Variant> kSynchronousVariants = {
     {"momentum", [](MlpParameters*) {}},
     {"nesterov, decay", [](MlpParameters* p) { p->nesterov = true, p->weight_decay = 1e-3; }},
     {"adam", [](MlpParameters* p) { p->optimizer = OptimizerKind::kAdam, p->learning_rate = 0.003; }},
@@ -56,7 +51,7 @@ const std::vector<Variant> kVariants = {
 };
 
 TEST_CASE("SynchronousTrainer: any number of ranks, whole or sharded state, gives the same bits", "[mlp]") {
-  for (const Variant& variant : kVariants) {
+  for (const Variant& variant : kSynchronousVariants) {
     ShareTask task = BatchTask();
     variant.change(&task.parameters);
     const std::vector<ShareOutcome> alone = TrainShares(task, 1, 0, 3, MakeSynchronous);
@@ -79,7 +74,7 @@ TEST_CASE("SynchronousTrainer: any number of ranks, whole or sharded state, give
 }
 
 TEST_CASE("SynchronousTrainer: learns, and what it learns does not depend on threads", "[mlp]") {
-  for (const Variant& variant : kVariants) {
+  for (const Variant& variant : kSynchronousVariants) {
     ShareTask task = BatchTask();
     variant.change(&task.parameters);
     CAPTURE(variant.name);
@@ -94,7 +89,7 @@ TEST_CASE("SynchronousTrainer: learns, and what it learns does not depend on thr
 }
 
 TEST_CASE("SynchronousTrainer: an epoch after a checkpoint is the epoch it would have been", "[mlp]") {
-  for (const Variant& variant : kVariants) {
+  for (const Variant& variant : kSynchronousVariants) {
     ShareTask task = BatchTask();
     variant.change(&task.parameters);
     CAPTURE(variant.name);
