@@ -53,7 +53,7 @@ TEST_CASE("RoleWalk over HTTP: no method shows anything that another submitter o
     std::string all;
     for (const HttpRoute& route : HttpRoutes::OfServer().all()) {
       play.Requests(*route.method, [&](const google::protobuf::Message& request) {
-        std::string path, json;
+        std::string path, text;
         std::unique_ptr<google::protobuf::Message> body(request.New());
         body->CopyFrom(request);
         for (const HttpRoute::Segment& segment : route.segments) {
@@ -62,9 +62,9 @@ TEST_CASE("RoleWalk over HTTP: no method shows anything that another submitter o
           path += "/" + (job ? "job" : segment.field ? "1" : segment.word);
           if (segment.field) body->GetReflection()->ClearField(body.get(), segment.field);
         }
-        REQUIRE(google::protobuf::util::MessageToJsonString(*body, &json).ok());
-        const HttpReply reply = AskOnce(play.port(), route.verb, path, route.verb == "POST" ? json : "",
-                                        Bearer(token.secret()));
+        REQUIRE(google::protobuf::util::MessageToJsonString(*body, &text).ok());
+        const HttpReply reply =
+            AskOnce(play.port(), route.verb, path, route.verb == "POST" ? text : "", Bearer(token.secret()));
         INFO(route.verb << " " << path << ": " << reply.status << " " << reply.body);
         CHECK(reply.body.find("canary") == std::string::npos);
         all += reply.body;
