@@ -14,7 +14,7 @@ namespace winnow {
 namespace {
 
 // Nothing listens there: wrong usage must be found before the server is asked.
-constexpr char kNoServer[] = "127.0.0.1:1";
+constexpr char kClosedPort[] = "127.0.0.1:1";
 
 struct WrongUsage {
   std::vector<std::string> arguments;
@@ -107,7 +107,7 @@ TEST_CASE("Flags: wrong usage names flag, value and expectation, with exit code 
       {{"delete", "latest"}, {"delete takes a job's id", "winnow list"}},
   };
   for (const WrongUsage& usage : cases) {
-    const Result result = RunWinnow(usage.arguments, kNoServer);
+    const Result result = RunWinnow(usage.arguments, kClosedPort);
     std::string line;
     for (const std::string& argument : usage.arguments) line += argument + " ";
     INFO(line << "\n" << result.err);
@@ -163,7 +163,7 @@ TEST_CASE("Flags: help is grouped, and no line of any command's is longer than t
 }
 
 TEST_CASE("Client: the error for a server that cannot be reached says what to do", "[cli]") {
-  const Result result = RunWinnow({"list", "--timeout", "3"}, kNoServer);
+  const Result result = RunWinnow({"list", "--timeout", "3"}, kClosedPort);
   CHECK(result.code == 1);
   CHECK(result.err ==
         "winnow: cannot reach winnow-server at 127.0.0.1:1: Connection refused\n"

@@ -11,8 +11,8 @@
 namespace winnow::gbdt {
 namespace {
 
-double Metric(MetricKind metric, std::vector<float> margins, std::vector<float> labels,
-              std::vector<float> weights = {}, ObjectiveKind objective = ObjectiveKind::kBinaryLogistic) {
+double ValueOf(MetricKind metric, std::vector<float> margins, std::vector<float> labels,
+               std::vector<float> weights = {}, ObjectiveKind objective = ObjectiveKind::kBinaryLogistic) {
   DataSet data = OneColumn(std::vector<float>(labels.size()), labels);
   data.weight = std::move(weights);
   GbdtParameters parameters;
@@ -21,21 +21,22 @@ double Metric(MetricKind metric, std::vector<float> margins, std::vector<float> 
 }
 
 TEST_CASE("Metric: auc counts pairs in the right order, ties half", "[gbdt]") {
-  CHECK(Metric(MetricKind::kAuc, {1, 2, 3, 4}, {0, 0, 1, 1}) == 1.0);
-  CHECK(Metric(MetricKind::kAuc, {4, 3, 2, 1}, {0, 0, 1, 1}) == 0.0);
-  CHECK(Metric(MetricKind::kAuc, {5, 5, 5, 5}, {0, 1, 0, 1}) == 0.5);
+  CHECK(ValueOf(MetricKind::kAuc, {1, 2, 3, 4}, {0, 0, 1, 1}) == 1.0);
+  CHECK(ValueOf(MetricKind::kAuc, {4, 3, 2, 1}, {0, 0, 1, 1}) == 0.0);
+  CHECK(ValueOf(MetricKind::kAuc, {5, 5, 5, 5}, {0, 1, 0, 1}) == 0.5);
   // Pairs: (3,1) right, (3,2) right, (2,1) right, (2,2) tie: 3.5 of 4.
-  CHECK(Metric(MetricKind::kAuc, {1, 2, 2, 3}, {0, 0, 1, 1}) == 3.5 / 4);
-  CHECK(Metric(MetricKind::kAuc, {-0.0f, 0.0f}, {1, 0}) == 0.5);
+  CHECK(ValueOf(MetricKind::kAuc, {1, 2, 2, 3}, {0, 0, 1, 1}) == 3.5 / 4);
+  CHECK(ValueOf(MetricKind::kAuc, {-0.0f, 0.0f}, {1, 0}) == 0.5);
 }
 
 TEST_CASE("Metric: auc weighs pairs by both weights", "[gbdt]") {
   // Positive 2 (weight 3) against negatives 1 (weight 2, right) and 3 (weight 5, wrong); positive 4 (weight
   // 1) right.
   const double right = 3 * 2 + 1 * 2 + 1 * 5, all = 4.0 * 7;
-  CHECK(Metric(MetricKind::kAuc, {1, 2, 3, 4}, {0, 1, 0, 1}, {2, 3, 5, 1}) ==
+  CHECK(ValueOf(MetricKind::kAuc, {1, 2, 3, 4}, {0, 1, 0, 1}, {2, 3, 5, 1}) ==
         Approx(right / all).epsilon(1e-12));
-  CHECK(Metric(MetricKind::kAuc, {1, 2, 2, 3}, {0, 0, 1, 1}, {1, 1, 1, 1}) == Approx(3.5 / 4).epsilon(1e-12));
+  CHECK(ValueOf(MetricKind::kAuc, {1, 2, 2, 3}, {0, 0, 1, 1}, {1, 1, 1, 1}) ==
+        Approx(3.5 / 4).epsilon(1e-12));
 }
 
 TEST_CASE("Metric: auc of many rows equals the count over all pairs", "[gbdt]") {
@@ -52,37 +53,37 @@ TEST_CASE("Metric: auc of many rows equals the count over all pairs", "[gbdt]") 
       right += margins[i] > margins[j] ? 1 : margins[i] == margins[j] ? 0.5 : 0;
     }
   }
-  CHECK(Metric(MetricKind::kAuc, margins, labels) == Approx(right / pairs).epsilon(1e-13));
+  CHECK(ValueOf(MetricKind::kAuc, margins, labels) == Approx(right / pairs).epsilon(1e-13));
 }
 
 TEST_CASE("Metric: auc and aucpr of one class are undefined", "[gbdt]") {
-  CHECK(std::isnan(Metric(MetricKind::kAuc, {1, 2}, {1, 1})));
-  CHECK(std::isnan(Metric(MetricKind::kAuc, {1, 2}, {0, 0})));
-  CHECK(std::isnan(Metric(MetricKind::kAucPr, {1, 2}, {0, 0})));
-  CHECK(std::isnan(Metric(MetricKind::kAuc, {1, 2}, {0, 1}, {1, 0})));
+  CHECK(std::isnan(ValueOf(MetricKind::kAuc, {1, 2}, {1, 1})));
+  CHECK(std::isnan(ValueOf(MetricKind::kAuc, {1, 2}, {0, 0})));
+  CHECK(std::isnan(ValueOf(MetricKind::kAucPr, {1, 2}, {0, 0})));
+  CHECK(std::isnan(ValueOf(MetricKind::kAuc, {1, 2}, {0, 1}, {1, 0})));
 }
 
 TEST_CASE("Metric: aucpr interpolates between the curve's points", "[gbdt]") {
-  CHECK(Metric(MetricKind::kAucPr, {4, 3, 2, 1}, {1, 1, 0, 0}) == Approx(1.0));
+  CHECK(ValueOf(MetricKind::kAucPr, {4, 3, 2, 1}, {1, 1, 0, 0}) == Approx(1.0));
   // All tied: precision is 1/2 at every recall.
-  CHECK(Metric(MetricKind::kAucPr, {1, 1, 1, 1}, {1, 0, 1, 0}) == Approx(0.5));
+  CHECK(ValueOf(MetricKind::kAucPr, {1, 1, 1, 1}, {1, 0, 1, 0}) == Approx(0.5));
   // +, -, +: recall 0 to 1/2 at precision 1; then tp from 1 to 2 at 1 false positive, precision t / (t + 1),
   // whose mean over t in [1, 2] is 1 - ln(3/2).
-  CHECK(Metric(MetricKind::kAucPr, {3, 2, 1}, {1, 0, 1}) == Approx(0.5 + 0.5 * (1 - std::log(1.5))));
+  CHECK(ValueOf(MetricKind::kAucPr, {3, 2, 1}, {1, 0, 1}) == Approx(0.5 + 0.5 * (1 - std::log(1.5))));
 }
 
 TEST_CASE("Metric: losses of single predictions", "[gbdt]") {
   const float quarter = std::log(1.0f / 3);  // margin of probability 1/4
-  CHECK(Metric(MetricKind::kLogLoss, {quarter, quarter}, {1, 0}) ==
+  CHECK(ValueOf(MetricKind::kLogLoss, {quarter, quarter}, {1, 0}) ==
         Approx(-(std::log(0.25) + std::log(0.75)) / 2).epsilon(1e-6));
-  CHECK(Metric(MetricKind::kLogLoss, {quarter, quarter}, {1, 0}, {3, 1}) ==
+  CHECK(ValueOf(MetricKind::kLogLoss, {quarter, quarter}, {1, 0}, {3, 1}) ==
         Approx(-(3 * std::log(0.25) + std::log(0.75)) / 4).epsilon(1e-6));
-  CHECK(Metric(MetricKind::kLogLoss, {200}, {0}) == Approx(-std::log(1e-16)));
-  CHECK(Metric(MetricKind::kError, {1, -1, 1, 0}, {1, 1, 0, 0}) == 0.5);
-  CHECK(Metric(MetricKind::kMae, {quarter}, {1}) == Approx(0.75).epsilon(1e-6));
+  CHECK(ValueOf(MetricKind::kLogLoss, {200}, {0}) == Approx(-std::log(1e-16)));
+  CHECK(ValueOf(MetricKind::kError, {1, -1, 1, 0}, {1, 1, 0, 0}) == 0.5);
+  CHECK(ValueOf(MetricKind::kMae, {quarter}, {1}) == Approx(0.75).epsilon(1e-6));
   const auto squared = ObjectiveKind::kSquaredError;
-  CHECK(Metric(MetricKind::kRmse, {1, 2}, {4, 6}, {}, squared) == Approx(std::sqrt(12.5)).epsilon(1e-12));
-  CHECK(Metric(MetricKind::kMae, {1, 2}, {4, 6}, {3, 1}, squared) == Approx(13.0 / 4).epsilon(1e-12));
+  CHECK(ValueOf(MetricKind::kRmse, {1, 2}, {4, 6}, {}, squared) == Approx(std::sqrt(12.5)).epsilon(1e-12));
+  CHECK(ValueOf(MetricKind::kMae, {1, 2}, {4, 6}, {3, 1}, squared) == Approx(13.0 / 4).epsilon(1e-12));
 }
 
 TEST_CASE("Metric: losses of classes", "[gbdt]") {

@@ -10,7 +10,7 @@ namespace {
 
 using FindingKind = Finding::Kind;
 
-constexpr int kSteps = 100;
+constexpr int kProfiled = 100;
 
 RankProfile RankWith(int rank, double load, double compute, double communicate) {
   RankProfile profile;
@@ -20,16 +20,16 @@ RankProfile RankWith(int rank, double load, double compute, double communicate) 
   profile.seconds[static_cast<int>(Phase::kBackward)] = compute * 0.7;
   profile.seconds[static_cast<int>(Phase::kCommunicate)] = communicate;
   profile.seconds[static_cast<int>(Phase::kEvaluate)] = 50;  // no part of steps
-  for (int step = 0; step < kSteps; ++step) profile.spans.push_back({Phase::kForward, 0, step, 0, 1});
+  for (int step = 0; step < kProfiled; ++step) profile.spans.push_back({Phase::kForward, 0, step, 0, 1});
   return profile;
 }
 
 TrainingNumbers Healthy() {
   TrainingNumbers numbers;
   for (int r = 0; r < 4; ++r) numbers.ranks.push_back(RankWith(r, 0.5, 10 + 0.1 * r, 2));
-  for (int64_t step = 0; step < kSteps; ++step)
+  for (int64_t step = 0; step < kProfiled; ++step)
     numbers.ranks[0].values.push_back({"gradient_norm", step, 5.0 / static_cast<double>(step + 1)});
-  numbers.ranks[0].values.push_back({"dead_units", kSteps - 1, 0.1});
+  numbers.ranks[0].values.push_back({"dead_units", kProfiled - 1, 0.1});
   numbers.losses = {0.9, 0.5, 0.3, 0.29, 0.295};
   return numbers;
 }
@@ -78,16 +78,16 @@ TEST_CASE("Findings: a rank that took fewer steps of the same length is no strag
   TrainingNumbers numbers = Healthy();
   for (const int r : {0, 1, 2}) {
     numbers.ranks[r].seconds = RankWith(r, 0.25, 5, 1).seconds;
-    numbers.ranks[r].spans.resize(kSteps / 2);
+    numbers.ranks[r].spans.resize(kProfiled / 2);
   }
   CHECK(Findings(numbers).empty());
 }
 
 TEST_CASE("Findings: dead units in the last epoch, not in an earlier one", "[mlp]") {
   TrainingNumbers numbers = Healthy();
-  numbers.ranks[0].values.push_back({"dead_units", 2 * kSteps, 0.62});
+  numbers.ranks[0].values.push_back({"dead_units", 2 * kProfiled, 0.62});
   CHECK(Says(OnlyFinding(numbers, FindingKind::kDeadUnits), "dead units: 62 % of the hidden units"));
-  numbers.ranks[0].values.push_back({"dead_units", 3 * kSteps, 0.1});
+  numbers.ranks[0].values.push_back({"dead_units", 3 * kProfiled, 0.1});
   CHECK(Findings(numbers).empty());
 }
 
