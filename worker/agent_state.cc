@@ -130,8 +130,11 @@ AgentState::Call AgentState::MakeCall(bool says, TimePoint now) {
   std::map<std::string, int> contained;
   if (says) {
     last_said_ = now;
-    while (flight.reports < static_cast<int>(reports_.size()) && flight.reports < limits_.max_reports) {
+    size_t report_bytes = 0;
+    while (flight.reports < static_cast<int>(reports_.size()) && flight.reports < limits_.max_reports &&
+           report_bytes < limits_.max_report_bytes) {
       const v1::Report& report = reports_[flight.reports++];
+      report_bytes += report.ByteSizeLong();
       ++contained[report.assignment_id()];
       *request.add_reports() = report;
     }

@@ -36,8 +36,9 @@ struct WorkerIdentity {
 
 // Sizes and delays of the Sync protocol.
 struct SyncLimits {
-  int max_reports = 10'000;        // in one Sync
-  size_t max_log_bytes = 2 << 20;  // in one Sync
+  int max_reports = 10'000;           // in one Sync
+  size_t max_report_bytes = 4 << 20;  // in one Sync; the server takes messages of 16 MiB
+  size_t max_log_bytes = 2 << 20;     // in one Sync
   size_t max_chunk_bytes = 64 << 10;
   std::chrono::milliseconds hold{20'000};  // how long the server may hold an idle Sync
   std::chrono::milliseconds say_timeout{10'000};

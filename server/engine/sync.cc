@@ -32,8 +32,10 @@ constexpr int64_t kCallUs = 10'000'000;
 constexpr int kRanksGone = 75;  // exit code of docs/trainer-contract.md
 constexpr int kMaxLabels = 64;
 constexpr int kMaxGpus = 1024;
-constexpr int kMostWaiting = 10'000;    // waiting trainers of a request that are looked at
-constexpr int kMostHeldJobs = 1000;     // of a request that are looked at
+constexpr int kMostWaiting = 10'000;  // waiting trainers of a request that are looked at
+constexpr int kMostHeldJobs = 1000;   // of a request that are looked at
+// Of assignments that a worker has not heard of, in one answer; a message has at most 16 MiB.
+constexpr size_t kMostNewBytes = 8 << 20;
 constexpr size_t kMostSpared = 16;      // of them that are named to be ended first
 constexpr size_t kMaxTextBytes = 2000;  // of a notice, or why a model does not come
 constexpr size_t kMaxReasonBytes = 4096;
@@ -588,16 +590,24 @@ std::vector<v1::WaitingTrainer> SyncCalls::BestSpared(const WorkerEntry& worker)
 // A single rank that the call names is there, and nothing about it changes: its id is enough.
 v1::SyncResponse SyncCalls::Compose(WorkerEntry& worker, const Call& call) const {
   v1::SyncResponse response;
-  for (const auto& [id, rank] : worker.held) {
-    if (!rank->wanted()) continue;
-    if (rank->message.world_size() <= 1 && call.stated.count(id) != 0) {
+  size_t bytes = 0;
+  const auto name = [&](const std::string& id, Rank& rank) {
+    if (rank.message.world_size() <= 1 && call.stated.count(id) != 0) {
       response.add_assignments()->set_id(id);
     } else {
       // With its credentials also if the call says that it runs: it may have been sent before that was so.
-      *response.add_assignments() = rank->message;
+      bytes += rank.message.ByteSizeLong();
+      *response.add_assignments() = rank.message;
     }
-    rank->told = true;
-    rank->told_us = context_.steady_us();
+    rank.told = true;
+    rank.told_us = context_.steady_us();
+  };
+  // What the worker may hold is named always. What it has not heard of comes with a later answer if this one
+  // is full: the worker calls again at once, because it has something new to state.
+  for (const bool told : {true, false}) {
+    for (const auto& [id, rank] : worker.held) {
+      if (rank->wanted() && rank->told == told && (told || bytes < kMostNewBytes)) name(id, *rank);
+    }
   }
   artifacts_.AddWanted(worker, response);
   if (worker.waiting) {

@@ -302,6 +302,32 @@ TEST_CASE("AgentState: what has ended is not started again, however often it is 
   CHECK_FALSE(f.state.Runs("a"));
 }
 
+TEST_CASE("AgentState: reports with many metrics are divided among calls that the server takes", "[worker]") {
+  constexpr int kReports = 6000, kMetrics = 100;
+  Fixture f;
+  f.Run({"a"});
+  v1::Report report;
+  report.set_assignment_id("a");
+  for (int i = 0; i < kMetrics; ++i) {
+    report.add_metrics()->set_name(std::string(40, 'x') + std::to_string(i));
+    report.mutable_metrics(i)->set_value(0.1);
+  }
+  int64_t told = 0;
+  for (int64_t resource = 1; resource <= kReports; ++resource) {
+    report.set_resource(resource);
+    f.state.AddReport(report);
+  }
+  f.End("a");
+  for (int calls = 0; told < kReports; ++calls) {
+    REQUIRE(calls < 20);
+    const auto call = f.Next();
+    CHECK(call.request.ByteSizeLong() < 5 << 20);
+    for (const int64_t resource : Resources(call)) CHECK(resource == ++told);
+    CHECK(Said(call) == (told < kReports ? "a:STOPPING" : "a:ENDED"));
+    f.Answer(call, {"a"});
+  }
+}
+
 TEST_CASE("AgentState: an outcome never comes before the last report or log line", "[worker]") {
   Fixture f(Small());
   f.Run({"a", "b"});

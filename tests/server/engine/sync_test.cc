@@ -1,10 +1,13 @@
 #include "server/engine/sync.h"
 
+#include <fmt/format.h>
 #include <google/protobuf/util/message_differencer.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "tests/catch.h"
 #include "tests/server/engine/play.h"
@@ -57,6 +60,33 @@ TEST_CASE("Sync: a lost reply is given again, the same", "[server]") {
   auto again = play.Sync(worker.Request());
   REQUIRE(lost->assignments_size() == 2);
   CHECK(google::protobuf::util::MessageDifferencer::Equals(*lost, *again));
+}
+
+TEST_CASE("Sync: assignments that are too large for one message come one after the other", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 40);
+  v1::TuningJobSpec spec = RandomJob(40, 1);
+  for (int i = 0; i < 9; ++i)
+    (*spec.mutable_trainer()->mutable_environment())[fmt::format("V{}", i)] = std::string(100'000, 'x');
+  play.Create(spec);
+  std::set<std::string> stated;
+  for (int calls = 0; stated.size() < 40; ++calls) {
+    REQUIRE(calls < 10);
+    v1::SyncRequest request = worker.Request();
+    for (const std::string& id : stated) {
+      v1::RunningAssignment& running = *request.add_running();
+      running.set_assignment_id(id);
+      running.set_state(v1::RunningAssignment::RUNNING);
+    }
+    const auto answer = play.Sync(request);
+    CHECK(answer->ByteSizeLong() < 10 << 20);
+    // None that the worker has is left out, because it would be stopped.
+    std::set<std::string> named;
+    for (const v1::Assignment& assignment : answer->assignments()) named.insert(assignment.id());
+    CHECK(std::includes(named.begin(), named.end(), stated.begin(), stated.end()));
+    CHECK(named.size() > stated.size());
+    stated = named;
+  }
 }
 
 TEST_CASE("Sync: what is sent again is not counted again", "[server]") {
