@@ -56,13 +56,21 @@ int RestoreAndTell(const ServerFlags& flags) {
   return 0;
 }
 
+// Which state directory goes on with a database that was copied. With another one, what it has is forgotten.
+std::string StateDirToKeep(const ServerFlags& flags) {
+  const std::string folder = StateDir(flags);
+  if (fs::exists(fs::path(folder) / "database")) return " --state-dir " + folder;
+  return " and the --state-dir of its server: with another one, checkpoints, models and sources are "
+         "forgotten";
+}
+
 int CopyAndTell(const ServerFlags& flags) {
   const absl::StatusOr<int64_t> rows = CopyDatabase(flags.db, flags.copy_to);
   if (!rows.ok()) return Failed(rows.status());
   fmt::print(
       "{} rows were copied from {} to {}, read again and compared: they are the same. Start "
-      "with --db {} --state-dir {}\n",
-      *rows, flags.db, flags.copy_to, flags.copy_to, StateDir(flags));
+      "with --db {}{}\n",
+      *rows, flags.db, flags.copy_to, flags.copy_to, StateDirToKeep(flags));
   return 0;
 }
 

@@ -1,8 +1,10 @@
 #include "server/engine/artifacts.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "absl/strings/cord.h"
 #include "artifact/manifest.h"
@@ -58,6 +60,7 @@ absl::Status Artifacts::Load() {
 absl::Status Artifacts::FindLost() {
   absl::StatusOr<std::vector<BlobRow>> blobs = context_.store.artifacts.Blobs();
   if (!blobs.ok()) return blobs.status();
+  std::set<std::tuple<int64_t, TrialNumber, ArtifactKind>> lost;
   for (const BlobRow& row : *blobs) {
     v1::BlobName name;
     name.set_digest(row.digest);
@@ -66,7 +69,16 @@ absl::Status Artifacts::FindLost() {
     lost_.insert(row.digest);
     absl::StatusOr<std::vector<ArtifactRow>> of = context_.store.artifacts.Of(row.digest);
     if (!of.ok()) return of.status();
-    for (const ArtifactRow& artifact : *of) kept_.erase({artifact.job, artifact.trial});
+    for (const ArtifactRow& artifact : *of) {
+      kept_.erase({artifact.job, artifact.trial});
+      lost.emplace(artifact.job, artifact.trial, artifact.kind);
+    }
+  }
+  if (!lost.empty()) {
+    spdlog::warn(
+        "{} of the recorded checkpoints, models and sources are not in the artifact store (--state-dir, "
+        "--artifacts): they are forgotten",
+        lost.size());
   }
   return absl::OkStatus();
 }

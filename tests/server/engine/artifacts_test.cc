@@ -1,8 +1,13 @@
 #include "server/engine/artifacts.h"
 
 #include <limits>
+#include <memory>
+#include <sstream>
+#include <string>
 
 #include "artifact/refusals.h"
+#include "spdlog/sinks/ostream_sink.h"
+#include "spdlog/spdlog.h"
 #include "tests/catch.h"
 #include "tests/server/engine/fake_blobs.h"
 #include "tests/server/engine/play.h"
@@ -372,7 +377,15 @@ TEST_CASE("Artifacts: what has lost a blob is of no use any more", "[server]") {
   SECTION("found when it is read") {
     REQUIRE(scene.play.Inside([](Engine& engine) { engine.LoseBlob(DigestOf("at three")); }).ok());
   }
-  SECTION("found by the next server") { scene.play.Restart(); }
+  SECTION("found by the next server, which says so") {
+    std::ostringstream log;
+    const std::shared_ptr<spdlog::logger> before = spdlog::default_logger();
+    spdlog::set_default_logger(
+        std::make_shared<spdlog::logger>("captured", std::make_shared<spdlog::sinks::ostream_sink_mt>(log)));
+    scene.play.Restart();
+    spdlog::set_default_logger(before);
+    CHECK_THAT(log.str(), Catch::Contains("1 of the recorded checkpoints, models and sources are not in"));
+  }
   LoseAtFive(scene);
   CHECK_FALSE(OnlyAssignment(other).has_restore());
 }

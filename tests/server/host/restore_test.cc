@@ -102,6 +102,23 @@ TEST_CASE("Server: --restore changes nothing beside a running server, or with a 
   CHECK(t.Knows("late"));
 }
 
+TEST_CASE("Server: a copy names the state directory that goes on with it only where it is known",
+          "[server]") {
+  Copied t;
+  REQUIRE(t.server.Stop() == 0);
+  const std::string copy = WINNOW_BIN_DIR "/winnow-server --db " + t.server.database() + " --copy-to ";
+  Ran ran = RunCommand(copy + t.server.folder() + "/one.db");
+  CHECK(ran.exit_code == 0);
+  CHECK_THAT(ran.output, Catch::Contains("/one.db --state-dir " + t.server.database() + ".d\n"));
+  // As where it was served with --state-dir.
+  fs::rename(t.server.database() + ".d", t.server.folder() + "/other");
+  ran = RunCommand(copy + t.server.folder() + "/two.db");
+  CHECK(ran.exit_code == 0);
+  CHECK_THAT(ran.output, Catch::Contains("/two.db and the --state-dir of its server"));
+  fs::rename(t.server.folder() + "/other", t.server.database() + ".d");
+  t.server.Restart();
+}
+
 TEST_CASE("Server: an archive is neither served nor restored, and stays as it is", "[server]") {
   Copied t;
   {
