@@ -99,6 +99,7 @@ constexpr int64_t kWatchBatch = 500;
 constexpr size_t kMostListBytes = 2 << 20;
 // Bytes of the trials of one page; the last may exceed it.
 constexpr size_t kMostTrialBytes = 8 << 20;
+constexpr int64_t kMostReportEvents = 10'000;    // of a trial: the newest
 constexpr size_t kMostResponseBytes = 16 << 20;  // as gRPC is told
 // Values of one job's spec in a list, if the spec is large.
 constexpr int kMostListedValues = 20;
@@ -383,7 +384,18 @@ absl::StatusOr<v1::DescribeTrialResponse> Reads::DescribeTrial(const v1::Describ
     }
     const TrialPhase phase = PhaseOf((*row)->state).value_or(TrialPhase::kPruned);
     const std::vector<std::string> metrics = spec.RankingMetrics();
-    for (const Fact& fact : *facts) *response.add_events() = ToProto(fact, metrics, phase);
+    const auto is_report = [](const Fact& fact) { return std::holds_alternative<Reported>(fact.body); };
+    const int64_t left_out = std::count_if(facts->begin(), facts->end(), is_report) - kMostReportEvents;
+    int64_t reports = 0;
+    for (const Fact& fact : *facts) {
+      if (is_report(fact) && ++reports <= left_out) continue;
+      v1::TuningJobEvent& event = *response.add_events();
+      event = ToProto(fact, metrics, phase);
+      if (left_out > 0 && is_report(fact) && reports == left_out + 1) {
+        event.mutable_text()->append(
+            fmt::format(" {} earlier values are left out here: winnow metrics has all.", left_out));
+      }
+    }
     return absl::OkStatus();
   });
   if (!status.ok()) return status;

@@ -249,6 +249,30 @@ TEST_CASE("Service: analytics that no response could hold are refused, and come 
   CHECK(trials == 44);
 }
 
+TEST_CASE("Service: a trial with very many values is described with the newest", "[server]") {
+  constexpr int kLevels = 10'003, kMost = 10'000;
+  ServicePlay play;
+  FakeWorker worker(play, "one", 1);
+  const std::string id = play.Create(RandomJob(1, kLevels));
+  REQUIRE(worker.Tell().ok());
+  for (int i = 0; i < kLevels; ++i) worker.Train();
+  REQUIRE(worker.Tell().ok());
+
+  v1::DescribeTrialRequest describe;
+  describe.set_job_id(id);
+  describe.set_trial(1);
+  v1::DescribeTrialResponse described;
+  REQUIRE(play.Call(&Stub::DescribeTrial, describe, described).ok());
+  std::vector<std::string> values;
+  for (const v1::TuningJobEvent& event : described.events()) {
+    if (event.text().find("reported") != std::string::npos) values.push_back(event.text());
+  }
+  REQUIRE(values.size() == kMost);
+  CHECK_THAT(values.front(), Catch::Contains("at resource 4. 3 earlier values are left out here"));
+  CHECK_THAT(values.back(), Catch::EndsWith("at resource 10003."));
+  CHECK_THAT(described.events(0).text(), !Catch::Contains("reported"));
+}
+
 TEST_CASE("Service: what does not exist or makes no sense is refused by name", "[server]") {
   ServicePlay play;
   std::string id = play.Create(RandomJob(1));
