@@ -34,8 +34,8 @@ constexpr int kMaxLabels = 64;
 constexpr int kMaxGpus = 1024;
 constexpr int kMostWaiting = 10'000;  // waiting trainers of a request that are looked at
 constexpr int kMostHeldJobs = 1000;   // of a request that are looked at
-// Of assignments that a worker has not heard of, in one answer; a message has at most 16 MiB.
-constexpr size_t kMostNewBytes = 8 << 20;
+// Bytes of assignments that are new to a worker, in one answer; a message has at most 16 MiB.
+constexpr size_t kMostNewBytes = 12 << 20;
 constexpr size_t kMostSpared = 16;      // of them that are named to be ended first
 constexpr size_t kMaxTextBytes = 2000;  // of a notice, or why a model does not come
 constexpr size_t kMaxReasonBytes = 4096;
