@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -61,6 +62,7 @@ class Collector {
     }
     if (!ended_.ok()) return ended_;
     if (!violations_.empty()) return ViolationsError(violations_);
+    KeepMost();
     WarmStart start{std::move(results_), ""};
     if (!sources_.empty()) start.text = Text(start.earlier.size());
     return start;
@@ -102,10 +104,46 @@ class Collector {
     ++sources_.back().second;
   }
 
-  bool TooMany(const std::string& field) {
-    if (results_.size() <= kMostResults) return false;
-    Refuse(field, fmt::format("has more than {} results, the maximum of all sources together", kMostResults));
-    return true;
+  // Divides kMostResults among the sources, so that only the largest lose some.
+  std::vector<size_t> SharesOfSources() const {
+    std::vector<size_t> order(sources_.size()), shares(sources_.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto smaller = [this](size_t a, size_t b) { return sources_[a].second < sources_[b].second; };
+    std::stable_sort(order.begin(), order.end(), smaller);
+    size_t left = kMostResults;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const auto count = static_cast<size_t>(sources_[order[i]].second);
+      left -= shares[order[i]] = std::min(count, left / (order.size() - i));
+    }
+    return shares;
+  }
+
+  // Keeps kMostResults of more: of each source the best, and as many of the others, evenly from good to bad.
+  void KeepMost() {
+    if (results_.size() <= kMostResults) return;
+    const std::vector<size_t> shares = SharesOfSources();
+    std::vector<EarlierResult> kept;
+    size_t begin = 0;
+    for (size_t s = 0; s < sources_.size(); ++s) {
+      const auto count = static_cast<size_t>(sources_[s].second);
+      const size_t share = shares[s], best = (share + 1) / 2;
+      std::vector<size_t> order(count);
+      std::iota(order.begin(), order.end(), begin);
+      std::stable_sort(order.begin(), order.end(), [this](size_t a, size_t b) {
+        return search_.goal == Goal::kMaximize ? results_[a].objective > results_[b].objective
+                                               : results_[a].objective < results_[b].objective;
+      });
+      std::vector<size_t> chosen(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(best));
+      for (size_t i = best; i < share; ++i)
+        chosen.push_back(order[best + (i - best) * (count - best) / (share - best)]);
+      std::sort(chosen.begin(), chosen.end());
+      for (const size_t i : chosen) kept.push_back(std::move(results_[i]));
+      begin += count;
+      sources_[s].second = static_cast<int64_t>(share);
+    }
+    left_out_.emplace_back(fmt::format("beyond the {} that may be used", kMostResults),
+                           static_cast<int64_t>(results_.size() - kept.size()));
+    results_ = std::move(kept);
   }
 
   static Values ValuesOf(const v1::TuningJobSpec& job, const SearchSpec& search,
@@ -152,7 +190,6 @@ class Collector {
                                   id, GoalName(goal), GoalName(search_.goal)));
       } else {
         AddResultsOf(job);
-        TooMany(field);
       }
     });
     if (!status.ok()) Refuse(field, MessageOf(status));
@@ -182,7 +219,7 @@ class Collector {
                       "the names of hyperparameters, and optionally resource, with commas between them",
                       Path(path), columns, columns == 1 ? "column" : "columns"));
     }
-    for (size_t r = 0; r < table->rows.size() && !TooMany(field); ++r) {
+    for (size_t r = 0; r < table->rows.size(); ++r) {
       const std::vector<std::string>& row = table->rows[r];
       if (state >= 0 && row[state] == "FAILED") {
         LeaveOut("that failed");
@@ -227,7 +264,6 @@ class Collector {
                                 GoalName(study->goal), GoalName(search_.goal)));
     }
     for (const OptunaTrial& trial : study->trials) {
-      if (TooMany(field)) return;
       if (!trial.finished) {
         LeaveOut("that failed or have not ended");
       } else if (trial.pruned && trial.resource == 0) {

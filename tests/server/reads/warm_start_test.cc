@@ -1,8 +1,8 @@
-#include "server/reads/warm_start_reading.h"
-
 #include <fstream>
+#include <set>
 
 #include "scheduler/replay.h"
+#include "server/reads/warm_start_reading.h"
 #include "spec/search_spec.h"
 #include "tests/server/grpc/service_play.h"
 
@@ -112,6 +112,43 @@ TEST_CASE("Warm start: of a table of winnow analytics the value that ranked the 
   std::vector<EarlierResult> earlier = play.Earlier();
   REQUIRE(earlier.size() == 1);
   CHECK(Identical(earlier[0], EarlierResult{{0.25}, 1, 4, "own.csv, row 2"}));
+}
+
+TEST_CASE("Warm start: of more results than may be used the best and an even choice of the others are",
+          "[server]") {
+  constexpr int kRows = 10'500, kFew = 20, kMost = 10'000;
+  WarmPlay play;
+  std::ofstream many(play.folder.file("many.csv")), few(play.folder.file("few.csv"));
+  many << "x,objective\n";
+  for (int i = 0; i < kRows; ++i) many << (i + 0.5) / kRows << "," << (i * 11) % kRows << "\n";
+  few << "x,objective\n";
+  for (int i = 0; i < kFew; ++i) few << (i + 0.5) / kFew << "," << i << "\n";
+  many.close();
+  few.close();
+  v1::TuningJobSpec spec = play.Spec();
+  spec.mutable_warm_start()->add_csv_files("many.csv");
+  spec.mutable_warm_start()->add_csv_files("few.csv");
+  REQUIRE(play.Start(spec).ok());
+  CHECK(
+      play.job.warm_start_text() ==
+      "10000 results used: 9980 from many.csv, 20 from few.csv; 520 left out: 520 beyond the 10000 that may "
+      "be used.");
+  const std::vector<EarlierResult> earlier = play.Earlier();
+  REQUIRE(earlier.size() == kMost);
+  std::set<double> kept;
+  for (size_t i = 0; i + kFew < earlier.size(); ++i) {
+    CHECK((i == 0 || earlier[i - 1].configuration < earlier[i].configuration));  // in the order of the table
+    kept.insert(earlier[i].objective);
+  }
+  REQUIRE(kept.size() == kMost - kFew);
+  int lost = 0;
+  for (int value = 0; value < kRows; ++value) {
+    if (kept.contains(value)) continue;
+    CHECK(value > kRows / 3);
+    ++lost;
+  }
+  CHECK(lost == 520);
+  CHECK(*kept.rbegin() > kRows - 30);
 }
 
 TEST_CASE("Warm start: what cannot be used is refused, with its field", "[server]") {
