@@ -310,6 +310,21 @@ TEST_CASE("TrainerRun: the reason says that a dict as Python prints it is no JSO
         "json.dumps of it.");
 }
 
+TEST_CASE("TrainerRun: the reason says that a line was too long to be read as a whole", "[worker]") {
+  NoticeScene scene;
+  v1::Assignment assignment =
+      Script("printf '{\"epoch\": 1, \"loss\": 0.5, \"rest\": \"%070000d\"}\\n' 0; echo end");
+  assignment.clear_resource_regex();
+  assignment.mutable_metrics(0)->clear_regex();
+  const TrainerPlay play = scene.Run(assignment);
+  const char* const kWhy =
+      " A line was longer than 64 KiB, and only its beginning was read: print metrics in a line of their "
+      "own.";
+  CHECK_THAT(play.outcome.reason(), Catch::EndsWith("the last was `end`)." + std::string(kWhy)));
+  REQUIRE(KindsOf(play) == Kinds{v1::JobNotice::UNMATCHED_METRIC});
+  CHECK_THAT(play.notices.begin()->second, Catch::EndsWith(kWhy));
+}
+
 TEST_CASE("TrainerRun: a metrics file without the objective is reported with what it got", "[worker]") {
   const auto reason = [](const std::string& lines) {
     NoticeScene scene;

@@ -38,6 +38,12 @@ std::string DescribeLines(const SeenOutput& seen) {
   return fmt::format("it printed {}, the last was `{}`", Counted(seen.lines, "line"), seen.last_line);
 }
 
+std::string DescribeCutLine(const SeenOutput& seen) {
+  if (!seen.cut_line || seen.follower != nullptr) return "";
+  return " A line was longer than 64 KiB, and only its beginning was read: print metrics in a line of their "
+         "own.";
+}
+
 // Whether a number has a comma in place of its point: "0,5".
 bool HasDecimalComma(std::string_view text) {
   return text.find(',') != std::string_view::npos && text.find_first_not_of("+-0123456789,eE") == text.npos;
@@ -125,9 +131,10 @@ std::string UnmatchedMetrics(const SeenOutput& seen) {
     any_took = any_took || !took.empty();
   }
   if (names.empty()) return "";
-  return fmt::format("Trial {} finished, but no line {} {}; {}.{}", seen.assignment.trial(),
+  return fmt::format("Trial {} finished, but no line {} {}; {}.{}{}", seen.assignment.trial(),
                      any_took ? "gave a number for" : "matched", names, DescribeLines(seen),
-                     seen.follower != nullptr ? "" : " Metrics are read from standard output only.");
+                     seen.follower != nullptr ? "" : " Metrics are read from standard output only.",
+                     DescribeCutLine(seen));
 }
 
 std::string NoObjective(const SeenOutput& seen) {
@@ -135,7 +142,8 @@ std::string NoObjective(const SeenOutput& seen) {
   for (const size_t metric : seen.parser.Unmatched()) {
     const v1::MetricDefinition& definition = seen.assignment.metrics(static_cast<int>(metric));
     if (definition.name() == name)
-      return UnreadObjective(seen, definition, seen.parser.no_number(metric)) + DescribeErrors(seen);
+      return UnreadObjective(seen, definition, seen.parser.no_number(metric)) + DescribeCutLine(seen) +
+             DescribeErrors(seen);
   }
   const bool has_level = seen.parser.has_level();
   const std::string& regex = seen.assignment.resource_regex();

@@ -22,6 +22,7 @@ struct SeenOutput {
   int64_t lines;                    // of standard output that are not blank
   const std::string& last_line;     // of these, at most kShownLineBytes of it
   std::string_view errors;          // the end of standard error
+  bool cut_line = false;            // a line was longer than what is read of one
 };
 
 std::string LevelBelowOne(const SeenOutput& seen);

@@ -261,6 +261,7 @@ void TrainerRun::LookForOtherRanks() {
 }
 
 void TrainerRun::Line(std::string_view line) {
+  cut_line_ = cut_line_ || line.size() >= kMaxLineBytes;
   if (assignment_.rank() != 0) {
     LineOfOtherRank(line);
     return;
@@ -420,7 +421,8 @@ void TrainerRun::NoticeOfEnd(const v1::Outcome& outcome) {
 
 SeenOutput TrainerRun::Seen() const {
   return {assignment_, *parser_,   follower_.get(),
-          line_count_, last_line_, stderr_ ? stderr_->Tail() : std::string_view()};
+          line_count_, last_line_, stderr_ ? stderr_->Tail() : std::string_view(),
+          cut_line_};
 }
 
 std::string TrainerRun::WithoutObjective() const {

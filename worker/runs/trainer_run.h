@@ -151,6 +151,7 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   LineSplitter lines_;
   int64_t line_count_ = 0;       // that are not blank
   std::string last_line_;        // the last of these
+  bool cut_line_ = false;        // a line was longer than what is read of one
   bool had_checkpoint_ = false;  // when it started
   bool told_level_ = false;
   bool told_objective_ = false;
