@@ -89,7 +89,8 @@ class Place:
             # Several definitions of a tuning job have a job each, and number their training jobs in turns.
             definition, definitions = plan.get("numbers", (0, 1))
             self.name = f"{plan['job']}-{(int(environment['WINNOW_TRIAL']) - 1) * definitions + definition + 1:03}"
-            self.name += "-" + hashlib.sha256(self.name.encode()).hexdigest()[:8]
+            of = f"{self.name}/{plan['reused']}" if "reused" in plan else self.name  # the name of a deleted tuning job
+            self.name += "-" + hashlib.sha256(of.encode()).hexdigest()[:8]
         self.prefix = self.base
         # Each instance has its own, as on a machine of its own.
         self.output = os.path.join(environment["SM_OUTPUT_DATA_DIR"], "data" if self.rank == 0 else "data-" + self.hosts[self.rank])

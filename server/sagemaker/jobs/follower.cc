@@ -104,9 +104,10 @@ bool TargetIsReached(const json& request, const std::vector<v1::TuningJob>& jobs
 
 }  // namespace
 
-std::string TrainingJobName(const std::string& tuning_job, int64_t number) {
-  const std::string name = fmt::format("{}-{:03}", tuning_job, number);
-  return name + "-" + absl::BytesToHexString(Sha256Bytes(name)).substr(0, 8);
+std::string TrainingJobName(const SagemakerJob& tuning_job, int64_t number) {
+  const std::string name = fmt::format("{}-{:03}", tuning_job.name, number);
+  const std::string of = tuning_job.trial == 0 ? name : fmt::format("{}/{}", name, tuning_job.trial);
+  return name + "-" + absl::BytesToHexString(Sha256Bytes(of)).substr(0, 8);
 }
 
 std::string ModelUri(const std::string& output_path, const std::string& training_job) {
@@ -280,7 +281,7 @@ absl::Status Follower::AddChanged(const CallerOf& caller, const SagemakerJob& ro
       continue;
     SagemakerJob child;
     child.account = row.account;
-    child.name = TrainingJobName(row.name, NumberOf(trial.number(), definition, definitions));
+    child.name = TrainingJobName(row, NumberOf(trial.number(), definition, definitions));
     child.parent = row.name;
     child.trial = trial.number();
     child.region = row.region;
@@ -366,7 +367,7 @@ absl::Status Follower::FollowTuning(const CallerOf& caller, SagemakerJob row) {
   if (best < known) {
     const v1::TuningJob& job = (*jobs)[best];
     SagemakerJob of_best = row;
-    of_best.name = TrainingJobName(row.name, NumberOf(job.best().trial(), best, definitions));
+    of_best.name = TrainingJobName(row, NumberOf(job.best().trial(), best, definitions));
     of_best.trial = job.best().trial();
     of_best.winnow_job = job.id();
     result["best"] = of_best.name;

@@ -24,8 +24,8 @@ namespace winnow {
 //   definition  of a tuning job's training job: the index of its definition, if there are several
 //   best        of a tuning job: the name of its best training job
 
-// The name of a tuning job's training job: "JOB-007-0a1b2c3d".
-std::string TrainingJobName(const std::string& tuning_job, int64_t number);
+// The name of a tuning job's training job: "JOB-007-0a1b2c3d". worker/winnow_sagemaker.py makes it too.
+std::string TrainingJobName(const SagemakerJob& tuning_job, int64_t number);
 
 // The bucket and key of a training job's model.tar.gz.
 std::string ModelUri(const std::string& output_path, const std::string& training_job);

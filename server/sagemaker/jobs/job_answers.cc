@@ -256,8 +256,6 @@ json DescribeTuning(const SagemakerJob& row, const json& request, const StatusCo
   answer["ObjectiveStatusCounters"] = std::move(objectives);
   if (best) answer["BestTrainingJob"] = SummaryOfChild(*best, request);
   Echo(request, {"WarmStartConfig", "Autotune"}, answer);
-  if (best && TextIn(ObjectIn(request, "WarmStartConfig"), "WarmStartType") == "IdenticalDataAndAlgorithm")
-    answer["OverallBestTrainingJob"] = answer["BestTrainingJob"];
   if (row.status == "Failed")
     answer["FailureReason"] = TextIn(ResultOf(row), "reason", "No training job succeeded.");
   if (row.ended_us != 0)

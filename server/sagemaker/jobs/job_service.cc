@@ -215,13 +215,44 @@ JobService::Answer JobService::DescribeTrainingJob(const SagemakerJob& row, cons
   if (!parent.ok()) return parent.status();
   SagemakerJob of = row;  // what a deleted tuning job has left
   of.kind = SagemakerJob::kTuning;
-  of.name = row.parent;
+  of.name = row.parent.substr(0, row.parent.find('/'));
   if (parent->has_value()) of = **parent;
   json answer = DescribeTraining(row, json::parse(of.request), &of);
   // Few of a tuning job's models are asked for: who asks where one is gets it put there.
   if (row.status == "Completed" || row.status == "Stopped")
     follower_.OfferModel(caller.winnow, row, answer["ModelArtifacts"]["S3ModelArtifacts"]);
   return answer;
+}
+
+absl::StatusOr<std::optional<SagemakerJob>> JobService::BestOf(const SagemakerJob& tuning) {
+  const std::string name = tuning.result.empty() ? "" : TextIn(json::parse(tuning.result), "best");
+  if (name.empty()) return std::nullopt;
+  auto best = table_.Find(tuning.account, SagemakerJob::kTraining, name);
+  return best.ok() && best->has_value() && !(*best)->objective ? std::optional<SagemakerJob>() : best;
+}
+
+absl::Status JobService::AddOverallBest(const json& request, const JobCaller& caller, json& answer) {
+  const json& warm = ObjectIn(request, "WarmStartConfig");
+  if (TextIn(warm, "WarmStartType") != "IdenticalDataAndAlgorithm") return absl::OkStatus();
+  json overall = ObjectIn(answer, "BestTrainingJob");
+  const auto value = [](const json& summary) -> double {
+    return summary["FinalHyperParameterTuningJobObjectiveMetric"]["Value"];
+  };
+  const bool maximized = TextIn(ObjectiveOf(request, 0), "Type") == "Maximize";
+  for (const json& each : ListIn(warm, "ParentHyperParameterTuningJobs")) {
+    const auto parent =
+        table_.Find(caller.account, SagemakerJob::kTuning, TextIn(each, "HyperParameterTuningJobName"));
+    if (!parent.ok()) return parent.status();
+    if (!parent->has_value()) continue;  // deleted meanwhile
+    const absl::StatusOr<std::optional<SagemakerJob>> best = BestOf(**parent);
+    if (!best.ok()) return best.status();
+    if (!best->has_value()) continue;
+    const json summary = SummaryOfChild(**best, json::parse((*parent)->request));
+    if (overall.empty() || (maximized ? value(summary) > value(overall) : value(summary) < value(overall)))
+      overall = summary;
+  }
+  if (!overall.empty()) answer["OverallBestTrainingJob"] = std::move(overall);
+  return absl::OkStatus();
 }
 
 JobService::Answer JobService::Describe(SagemakerJob::Kind kind, const std::string& name,
@@ -231,14 +262,12 @@ JobService::Answer JobService::Describe(SagemakerJob::Kind kind, const std::stri
   if (kind == SagemakerJob::kTraining) return DescribeTrainingJob(*row, caller);
   auto children = table_.CountChildren(caller.account, {row->name});
   if (!children.ok()) return children.status();
-  std::optional<SagemakerJob> best;
-  const std::string best_name = row->result.empty() ? "" : TextIn(json::parse(row->result), "best");
-  if (!best_name.empty()) {
-    auto found = table_.Find(caller.account, SagemakerJob::kTraining, best_name);
-    if (!found.ok()) return found.status();
-    if (found->has_value() && (*found)->objective) best = **std::move(found);
-  }
-  return DescribeTuning(*row, json::parse(row->request), (*children)[row->name], best);
+  const absl::StatusOr<std::optional<SagemakerJob>> best = BestOf(*row);
+  if (!best.ok()) return best.status();
+  const json request = json::parse(row->request);
+  json answer = DescribeTuning(*row, request, (*children)[row->name], *best);
+  if (absl::Status status = AddOverallBest(request, caller, answer); !status.ok()) return status;
+  return answer;
 }
 
 JobService::Answer JobService::List(SagemakerJob::Kind kind, const json& request, const JobCaller& caller) {

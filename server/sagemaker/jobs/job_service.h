@@ -45,6 +45,10 @@ class JobService {
   absl::Status Start(SagemakerJob row, const CallerOf& caller);
   Answer Describe(SagemakerJob::Kind kind, const std::string& name, const JobCaller& caller);
   Answer DescribeTrainingJob(const SagemakerJob& row, const JobCaller& caller);
+  // The best training job of a tuning job that has a value; absent: there is none yet.
+  absl::StatusOr<std::optional<SagemakerJob>> BestOf(const SagemakerJob& tuning);
+  // Where the data and the algorithm are those of the parents: the best training job of it and of them.
+  absl::Status AddOverallBest(const nlohmann::json& request, const JobCaller& caller, nlohmann::json& answer);
   Answer List(SagemakerJob::Kind kind, const nlohmann::json& request, const JobCaller& caller);
   Answer ListChildren(const nlohmann::json& request, const JobCaller& caller);
   Answer Stop(SagemakerJob::Kind kind, const std::string& name, const JobCaller& caller);

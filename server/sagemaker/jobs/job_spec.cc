@@ -23,6 +23,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr char kCsvWeights[] = "csv_weights";
 constexpr char kObjectiveHyperparameter[] = "_tuning_objective_metric";
 constexpr char kMetricRequired[] =
     "A metric is required for this hyperparameter tuning job objective. Provide a metric in the metric "
@@ -61,13 +62,15 @@ absl::StatusOr<std::string> FindObjects(const std::string& uri, const SpecContex
                   uri));
 }
 
-absl::Status AddBuiltinFormat(const std::string& name, const json& channel, v1::Channel& added) {
+// `weighs`: the second column of CSV has the weights of rows.
+absl::Status AddBuiltinFormat(const std::string& name, const json& channel, bool weighs, v1::Channel& added) {
   std::string type = Lowered(TextIn(channel, "ContentType", "text/libsvm"));
   type = std::string(WithoutBlanks(std::string_view(type).substr(0, type.find(';'))));
   if (type == "text/csv" || type == "csv") {
     added.set_format("csv");
     added.set_header("no");
     added.set_label("0");
+    if (weighs) added.set_weight("1");
   } else if (type == "text/libsvm" || type == "libsvm" || type == "text/x-libsvm") {
     added.set_format("libsvm");
   } else {
@@ -111,7 +114,10 @@ absl::Status AddChannels(const json& definition, bool builtin, int64_t nodes, co
       return Invalid(
           fmt::format("The compression or record wrapper of the channel {} is not offered here.", name));
     if (builtin) {
-      if (absl::Status status = AddBuiltinFormat(name, channel, added); !status.ok()) return status;
+      // As XGBoost's image reads it: the validation data has no weights.
+      const bool weighs = name == "train" && spec.static_hyperparameters().contains(kCsvWeights) &&
+                          spec.static_hyperparameters().at(kCsvWeights) == "1";
+      if (absl::Status status = AddBuiltinFormat(name, channel, weighs, added); !status.ok()) return status;
     }
     if (!spec.mutable_channels()->insert({name, added}).second)
       return Invalid(fmt::format("The channel {} is given twice.", name));
@@ -411,7 +417,7 @@ absl::StatusOr<JobPlan> PlanDefinition(const json& request, size_t index, const 
   const int64_t seconds = IntegerIn(ObjectIn(definition, "StoppingCondition"), "MaxRuntimeInSeconds", 86'400);
   spec.mutable_limits()->mutable_max_attempt_time()->set_seconds(seconds);
   for (const auto& [name, parent] : context.parents) {
-    const absl::StatusOr<std::string> id = parent.JobOf(name, TextIn(definition, "DefinitionName"));
+    const absl::StatusOr<std::string> id = parent.JobOf(name, TextIn(definition, "DefinitionName"), metric);
     if (!id.ok()) return id.status();
     spec.mutable_warm_start()->add_jobs(*id);
   }
@@ -420,11 +426,14 @@ absl::StatusOr<JobPlan> PlanDefinition(const json& request, size_t index, const 
 
 }  // namespace
 
-absl::StatusOr<std::string> WarmStartParent::JobOf(const std::string& name,
-                                                   const std::string& definition) const {
-  if (jobs.size() == 1) return jobs[0];
+absl::StatusOr<std::string> WarmStartParent::JobOf(const std::string& name, const std::string& definition,
+                                                   const std::string& metric) const {
   for (size_t i = 0; i < jobs.size() && i < definitions.size(); ++i) {
-    if (definitions[i] == definition) return jobs[i];
+    if (jobs.size() > 1 && definitions[i] != definition) continue;
+    if (metrics[i] == metric) return jobs[i];
+    return Invalid(
+        fmt::format("The objective metric of the parent tuning job {} is {}; expected {}, as this one's.",
+                    name, metrics[i], metric));
   }
   return Invalid(
       fmt::format("The parent tuning job {} has several training job definitions, and none named \"{}\".",

@@ -20,10 +20,13 @@ inline constexpr char kScriptAccess[] = "SAGEMAKER_ACCESS";
 
 // A tuning job that another one begins from.
 struct WarmStartParent {
-  std::vector<std::string> definitions, jobs;  // names, and ids of the jobs of Winnow, in one order
+  // Names, objective metrics, and ids of the jobs of Winnow, in one order.
+  std::vector<std::string> definitions, metrics, jobs;
 
-  // The job of the definition of that name, or the only one. ValidationException: there is none.
-  absl::StatusOr<std::string> JobOf(const std::string& name, const std::string& definition) const;
+  // The job of the definition of that name, or the only one. ValidationException: there is none, or it has
+  // another objective metric.
+  absl::StatusOr<std::string> JobOf(const std::string& name, const std::string& definition,
+                                    const std::string& metric) const;
 };
 
 // What a spec needs beside the request.
@@ -36,6 +39,7 @@ struct SpecContext {
   std::string region;
   const TrainingImages& images;
   int64_t elapsed_seconds = 0;  // of a tuning job's time
+  int64_t reused = 0;           // as SagemakerJob::trial of a tuning job
 };
 
 // A job of Winnow, and the code that it runs.

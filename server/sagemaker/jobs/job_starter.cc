@@ -68,9 +68,12 @@ absl::StatusOr<std::vector<JobPlan>> JobStarter::PlansOf(const SagemakerJob& row
     WarmStartParent& known = context.parents[name];
     const json earlier = json::parse((*found)->request);
     known.jobs = (*found)->winnow_jobs();
-    for (size_t i = 0; i < DefinitionCount(earlier); ++i)
+    for (size_t i = 0; i < DefinitionCount(earlier); ++i) {
       known.definitions.push_back(TextIn(DefinitionOf(earlier, i), "DefinitionName"));
+      known.metrics.push_back(TextIn(ObjectiveOf(earlier, i), "MetricName"));
+    }
   }
+  if (row.kind == SagemakerJob::kTuning) context.reused = row.trial;
   context.elapsed_seconds = (absl::ToUnixMicros(absl::Now()) - row.created_us) / 1'000'000;
   const std::string id = "WNWJ" + absl::AsciiStrToUpper(RandomHex(8));
   const std::string secret = RandomHex(20);

@@ -76,6 +76,16 @@ absl::Status InsertRow(Database& database, const SagemakerJob& row, std::string_
       .Run();
 }
 
+// Takes the training jobs that a deleted tuning job of this name has left away from the name. Returns whether
+// there are some.
+absl::StatusOr<bool> SetAside(Database& database, const SagemakerJob& row) {
+  Statement move(
+      database, "UPDATE jobs SET parent = parent || '/' WHERE account = ?1 AND parent = ?2 AND parent != ''");
+  if (absl::Status status = move.Bind(row.account, row.name).Run(); !status.ok()) return status;
+  Statement left(database, "SELECT 1 FROM jobs WHERE account = ?1 AND parent = ?2 AND parent != '' LIMIT 1");
+  return left.Bind(row.account, row.name + "/").Next();
+}
+
 // An index that has everything by which jobs are selected, and in which they are in order.
 const char* IndexOf(const JobQuery& query) {
   if (query.parent) return "jobs_of_parent";
@@ -132,12 +142,18 @@ absl::StatusOr<std::unique_ptr<SagemakerJobs>> SagemakerJobs::Open(const std::fi
   return std::unique_ptr<SagemakerJobs>(new SagemakerJobs(*std::move(database)));
 }
 
-absl::Status SagemakerJobs::Insert(const SagemakerJob& row, const std::map<std::string, std::string>& tags,
+absl::Status SagemakerJobs::Insert(SagemakerJob& row, const std::map<std::string, std::string>& tags,
                                    const std::string& arn) {
   MutexLock lock(mutex_);
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(*database_);
   if (!transaction.ok()) return transaction.status();
-  absl::Status status = InsertRow(*database_, row, "");
+  absl::Status status;
+  if (row.kind == SagemakerJob::kTuning) {
+    const absl::StatusOr<bool> left = SetAside(*database_, row);
+    if (!left.ok()) return left.status();
+    row.trial = *left ? row.created_us : 0;
+  }
+  status = InsertRow(*database_, row, "");
   if (status.ok()) status = SetTagsLocked(row.account, arn, tags);
   return status.ok() ? (*transaction)->Commit() : status;
 }

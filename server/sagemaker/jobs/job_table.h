@@ -22,8 +22,12 @@ struct SagemakerJob {
   std::string account;
   Kind kind = kTraining;
   std::string name;
-  std::string parent;  // of a tuning job's training job: the tuning job's name; else ""
-  int64_t trial = 0;   // of such a job; else 0
+  // Of a tuning job's training job: the tuning job's name, with a slash after it if that was deleted and its
+  // name given to another one; else "".
+  std::string parent;
+  // Of such a job. Of a tuning job whose name a deleted one with training jobs had: created_us, so that its
+  // training jobs have other names. Else 0.
+  int64_t trial = 0;
   std::string region;
   std::string key_id;   // that created it
   std::string request;  // the JSON of its Create; "" with a parent
@@ -67,8 +71,9 @@ class SagemakerJobs {
  public:
   static absl::StatusOr<std::unique_ptr<SagemakerJobs>> Open(const std::filesystem::path& file);
 
-  // ALREADY_EXISTS: the account has such a job of that name, in any case of its letters.
-  absl::Status Insert(const SagemakerJob& row, const std::map<std::string, std::string>& tags,
+  // ALREADY_EXISTS: the account has such a job of that name, in any case of its letters. Sets the `trial` of
+  // a tuning job.
+  absl::Status Insert(SagemakerJob& row, const std::map<std::string, std::string>& tags,
                       const std::string& arn);
   absl::StatusOr<std::optional<SagemakerJob>> Find(const std::string& account, SagemakerJob::Kind kind,
                                                    const std::string& name);

@@ -99,6 +99,7 @@ absl::StatusOr<std::optional<ScriptCode>> AddScript(const ScriptRequest& request
       {"metrics", algorithm.contains("MetricDefinitions") ? algorithm["MetricDefinitions"] : json::array()},
       {"objective", objective}};
   if (!request.tuning) plan["own"] = kOwnMetric;
+  if (context.reused != 0) plan["reused"] = context.reused;
   if (request.count > 1) plan["numbers"] = {request.index, request.count};
   if (!request.image.container.empty()) plan["container"] = true;
   plan["output"] = TextIn(ObjectIn(request.definition, "OutputDataConfig"), "S3OutputPath");

@@ -192,6 +192,68 @@ class Requests(unittest.TestCase):
                                       "DeleteTags"})
         self.assertEqual(self.wrong, [])
 
+    def tuned(self, name, jobs, metric="validation:auc", **more):
+        """What is said of a tuning job with so many training jobs that has ended."""
+        request = {**sagemaker_clients.tuning_job(name, "bucket", jobs=jobs, strategy="Random"), **more}
+        request["HyperParameterTuningJobConfig"]["HyperParameterTuningJobObjective"]["MetricName"] = metric
+        self.sagemaker.create_hyper_parameter_tuning_job(**request)
+        return self.wait(self.sagemaker.describe_hyper_parameter_tuning_job, "HyperParameterTuningJobStatus", HyperParameterTuningJobName=name)
+
+    def children(self, name):
+        return self.sagemaker.list_training_jobs_for_hyper_parameter_tuning_job(HyperParameterTuningJobName=name, MaxResults=100)["TrainingJobSummaries"]
+
+    def test_the_name_of_a_deleted_tuning_job_may_be_used_again(self):
+        names, values = [], {}
+        for jobs in (5, 2, 3):
+            said = self.tuned("again", jobs)
+            self.assertEqual(said["TrainingJobStatusCounters"]["Completed"], jobs)
+            children = self.children("again")
+            self.assertEqual(len(children), jobs)
+            self.assertIn(said["BestTrainingJob"]["TrainingJobName"], [each["TrainingJobName"] for each in children])
+            self.sagemaker.delete_hyper_parameter_tuning_job(HyperParameterTuningJobName="again")
+            names += [each["TrainingJobName"] for each in children]
+            values.update({each["TrainingJobName"]: each["FinalHyperParameterTuningJobObjectiveMetric"]["Value"] for each in children})
+        # The training jobs of the deleted ones stay as they were.
+        self.assertEqual(len(set(names)), 10)
+        for name in names:
+            described = self.sagemaker.describe_training_job(TrainingJobName=name)
+            self.assertTrue(described["TuningJobArn"].endswith("/again"))
+            self.assertEqual({each["MetricName"]: each["Value"] for each in described["FinalMetricDataList"]}["validation:auc"], values[name])
+        self.assertEqual(self.wrong, [])
+
+    def test_the_overall_best_training_job_may_be_of_a_parent(self):
+        def from_parent(kind, parent="parent"):
+            return {"WarmStartConfig": {"ParentHyperParameterTuningJobs": [{"HyperParameterTuningJobName": parent}], "WarmStartType": kind}}
+
+        best = self.tuned("parent", 6)["BestTrainingJob"]
+        request = sagemaker_clients.tuning_job("weak", "bucket", jobs=1, strategy="Random")["HyperParameterTuningJobConfig"]
+        request["ParameterRanges"]["ContinuousParameterRanges"][0].update(MinValue="0", MaxValue="0")  # eta: it learns nothing
+        weak = self.tuned("weak", 1, HyperParameterTuningJobConfig=request, **from_parent("IdenticalDataAndAlgorithm"))
+        self.assertEqual(weak["OverallBestTrainingJob"], best)
+        self.assertEqual(weak["BestTrainingJob"]["TuningJobName"], "weak")
+        other = self.tuned("other", 1, **from_parent("TransferLearning"))
+        self.assertNotIn("OverallBestTrainingJob", other)
+        request = sagemaker_clients.tuning_job("never", "bucket", jobs=1, strategy="Random")
+        request["HyperParameterTuningJobConfig"]["HyperParameterTuningJobObjective"]["MetricName"] = "validation:aucpr"
+        self.refused("ValidationException", "parent tuning job parent is validation:auc; expected validation:aucpr",
+                     self.sagemaker.create_hyper_parameter_tuning_job, **request, **from_parent("TransferLearning"))
+        self.assertEqual(self.wrong, [])
+
+    def test_the_second_column_of_csv_may_be_weights(self):
+        with open(os.path.join(self.cluster.folder, "train.csv"), encoding="ascii") as file:
+            rows = [line.split(",", 1) for line in file]
+        # A row of weight 0 counts as none.
+        for name, lines in (("weighted", [f"{label},{n % 2},{rest}" for n, (label, rest) in enumerate(rows)]),
+                            ("half", [f"{label},{rest}" for label, rest in rows[1::2]])):
+            self.s3.put_object(Bucket="bucket", Key=f"{name}/train.csv", Body="".join(lines).encode())
+            request = sagemaker_clients.training_job(name, "bucket", **({"csv_weights": "1"} if name == "weighted" else {}))
+            request["InputDataConfig"][0]["DataSource"]["S3DataSource"]["S3Uri"] = f"s3://bucket/{name}"
+            self.sagemaker.create_training_job(**request)
+        found = [self.wait(self.sagemaker.describe_training_job, "TrainingJobStatus", TrainingJobName=name) for name in ("weighted", "half")]
+        values = [{each["MetricName"]: each["Value"] for each in one.get("FinalMetricDataList", [])} for one in found]
+        self.assertEqual([one["TrainingJobStatus"] for one in found], ["Completed"] * 2, found[0].get("FailureReason"))
+        self.assertAlmostEqual(values[0]["validation:auc"], values[1]["validation:auc"], delta=0.02)
+
     def test_autotune_proposes_ranges_and_keeps_what_cannot_be_tuned(self):
         request = sagemaker_clients.tuning_job("auto", "bucket", jobs=2, strategy="Random", rounds=3)
         definition = request["TrainingJobDefinition"]
