@@ -305,6 +305,13 @@ class Metrics:
             if self.is_first and (self.waiting or own):
                 self.say({**self.waiting, **own})
 
+    def missing(self, objective):
+        """Why there is no value of the objective; "" if there is one."""
+        if not self.is_first or not objective or self.level > 0:
+            return ""
+        rules = " or ".join(rule.pattern.decode() for name, rule in self.rules if name == objective)
+        return f"no line of the script's output has a number that the Regex of its objective metric {objective} takes: {rules}"
+
 
 class Checkpoints:
     """Keeps the folder of checkpoints and CheckpointConfig.S3Uri alike."""
@@ -509,6 +516,11 @@ def main():
         program.metrics.end({plan["own"]: time.monotonic() - begin} if plan.get("own") else {})
     checkpoints.end()
     why = failure(place) if code != 0 else ""
+    if code == 0 and not program.ended_here and not program.told:
+        why = program.metrics.missing(plan["objective"])
+        code = 1 if why else 0
+    elif code < 0 and not why:
+        why = f"the script was ended by signal {-code}"
     try:
         place.put_output()
     except (OSError, winnow_buckets.BucketError) as error:

@@ -70,16 +70,26 @@ class Module(unittest.TestCase):
         self.assertEqual(self.records[-1]["step"], 4)
 
     def test_the_definitions_of_a_tuning_job_number_their_training_jobs_in_turns(self):
-        done = self.run_script("import os; print(os.environ['TRAINING_JOB_NAME'])", [("score", "score=(.)")], trial=2, numbers=[1, 3])
-        name = "job-005"
-        self.assertIn(f"{name}-{hashlib.sha256(name.encode()).hexdigest()[:8]}", done.stdout.splitlines())
+        for reused in ({}, {"reused": 77}):  # the name of a deleted tuning job
+            done = self.run_script("import os; print(os.environ['TRAINING_JOB_NAME'])", [("score", "score=(.)")], trial=2, numbers=[1, 3], **reused)
+            name = "job-005"
+            of = name + "/77" if reused else name
+            self.assertIn(f"{name}-{hashlib.sha256(of.encode()).hexdigest()[:8]}", done.stdout.splitlines())
 
     def test_the_exit_code_and_the_reason_are_the_scripts(self):
         fails = "import os, sys\nopen(os.environ['SM_OUTPUT_FAILURE'], 'w').write('no\\ngood')\nsys.exit(%d)\n"
         for code, expected in ((3, 3), (75, 1)):
             done = self.run_script(fails % code, [("score", "score=(.)")])
             self.assertEqual((done.returncode, done.stderr.splitlines()[-1]), (expected, "no good"))
-        self.assertEqual(self.run_script("import os; os.kill(os.getpid(), 9)", [("score", "score=(.)")]).returncode, 137)
+        done = self.run_script("import os; os.kill(os.getpid(), 9)", [("score", "score=(.)")])
+        self.assertEqual((done.returncode, done.stderr.splitlines()[-1]), (137, "the script was ended by signal 9"))
+
+    def test_a_script_without_the_objective_is_told_which_expression_took_nothing(self):
+        for script in ("print('hello')", "print('score=high')"):
+            done = self.run_script(script, [("score", "score=(.+)"), ("loss", "loss=(.+)")])
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr.splitlines()[-1], r"objective metric score takes: score=\(\.\+\)$")
+        self.assertEqual(self.run_script("print('loss=1')", [("score", "score=(.+)"), ("loss", "loss=(.+)")], objective="").returncode, 0)
 
 
 if __name__ == "__main__":
