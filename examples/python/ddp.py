@@ -18,10 +18,10 @@ optimizer = torch.optim.SGD(model.parameters(), lr=options.lr)
 state = torch.load(last) if os.path.exists(last) else {"epoch": 0, "model": model.state_dict()}
 model.load_state_dict(state["model"])
 for epoch in range(state["epoch"] + 1, options.epochs + 1):
-    loss = torch.nn.functional.mse_loss(model(inputs[rank::world]), inputs[rank::world] @ weights)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
+    for batch in inputs[rank::world].chunk(4):
+        loss = torch.nn.functional.mse_loss(model(batch), batch @ weights)
+        optimizer.zero_grad()
+        loss.backward(), optimizer.step()
     if rank == 0:
         torch.save({"epoch": epoch, "model": model.state_dict()}, last + ".part")
         os.replace(last + ".part", last)

@@ -1,7 +1,6 @@
 """Data-parallel training over plain sockets: rank 0 adds up what all have computed. It knows torchrun's variables."""
 import json
 import os
-import pathlib
 import socket
 import sys
 import time
@@ -21,10 +20,11 @@ def add(mine):
 path = os.path.join(sys.argv[3], "last.json")
 state = json.load(open(path)) if os.path.exists(path) else {"epoch": 0, "weight": 0.0}
 for epoch in range(state["epoch"] + 1, int(sys.argv[2]) + 1):
-    off = [((state["weight"] - 3) * x, x) for x in (i / 999 for i in range(rank, 1000, world))]
-    slope, loss = add([sum(2 * o * x for o, x in off) / 1000, sum(o * o for o, _ in off) / 1000])
+    points = [i / 999 for i in range(rank, 1000, world)]
+    [slope] = add([sum(2 * (state["weight"] - 3) * x * x for x in points) / 1000])
     state = {"epoch": epoch, "weight": state["weight"] - float(sys.argv[1]) * slope}
+    [loss] = add([sum(((state["weight"] - 3) * x) ** 2 for x in points) / 1000])
     if rank == 0:
-        pathlib.Path(path + ".part").write_text(json.dumps(state))
+        json.dump(state, open(path + ".part", "w"))
         os.replace(path + ".part", path)
         print(f"epoch {epoch}: loss={loss:.9g} ({world} processes)", flush=True)

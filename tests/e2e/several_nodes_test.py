@@ -157,6 +157,24 @@ class SeveralNodes(unittest.TestCase):
             # torchrun may write a line of one process before the end of another's.
             self.assertEqual(set(re.findall(r"\((\d+) processes\)", text)), {str(processes_in_all)})
 
+    def test_what_the_examples_report_first_tells_their_trials_apart(self):
+        with processes.Cluster(workers=1, slots=3) as cluster:
+            folder = os.path.join(cluster.folder, "examples")
+            shutil.copytree(EXAMPLES, folder)
+            for example in ["sockets"] + ["mpi"] * HAS_MPI + ["ddp"] * HAS_TORCH:
+                with self.subTest(example), open(f"{folder}/{example}.json", encoding="utf-8") as file:
+                    spec = json.load(file)
+                    del spec["hyperband"]
+                    spec["trainer"]["source"] = "."
+                    if example == "mpi":
+                        spec["trainer"]["setup"] = ["mpicc", "-O2", "-o", "mpi/train", "mpi/train.c"]
+                    spec.update(strategy="RANDOM", cluster={"nodes": 1}, limits={"max_trials": 5, "max_trial_resource": 1, "max_attempts": 3})
+                    job = cluster.client.submit(spec, folder)
+                    self.assertEqual(cluster.watch(job).to_end(), 0)
+                    values = {each["value"] for each in cluster.client.json("trials", job)["trials"]}
+                    self.assertEqual(len(values), 5)
+                    self.assertEqual(cluster.client.json("describe", job).get("notices", []), [])
+
     @unittest.skipUnless(HAS_TORCH, "python3-torch is not installed")
     def test_script_mode_on_one_node(self):
         self.train_through_a_kill("script-mode", 1, 1)
