@@ -298,6 +298,19 @@ TEST_CASE("TrainerRun: a program without the objective is reported with the end 
                  Catch::Contains("no-such-program"));
 }
 
+TEST_CASE("TrainerRun: the reason says that the other ranks' metrics are not read", "[worker]") {
+  NoticeScene scene;
+  v1::Assignment assignment = Script("true");
+  assignment.set_world_size(3);
+  const TrainerPlay play = scene.Run(assignment);
+  CHECK(play.outcome.reason() ==
+        "The program exited without printing `loss`: it printed no line. Of the 3 ranks, only rank 0's "
+        "metrics are read.");
+  REQUIRE(KindsOf(play) == Kinds{v1::JobNotice::UNMATCHED_METRIC});
+  CHECK_THAT(play.notices.begin()->second,
+             Catch::EndsWith("Metrics are read from rank 0's standard output only."));
+}
+
 TEST_CASE("TrainerRun: the reason says that a dict as Python prints it is no JSON", "[worker]") {
   NoticeScene scene;
   v1::Assignment assignment = Script("echo \"{'epoch': 1, 'loss': 0.5}\"");

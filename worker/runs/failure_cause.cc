@@ -74,10 +74,12 @@ bool IsWarning(std::string_view line) {
   return at != std::string_view::npos && line.substr(0, at).find(": ") != std::string_view::npos;
 }
 
-// Last lines that say less than those above: podman's where the runtime's own words are, and env's advice
-// where the line #! of a script has a carriage return.
+// Last lines that say less than those above: podman's where the runtime's own words are, env's advice where
+// the line #! of a script has a carriage return, and "See 'podman run --help'" after an unknown option.
 bool RefersToEarlier(std::string_view line) {
-  return line.find("(no logs from conmon)") != std::string_view::npos ||
+  const bool advises = line.starts_with("See '") || line.starts_with("Run '") || line.starts_with("Try '");
+  return line.starts_with("Usage: ") || (advises && line.find(" --help'") != std::string_view::npos) ||
+         line.find("(no logs from conmon)") != std::string_view::npos ||
          line.find("to pass options in shebang lines") != std::string_view::npos;
 }
 

@@ -58,6 +58,17 @@ std::string DescribeErrors(const SeenOutput& seen) {
                      Utf8Prefix(cause, kShownLineBytes));
 }
 
+std::string ReadFrom(const SeenOutput& seen) {
+  if (seen.follower != nullptr) return "";
+  return fmt::format(" Metrics are read from {}standard output only.",
+                     seen.assignment.world_size() > 1 ? "rank 0's " : "");
+}
+
+std::string OtherRanks(const SeenOutput& seen) {
+  const int32_t ranks = seen.assignment.world_size();
+  return ranks <= 1 ? "" : fmt::format(" Of the {} ranks, only rank 0's metrics are read.", ranks);
+}
+
 std::string UnreadObjective(const SeenOutput& seen, const v1::MetricDefinition& objective,
                             const std::string& no_number) {
   if (seen.follower != nullptr)
@@ -132,8 +143,7 @@ std::string UnmatchedMetrics(const SeenOutput& seen) {
   }
   if (names.empty()) return "";
   return fmt::format("Trial {} finished, but no line {} {}; {}.{}{}", seen.assignment.trial(),
-                     any_took ? "gave a number for" : "matched", names, DescribeLines(seen),
-                     seen.follower != nullptr ? "" : " Metrics are read from standard output only.",
+                     any_took ? "gave a number for" : "matched", names, DescribeLines(seen), ReadFrom(seen),
                      DescribeCutLine(seen));
 }
 
@@ -142,8 +152,8 @@ std::string NoObjective(const SeenOutput& seen) {
   for (const size_t metric : seen.parser.Unmatched()) {
     const v1::MetricDefinition& definition = seen.assignment.metrics(static_cast<int>(metric));
     if (definition.name() == name)
-      return UnreadObjective(seen, definition, seen.parser.no_number(metric)) + DescribeCutLine(seen) +
-             DescribeErrors(seen);
+      return UnreadObjective(seen, definition, seen.parser.no_number(metric)) + OtherRanks(seen) +
+             DescribeCutLine(seen) + DescribeErrors(seen);
   }
   const bool has_level = seen.parser.has_level();
   const std::string& regex = seen.assignment.resource_regex();

@@ -112,6 +112,11 @@ TEST_CASE("FailureCause: the last line that says something", "[worker]") {
   CHECK(FindCause("/usr/bin/env: 'python3\\r': No such file or directory\n"
                   "/usr/bin/env: use -[v]S to pass options in shebang lines\n") ==
         "/usr/bin/env: 'python3\\r': No such file or directory");
+  CHECK(FindCause("Error: unknown flag: --volumes\nSee 'podman run --help'\n") ==
+        "Error: unknown flag: --volumes");
+  CHECK(FindCause("unknown flag: --volumes\n\nUsage:  docker run [OPTIONS] IMAGE\n\n"
+                  "Run 'docker run --help' for more information\n") == "unknown flag: --volumes");
+  CHECK(FindCause("Usage: train DATA\n") == "Usage: train DATA");
 }
 
 TEST_CASE("FailureCause: arguments that the program does not know are named without their values",
