@@ -117,11 +117,20 @@ TEST_CASE("Attempt end: how an attempt ended, from the ends of its ranks", "[sch
     CHECK(ended.outcome == row.outcome);
     CHECK(ended.reason == row.reason);
     CHECK(ended.started_us == row.ranks[0].start_us);
-    CHECK(ended.ended_us == row.ranks[0].end_us);
+    CHECK(ended.ended_us >= row.ranks[0].end_us);
     const AttemptEnded of_ended_trial = EndOfAttempt(4, 2, row.ranks, true);
     CHECK(of_ended_trial.outcome == kStopped);
     CHECK(of_ended_trial.reason.empty());
   }
+}
+
+TEST_CASE("Attempt end: the nodes of a gang are held until its last rank has ended", "[scheduler]") {
+  const RankEnd leader{kFinished, "", 1000, 1010, Cause::kTrainer};
+  const RankEnd by_another_clock{kFailed, "it hung", 500, 900, Cause::kTimeLimit},
+      unstarted{kStopped, "", 0, 0, {}};
+  CHECK(EndOfAttempt(1, 1, {leader, by_another_clock, unstarted}, false).ended_us == 1400);
+  CHECK(EndOfAttempt(1, 1, {leader, unstarted}, true).ended_us == 1010);
+  CHECK(EndOfAttempt(1, 1, {unstarted, leader}, false).ended_us == 0);
 }
 
 }  // namespace
