@@ -22,11 +22,11 @@ struct SagemakerJob {
   std::string account;
   Kind kind = kTraining;
   std::string name;
-  // The name of the tuning job of a training job, with a slash after it if that was deleted and its name given
-  // to another one; else "".
+  // The name of the tuning job of a training job, with a slash after it if that was deleted and its name
+  // given to another one; else "".
   std::string parent;
-  // The trial of such a job. A tuning job whose name a deleted one with training jobs had has created_us here,
-  // so that its training jobs have other names. Else 0.
+  // The trial of such a job. A tuning job whose name a deleted one with training jobs had has created_us
+  // here, so that its training jobs have other names. Else 0.
   int64_t trial = 0;
   std::string region;
   std::string key_id;   // that created it
