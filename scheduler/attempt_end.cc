@@ -62,7 +62,7 @@ AttemptEnded EndOfAttempt(TrialNumber trial, int64_t attempt, const std::vector<
   ended.ended_us = ranks[0].end_us;
   // Nodes are held until the last rank has ended. How long a rank took is by the clock of its own host.
   for (const RankEnd& rank : ranks) {
-    if (ended.started_us > 0)
+    if (ended.started_us > 0 && rank.start_us > 0)
       ended.ended_us = std::max(ended.ended_us, ended.started_us + rank.end_us - rank.start_us);
   }
   auto cause = ranks.end();

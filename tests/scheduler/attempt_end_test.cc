@@ -127,10 +127,10 @@ TEST_CASE("Attempt end: how an attempt ended, from the ends of its ranks", "[sch
 TEST_CASE("Attempt end: the nodes of a gang are held until its last rank has ended", "[scheduler]") {
   const RankEnd leader{kFinished, "", 1000, 1010, Cause::kTrainer};
   const RankEnd by_another_clock{kFailed, "it hung", 500, 900, Cause::kTimeLimit},
-      unstarted{kStopped, "", 0, 0, {}};
+      unstarted{kStopped, "", 0, 5000, {}};
   CHECK(EndOfAttempt(1, 1, {leader, by_another_clock, unstarted}, false).ended_us == 1400);
   CHECK(EndOfAttempt(1, 1, {leader, unstarted}, true).ended_us == 1010);
-  CHECK(EndOfAttempt(1, 1, {unstarted, leader}, false).ended_us == 0);
+  CHECK(EndOfAttempt(1, 1, {unstarted, leader}, false).ended_us == 5000);
 }
 
 }  // namespace

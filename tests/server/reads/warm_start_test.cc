@@ -1,8 +1,9 @@
+#include "server/reads/warm_start_reading.h"
+
 #include <fstream>
 #include <set>
 
 #include "scheduler/replay.h"
-#include "server/reads/warm_start_reading.h"
 #include "spec/search_spec.h"
 #include "tests/server/grpc/service_play.h"
 
