@@ -110,7 +110,7 @@ absl::StatusOr<std::vector<WorkerRoom>> Declared(const ServerFlags& flags) {
     all.insert(all.end(), some->begin(), some->end());
   }
   for (int i = 1; i <= flags.local_workers; ++i) {
-    WorkerRoom& room = all.emplace_back(WorkerRoom{"", flags.slots, ""});
+    WorkerRoom& room = all.emplace_back(WorkerRoom{LocalWorkerName(i), flags.slots, ""});
     for (const GpuDevice& gpu : GpusOfWorker(flags.gpus, i, flags.local_workers))
       room.gpus.push_back({gpu.id});
   }

@@ -151,9 +151,19 @@ std::vector<Violation> CheckFits(const v1::TuningJobSpec& spec, const std::strin
 }
 
 absl::Status Fits(const v1::TuningJobSpec& spec, const std::string& project, const Workers& workers,
-                  const std::vector<WorkerRoom>& declared) {
+                  std::vector<WorkerRoom> declared) {
   std::vector<WorkerRow> rows;
   for (const auto& [id, worker] : workers.all()) rows.push_back(worker.row);
+  for (WorkerRoom& room : declared) {
+    const std::string name = room.worker_id;
+    const auto registered = std::find_if(rows.begin(), rows.end(), [&name](const WorkerRow& row) {
+      return !name.empty() && row.name == name;
+    });
+    if (registered == rows.end()) continue;
+    const WorkerRoom whole = WholeRoom(*registered);
+    room.free_cpus = whole.free_cpus;
+    room.free_memory_gib = whole.free_memory_gib;
+  }
   const std::vector<Violation> found = CheckFits(spec, project, KnownMachines(rows), declared);
   return found.empty() ? absl::OkStatus() : ViolationsError(found);
 }

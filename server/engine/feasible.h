@@ -24,9 +24,10 @@ std::vector<Violation> CheckFits(const v1::TuningJobSpec& spec, const std::strin
                                  const std::vector<WorkerRoom>& known,
                                  const std::vector<WorkerRoom>& declared);
 
-// INVALID_ARGUMENT with what CheckFits finds for the machines of these workers.
+// INVALID_ARGUMENT with what CheckFits finds for the machines of these workers. Declared machines whose
+// worker_id is the name of a worker have the processors and the memory that it has told.
 absl::Status Fits(const v1::TuningJobSpec& spec, const std::string& project, const Workers& workers,
-                  const std::vector<WorkerRoom>& declared);
+                  std::vector<WorkerRoom> declared);
 
 // INVALID_ARGUMENT if the quota of the project, or of the person in it, is less than a trial of the job
 // needs.

@@ -32,12 +32,14 @@ std::vector<GpuDevice> GpusOfWorker(const std::vector<GpuDevice>& gpus, int inde
   return {at(index - 1), at(index)};
 }
 
+std::string LocalWorkerName(int index) { return fmt::format("local-{}", index); }
+
 LocalWorkers::LocalWorkers(LocalWorkersOptions options)
     : options_(std::move(options)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 LocalWorkers::Place LocalWorkers::MakePlace(int index) const {
   Place place;
-  place.name = fmt::format("local-{}", index);
+  place.name = LocalWorkerName(index);
   place.work_dir = options_.state_dir / "workers" / place.name;
   // A separate range for every server and worker of this machine, below the system's ephemeral ports.
   int rendezvous = 10'000 + (options_.port * 41 + (index - 1) * options_.slots) % 20'000;

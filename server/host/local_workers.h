@@ -37,6 +37,9 @@ struct LocalWorkersOptions {
 // another's.
 std::vector<GpuDevice> GpusOfWorker(const std::vector<GpuDevice>& gpus, int index, int count);
 
+// The name of the worker of that index.
+std::string LocalWorkerName(int index);
+
 // The embedded workers: keeps `count` winnow-worker processes alive, named local-1, local-2… It adopts a
 // living one that an earlier server started, so that its trials go on; if its arguments differ, it is first
 // asked to leave. A dead one is started again at once, or after a growing pause if it keeps dying.

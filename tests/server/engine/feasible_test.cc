@@ -170,6 +170,28 @@ TEST_CASE("Feasible: workers on loopback do not count with those elsewhere, and 
   CHECK(play.TryCreate(Asking(3)).ok());
 }
 
+TEST_CASE("Feasible: a declared worker that has registered has the processors that it has told", "[server]") {
+  Play play;
+  const std::vector<WorkerRoom> declared = {{"local-1", 2, ""}, {"local-2", 2, ""}};
+  v1::TuningJobSpec spec = Asking(2);
+  spec.mutable_cluster()->set_cpus(8);
+  const auto fits = [&] {
+    absl::Status status;
+    REQUIRE(play.Inside([&](Engine& engine) { status = Fits(spec, "", engine.workers(), declared); }).ok());
+    return status.ok();
+  };
+  for (const char* name : {"local-1", "local-2"}) {
+    CHECK(fits());  // of one, more is not known
+    FakeWorker worker(play, name, 2);
+    v1::SyncRequest request = worker.Request();
+    request.set_cpus(4);
+    REQUIRE(play.Sync(request).ok());
+  }
+  CHECK_FALSE(fits());
+  spec.mutable_cluster()->set_cpus(4);
+  CHECK(fits());
+}
+
 TEST_CASE("Declared workers: number, slots, processors, memory and labels", "[server]") {
   const auto workers = Declared("8 x slots=4, cpus=16,memory_gib=64,label=gpu,label=zone=a");
   REQUIRE(workers.size() == 8);
