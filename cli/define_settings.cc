@@ -170,8 +170,16 @@ void Commands::DefineSagemaker() {
                    "also write the files that the SageMaker SDK looks for, to this folder")
       ->check(NotEmpty(4096))
       ->option_text("FOLDER");
-  add("doctor", "Call each service as a client does, and say what works",
-      [&f](Session& session) { return SagemakerDoctor(session, f.sagemaker); });
+  add("doctor",
+      "Call each service as a client does, and say what works. Without --url, --keys and --user as "
+      "AWS_ENDPOINT_URL, "
+      "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY say, if they are set",
+      [&f, sagemaker](Session& session) {
+        const CLI::App* const doctor = sagemaker->get_subcommand("doctor");
+        f.sagemaker.as_variables =
+            doctor->count("--url") + doctor->count("--keys") + doctor->count("--user") == 0;
+        return SagemakerDoctor(session, f.sagemaker);
+      });
 }
 
 void Commands::DefineImport() {

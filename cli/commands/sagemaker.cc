@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -106,6 +108,25 @@ std::vector<std::pair<std::string, std::string>> VariablesOf(const SagemakerUse&
   return variables;
 }
 
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// The key that a client on this machine uses, whose server and region go into `use`. Absent: its variables
+// name no server, or no key.
+std::optional<UserKey> TakeVariables(SagemakerUse& use) {
+  std::string url = Variable("AWS_ENDPOINT_URL");
+  UserKey key{Variable("AWS_ACCESS_KEY_ID"), Variable("AWS_SECRET_ACCESS_KEY"), "", ""};
+  if (url.empty() || key.id.empty() || key.secret.empty()) return std::nullopt;
+  while (url.ends_with('/')) url.pop_back();
+  use.url = url;
+  for (const char* name : {"AWS_DEFAULT_REGION", "AWS_REGION"}) {
+    if (const std::string region = Variable(name); !region.empty()) use.region = region;
+  }
+  return key;
+}
+
 // ---- calls
 
 struct ServiceCall {
@@ -191,7 +212,8 @@ std::vector<Finding> Examine(const SagemakerUse& use, const UserKey& key) {
   const std::string form = "Content-Type: application/x-www-form-urlencoded";
   const std::string json_type = "Content-Type: application/x-amz-json-1.1";
   std::vector<Finding> findings;
-  findings.push_back(Try(use, key, "key", fmt::format("{} of the account {}", key.id, key.account),
+  const std::string whose = key.account.empty() ? "" : " of the account " + key.account;
+  findings.push_back(Try(use, key, "key", key.id + whose,
                          {"sts", "POST", "/", "Action=GetCallerIdentity&Version=2011-06-15", {form}}));
   if (!findings.back().works) return findings;  // nor will the others
   // The digest of an empty body.
@@ -238,8 +260,9 @@ Exit SagemakerEnvironment(Session& session, const SagemakerUse& use) {
   return kSuccess;
 }
 
-Exit SagemakerDoctor(Session& session, const SagemakerUse& use) {
-  const absl::StatusOr<UserKey> key = FindUserKey(use);
+Exit SagemakerDoctor(Session& session, SagemakerUse use) {
+  const std::optional<UserKey> own = use.as_variables ? TakeVariables(use) : std::nullopt;
+  const absl::StatusOr<UserKey> key = own ? absl::StatusOr<UserKey>(*own) : FindUserKey(use);
   if (!key.ok()) return key.status();
   bool works = true;
   json list = json::array();

@@ -12,7 +12,8 @@ struct SagemakerUse {
   std::string keys = "winnow.db.d/sagemaker/keys.json";
   std::string user;  // name or id of a key; "": the first one
   std::string region = "us-east-1";
-  std::string folder;  // for the files of the SageMaker SDK; "": none
+  std::string folder;         // for the files of the SageMaker SDK; "": none
+  bool as_variables = false;  // the server and the key are those of AWS's variables, if these name them
 };
 
 // Prints the variables that a shell or a notebook needs, as `export` lines or as JSON, and writes the SDK's
@@ -20,6 +21,6 @@ struct SagemakerUse {
 Exit SagemakerEnvironment(Session& session, const SagemakerUse& use);
 
 // Calls each service as a client does, and says what works. kFailure: something does not.
-Exit SagemakerDoctor(Session& session, const SagemakerUse& use);
+Exit SagemakerDoctor(Session& session, SagemakerUse use);
 
 }  // namespace winnow::cli

@@ -241,7 +241,9 @@ class Scripts(unittest.TestCase):
         described = processes.wait_until(lambda: (lambda said: said if said["HyperParameterTuningJobStatus"] != "InProgress" else None)(
             self.sagemaker.describe_hyper_parameter_tuning_job(HyperParameterTuningJobName="torch")), "the tuning job ends")
         self.assertEqual(described["HyperParameterTuningJobStatus"], "Completed", described.get("FailureReason"))
-        self.assertEqual(described["ObjectiveStatusCounters"], {"Succeeded": 4, "Pending": 0, "Failed": 0})
+        listed = self.sagemaker.list_training_jobs_for_hyper_parameter_tuning_job(HyperParameterTuningJobName="torch")["TrainingJobSummaries"]
+        self.assertEqual(described["ObjectiveStatusCounters"], {"Succeeded": 4, "Pending": 0, "Failed": 0}, [
+            (each["TrainingJobName"], each["TrainingJobStatus"], each.get("FailureReason")) for each in listed])
         best = self.sagemaker.describe_training_job(TrainingJobName=described["BestTrainingJob"]["TrainingJobName"])
         self.assertIn(best["HyperParameters"]["optimizer"], ('"sgd"', '"adam"'))
         self.assertGreater(described["BestTrainingJob"]["FinalHyperParameterTuningJobObjectiveMetric"]["Value"], 0.6)

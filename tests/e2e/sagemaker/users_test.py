@@ -170,6 +170,10 @@ class CommandLine(unittest.TestCase):
         found = cluster.client.json("sagemaker", "doctor", *flags)
         self.assertEqual([(each["what"], each["works"]) for each in found],
                          [(name, True) for name in ("key", "s3", "sagemaker", "monitoring", "logs")], found)
+        variables = cluster.client.json("sagemaker", "env", *flags, "--user", "user2")
+        done = subprocess.run(cluster.client.command("sagemaker", "doctor"), env={**os.environ, **variables}, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout.count(" works ")), (0, 5), done)
+        self.assertIn(variables["AWS_ACCESS_KEY_ID"], done.stdout)
         with open(cluster.keys_file, "w", encoding="ascii") as file:
             json.dump([{**KEYS[0], "secret_access_key": "another secret of that key"}], file)
         found = cluster.client.json("sagemaker", "doctor", *flags, ok=(1,))
