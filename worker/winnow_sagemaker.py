@@ -69,6 +69,16 @@ def write(path, text):
     os.rename(path + ".part", path)
 
 
+def kept(path):
+    """The level that an earlier attempt has reached, and its values, if they are known."""
+    try:
+        with open(path, encoding="ascii") as file:
+            level, *values = file.read().splitlines()
+    except FileNotFoundError:
+        return 0, {}
+    return int(level), json.loads(values[0]) if values else {}
+
+
 class Place:
     """The folders of a training, and its hosts."""
 
@@ -287,10 +297,11 @@ class Metrics:
                 self.on_level(self.level + 1)  # it is about to be ended, and comes again in the next part
             elif self.counted in found:
                 self.level += 1
-                self.say({**self.waiting, **found})
+                values = {**self.waiting, **found}
+                self.say(values)
                 self.waiting = {}
                 if self.keep:
-                    write(self.keep, str(self.level))
+                    write(self.keep, f"{self.level}\n{json.dumps(values)}\n")
                 self.on_level(self.level)
             elif any(self.early[name] for name in found) or self.level == 0:
                 self.waiting.update(found)
@@ -396,10 +407,7 @@ class Checkpoints:
     def look_alone(self):
         files = self.files()
         try:
-            level = "0"
-            if os.path.exists(self.place.levels):
-                with open(self.place.levels, encoding="ascii") as file:
-                    level = file.read().strip()
+            level = str(kept(self.place.levels)[0])
             for path, state in sorted(files.items(), key=lambda each: each[1][1]):
                 if self.put.get(path) == state or self.seen.get(path) != state:
                     continue
@@ -423,11 +431,10 @@ class Program:
         self.stop_at = int(place.given.get("WINNOW_RESOURCE_TO", "0")) if plan.get("checkpoints") else 0
         self.reached = None  # the time at which the level was
         self.ended_here = self.told = False
-        level = 0
-        if plan.get("checkpoints") and os.path.exists(place.levels):
-            with open(place.levels, encoding="ascii") as file:
-                level = int(file.read())
+        level, values = kept(place.levels) if plan.get("checkpoints") else (0, {})
         self.metrics = Metrics(plan, place, level, self.stop_at, self.at_level)
+        if values and place.rank == 0 and level > int(place.given.get("WINNOW_RESOURCE_FROM") or 0):
+            self.metrics.say(values)  # what was printed was lost with its worker, and does not come again
 
     def at_level(self, level):
         if self.stop_at and level >= self.stop_at:

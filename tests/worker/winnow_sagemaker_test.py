@@ -30,7 +30,7 @@ class Module(unittest.TestCase):
         for name in ("code", "model", "output", "checkpoint"):
             os.mkdir(os.path.join(self.folder, name))
 
-    def run_script(self, script, metrics, attempt=1, to=0, trial=1, **more):
+    def run_script(self, script, metrics, attempt=1, to=0, trial=1, since=0, **more):
         with open(os.path.join(self.folder, "code", "train.py"), "w", encoding="ascii") as file:
             file.write(script)
         plan = {"job": "job", "tuning": True, "arn": "arn:", "instance_type": "ml.m5.xlarge", "channels": {}, "static": {},
@@ -38,7 +38,7 @@ class Module(unittest.TestCase):
         environment = {**os.environ, "PYTHONPATH": WORKER, "RANK": "0", "WORLD_SIZE": "1", "MASTER_PORT": "1", "SM_HOSTS": '["here"]', "SM_HPS": "{}",
                        "SM_MODEL_DIR": self.folder + "/model", "SM_OUTPUT_DATA_DIR": self.folder + "/output",
                        "WINNOW_CHECKPOINT_DIR": self.folder + "/checkpoint", "WINNOW_TRIAL": str(trial), "WINNOW_ATTEMPT": str(attempt),
-                       "WINNOW_RESOURCE_TO": str(to)}
+                       "WINNOW_RESOURCE_FROM": str(since), "WINNOW_RESOURCE_TO": str(to)}
         done = subprocess.run([sys.executable, "-B", "-m", "winnow_sagemaker", json.dumps(plan), "--ignored", "1"], env=environment,
                               cwd=self.folder + "/code", capture_output=True, text=True, timeout=300, check=False)
         self.records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -61,13 +61,20 @@ class Module(unittest.TestCase):
 
     def test_a_script_with_checkpoints_ends_at_the_level_and_goes_on_from_there(self):
         metrics = [("score", "score=([0-9]+)")]
-        for attempt, (to, levels) in enumerate(((2, [1, 2]), (4, [3, 4])), start=1):
-            done = self.run_script(TRAIN, metrics, attempt=attempt, to=to, checkpoints="/opt/ml/checkpoints")
+        for attempt, (since, to, levels) in enumerate(((0, 2, [1, 2]), (2, 4, [3, 4])), start=1):
+            done = self.run_script(TRAIN, metrics, attempt=attempt, since=since, to=to, checkpoints="/opt/ml/checkpoints")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual([record["step"] for record in self.records], levels)
         with open(self.folder + "/checkpoint/files/epoch", encoding="ascii") as file:
             self.assertGreaterEqual(int(file.read()), 4)  # what the last level needs was saved
         self.assertEqual(self.records[-1]["step"], 4)
+
+    def test_values_that_were_lost_with_their_worker_are_reported_from_the_checkpoint(self):
+        for attempt in (1, 2):  # the second has everything in its checkpoint, and the server nothing
+            self.run_script(TRAIN, [("score", "score=([0-9]+)")], attempt=attempt, to=2, checkpoints="/opt/ml/checkpoints")
+            self.assertEqual(self.records[-1]["step"], 2)
+            self.assertIn("score", self.records[-1])
+            self.assertEqual(len(self.records), 3 - attempt)
 
     def test_the_definitions_of_a_tuning_job_number_their_training_jobs_in_turns(self):
         for reused in ({}, {"reused": 77}):  # the name of a deleted tuning job
