@@ -15,12 +15,14 @@ if state := winnow.resume():
     saved = torch.load(os.path.join(state[0], "last.pt"), map_location=device)
     model.load_state_dict(saved["model"]), optimizer.load_state_dict(saved["optimizer"])
     first = saved["epoch"] + 1
+    winnow.report(saved["epoch"], loss=saved["loss"])  # again: if its worker was killed, it may not have arrived
 draft = os.path.join(os.environ.get("SM_OUTPUT_DATA_DIR", "."), "last.pt")
 for epoch in range(first, 28):
-    loss = torch.nn.functional.mse_loss(model(inputs), wanted)
-    optimizer.zero_grad(), loss.backward(), optimizer.step()
-    torch.save({"epoch": epoch, "model": model.state_dict(), "optimizer": optimizer.state_dict()}, draft)
-    winnow.save(draft)
-    winnow.report(epoch, loss=loss.item())
     if winnow.should_stop():
         break
+    loss = torch.nn.functional.mse_loss(model(inputs), wanted)
+    optimizer.zero_grad(), loss.backward(), optimizer.step()
+    state = {"epoch": epoch, "loss": loss.item(), "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+    torch.save(state, draft)
+    winnow.save(draft)
+    winnow.report(epoch, loss=loss.item())
