@@ -171,9 +171,8 @@ void Commands::DefineSagemaker() {
       ->check(NotEmpty(4096))
       ->option_text("FOLDER");
   add("doctor",
-      "Call each service as a client does, and say what works. Without --url, --keys and --user as "
-      "AWS_ENDPOINT_URL, "
-      "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY say, if they are set",
+      "Call each service as a client does, and say what works. Without --url, --keys and --user it takes the "
+      "server and the key from AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY if all are set",
       [&f, sagemaker](Session& session) {
         const CLI::App* const doctor = sagemaker->get_subcommand("doctor");
         f.sagemaker.as_variables =

@@ -37,8 +37,8 @@ std::string ObjectiveText(const v1::Trial& trial) {
 
 // What ranks trials in a list, as the title of its column.
 const char* RankTitle(const v1::TuningJobSpec& spec) {
-  if (spec.has_repeats() || spec.objective().value() == v1::ObjectiveSpec::MEAN) return "MEAN";
-  return spec.objective().value() == v1::ObjectiveSpec::LAST ? "LAST" : "BEST";
+  if (RanksByBest(spec)) return "BEST";
+  return spec.has_repeats() || spec.objective().value() == v1::ObjectiveSpec::MEAN ? "MEAN" : "LAST";
 }
 
 // "", "0.5", or "no value" where it ended without one.

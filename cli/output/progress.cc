@@ -190,13 +190,15 @@ std::string BestValueText(const v1::TuningJob& job) {
   return value + " ± " + fmt::format("{:.2g}", job.best().standard_error());
 }
 
+bool RanksByBest(const v1::TuningJobSpec& spec) {
+  const v1::ObjectiveSpec::Value value = spec.objective().value();
+  return !spec.has_repeats() && value != v1::ObjectiveSpec::LAST && value != v1::ObjectiveSpec::MEAN;
+}
+
 std::string ExpectedText(const v1::TuningJob& job) {
   if (!job.best().has_expected()) return "";
-  const v1::ObjectiveSpec::Value value = job.spec().objective().value();
-  const bool at_any_level =
-      value != v1::ObjectiveSpec::LAST && value != v1::ObjectiveSpec::MEAN && !job.spec().has_repeats();
   return fmt::format("expected {:.4g} ± {:.2g}{}", job.best().expected(), job.best().expected_error(),
-                     at_any_level ? " at the end of training" : "");
+                     RanksByBest(job.spec()) ? " at the end of training" : "");
 }
 
 std::string UnreportedText(const v1::TuningJob& job) {

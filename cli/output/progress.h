@@ -48,6 +48,8 @@ int64_t AllTrials(const v1::TrialCounts& counts);
 std::string BestText(const v1::TuningJob& job);
 // "0.78123"; with repeats "0.78123 ± 0.0021", the standard error of the mean. REQUIRES a best trial.
 std::string BestValueText(const v1::TuningJob& job);
+// Whether a trial is ranked by its best value at any level.
+bool RanksByBest(const v1::TuningJobSpec& spec);
 // "expected 0.771 ± 0.004": what the model expects of the best trial if it is trained again; "": not known.
 std::string ExpectedText(const v1::TuningJob& job);
 // "not known to satisfy metric_constraints: no value of size"; "": the best trial is known to satisfy them.

@@ -155,10 +155,8 @@ absl::Status Fits(const v1::TuningJobSpec& spec, const std::string& project, con
   std::vector<WorkerRow> rows;
   for (const auto& [id, worker] : workers.all()) rows.push_back(worker.row);
   for (WorkerRoom& room : declared) {
-    const std::string name = room.worker_id;
-    const auto registered = std::find_if(rows.begin(), rows.end(), [&name](const WorkerRow& row) {
-      return !name.empty() && row.name == name;
-    });
+    const auto registered = std::find_if(
+        rows.begin(), rows.end(), [&room](const WorkerRow& row) { return row.name == room.worker_id; });
     if (registered == rows.end()) continue;
     const WorkerRoom whole = WholeRoom(*registered);
     room.free_cpus = whole.free_cpus;

@@ -181,7 +181,9 @@ absl::StatusOr<PoolOrders> PoolBook::Round(Engine& engine, const std::vector<Poo
   for (const PoolNews& each : news) {
     if (absl::Status status = TakeNews(engine, each, orders); !status.ok()) return status;
   }
-  const PoolsPlan plan = PlanPools(InputOf(engine), context.steady_us());
+  const PoolsInput input = InputOf(engine);
+  for (const PoolLimits& pool : input.pools) standings_[pool.name].paused_until_us = PoolPausedUntil(pool);
+  const PoolsPlan plan = PlanPools(input, context.steady_us());
   absl::Status recorded = Record(engine, plan, orders);
   if (recorded.ok()) recorded = Tell(engine);
   if (!recorded.ok()) return recorded;
@@ -562,7 +564,7 @@ absl::StatusOr<v1::Pool> PoolBook::Message(Engine& engine, const DeclaredPool& p
                                ? standing.waits
                                : Sentence("Its engine could not be asked: " + standing.engine_error));
   const Context& context = engine.context();
-  if (const int64_t left_us = PoolPausedUntil(LimitsOf(engine, pool)) - context.steady_us(); left_us > 0)
+  if (const int64_t left_us = standing.paused_until_us - context.steady_us(); left_us > 0)
     *message.mutable_paused_until() = TimeUtil::MicrosecondsToTimestamp(context.wall_us() + left_us);
   const absl::StatusOr<AllocationSum> ended_sum = SumOf(engine, settings.name);
   if (!ended_sum.ok()) return ended_sum.status();

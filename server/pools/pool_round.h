@@ -72,11 +72,12 @@ class PoolBook {
 
  private:
   struct Standing {
-    std::string engine_error;   // why the engine could not be asked; "": it could
-    std::string waits;          // PoolsPlan::waits
-    int64_t not_before_us = 0;  // PoolLimits::not_before_us, in Clock::steady_us
-    int64_t pause_us = 0;       // the newest such pause
-    std::string refusal;        // what the engine said then
+    std::string engine_error;     // why the engine could not be asked; "": it could
+    std::string waits;            // PoolsPlan::waits
+    int64_t paused_until_us = 0;  // PoolPausedUntil
+    int64_t not_before_us = 0;    // PoolLimits::not_before_us, in Clock::steady_us
+    int64_t pause_us = 0;         // the newest such pause
+    std::string refusal;          // what the engine said then
     // Webhooks were told that the engine does not answer, or refuses, and since then it has not done better.
     bool told_silent = false, told_refuses = false;
   };

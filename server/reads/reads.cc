@@ -99,8 +99,9 @@ constexpr int64_t kWatchBatch = 500;
 constexpr size_t kMostListBytes = 2 << 20;
 // Bytes of the trials of one page; the last may exceed it.
 constexpr size_t kMostTrialBytes = 8 << 20;
-constexpr int64_t kMostReportEvents = 10'000;    // of a trial: the newest
-constexpr size_t kMostResponseBytes = 16 << 20;  // as gRPC is told
+constexpr int64_t kMostReportEvents = 10'000;  // of a trial: the newest
+// The largest message that the gRPC server sends.
+constexpr size_t kMostResponseBytes = 16 << 20;
 // Values of one job's spec in a list, if the spec is large.
 constexpr int kMostListedValues = 20;
 constexpr size_t kMostListedSpecBytes = 64 << 10;

@@ -124,12 +124,11 @@ std::optional<CutNumber> FindCut(const std::string& metric, const Match& match) 
 
 bool AreSame(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-// Looks behind the first number that the expression found in the line for another one.
+// Looks for another number behind the one that the expression found in the line, which counts.
 std::optional<TwoInALine> FindAnother(const std::string& metric, std::string_view line, const RE2& regex,
-                                      const Match& first) {
+                                      const Match& first, double counts) {
   const auto another = FindGroup(line, regex, line.size() - first.rest.size());
   const std::optional<double> value = another ? ParseNumber(another->group) : std::nullopt;
-  const double counts = *ParseNumber(first.group);
   if (!value || AreSame(*value, counts)) return std::nullopt;
   const size_t end = line.size() - another->rest.size();
   return TwoInALine{metric, counts, *value, std::string(line.substr(0, std::min(end, kMostShownLine)))};
@@ -225,7 +224,7 @@ std::vector<MetricParser::Value> MetricParser::FindValues(std::string_view line)
     if (!value.has_value()) continue;
     if (!cut_) cut_ = FindCut(metrics_[i].name, *match);
     if (!cut_ && !two_in_a_line_)
-      two_in_a_line_ = FindAnother(metrics_[i].name, line, *metrics_[i].regex, *match);
+      two_in_a_line_ = FindAnother(metrics_[i].name, line, *metrics_[i].regex, *match, *value);
     metrics_[i].matched = true;
     values.push_back({static_cast<int>(i), *value});
   }
