@@ -7,6 +7,7 @@ import glob
 import os
 import re
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -229,6 +230,24 @@ class CheckpointsTest(unittest.TestCase):
         cluster.server.stop()
         subprocess.run([f"{processes.BIN}/winnow-server", "--check", "--db", cluster.server.database], check=True,
                        stdout=subprocess.DEVNULL)
+
+    def test_levels_that_a_killed_worker_could_not_tell_are_told_by_the_next_attempt(self):
+        cluster = self.cluster(workers=1)
+        job = cluster.client.submit(shell(cluster.folder), cluster.folder)
+        watch = cluster.watch(job)
+        worker = self.runner(cluster)
+        processes.wait_until(lambda: watch.count("reported") == 5, "it waits at level 5")
+        cluster.server.signal(signal.SIGSTOP)
+        open(f"{cluster.folder}/gate", "w").close()
+        processes.wait_until(lambda: "level=9" in str(worker.printed()) and not worker.trainers(), "it has trained")
+        worker.kill()
+        cluster.server.signal(signal.SIGCONT)
+        worker.start()
+        self.assertEqual(watch.to_end(), 0)
+        self.assertEqual(watch.count("attempt_ended", " lost "), 1)
+        self.assertEqual(worker.printed()[1, 2].split("\n")[0], "begins at 9")
+        told = processes.rows(cluster.server.database, "SELECT DISTINCT resource, value FROM reports ORDER BY resource")
+        self.assertEqual(told, [(level, 100 - level) for level in range(1, 10)])
 
     def test_a_damaged_checkpoint_is_not_trained_on(self):
         cluster = self.cluster()

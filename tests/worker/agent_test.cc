@@ -343,6 +343,24 @@ TEST_CASE("Agent: a trainer that cannot resume is stopped at its budget", "[work
   CHECK(known.logs.at(v1::GetLogsRequest::STDOUT).starts_with("loss=1\n"));  // the folder was empty
 }
 
+TEST_CASE("Agent: a first attempt finds no checkpoint of another job with the same id", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder);
+  std::filesystem::create_directories(folder / "shared/jobs/job/trials/1/checkpoint/old");
+  v1::Assignment assignment =
+      Shell("a", "ls -A $WINNOW_CHECKPOINT_DIR; touch $WINNOW_CHECKPOINT_DIR/new; echo loss=1");
+  server.Assign(assignment);
+  REQUIRE(server.AwaitEnd("a"));
+  assignment.set_id("b");
+  assignment.set_attempt(2);
+  server.Assign(assignment);
+  REQUIRE(server.AwaitEnd("b"));
+
+  CHECK(server.known("a").logs.at(v1::GetLogsRequest::STDOUT) == "loss=1\n");
+  CHECK(server.known("b").logs.at(v1::GetLogsRequest::STDOUT) == "new\nloss=1\n");
+}
+
 TEST_CASE("Agent: a trainer that stays after its budget is ended and has finished", "[worker]") {
   TempFolder folder;
   FakeServer server;

@@ -246,8 +246,10 @@ void ProcessTrainers::ChannelBroken(const std::string& id, const absl::Status& s
 }
 
 void ProcessTrainers::MakeFolders(const v1::Assignment& assignment, const PrepareDone& done) {
-  // The ranks of a trial share the folder; rank 0 empties it for all.
-  const bool empties = !assignment.resumes() && !GoesOnSuspended(assignment) && assignment.rank() == 0;
+  // The ranks of a trial share the folder; rank 0 empties it for all. What is there before a first attempt is
+  // of another job with the same id: the server was set back to a backup that does not know it.
+  const bool anew = assignment.attempt() <= 1 || !assignment.resumes();
+  const bool empties = anew && !GoesOnSuspended(assignment) && assignment.rank() == 0;
   const auto make = [shared = place_.shared, job = assignment.job_id(), trial = assignment.trial(), empties] {
     return MakeTrialDirectories(shared, job, trial, empties);
   };

@@ -131,6 +131,7 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
   }
   // A program that is there trains meanwhile.
   if (absl::Status logs = run->MakeLogs(); !logs.ok()) return OfMachine(logs);
+  if (absl::Status kept = run->KeepReports(); !kept.ok()) return OfMachine(kept);
   if (GoesOnSuspended(assignment) && run->trainer_ == nullptr)
     return absl::AbortedError("the suspended program with which the trial was to go on has ended");
   if (run->parser_.has_value() && assignment.rank() == 0 && !assignment.metrics_file().empty()) {
@@ -209,6 +210,21 @@ absl::Status TrainerRun::MakeLogs() {
   stdout_.emplace(*std::move(output));
   stderr_.emplace(LogKeeper::CreateLater(prefix->string() + ".stderr.log", kMaxShippedBytes,
                                          ship(v1::GetLogsRequest::STDERR)));
+  return absl::OkStatus();
+}
+
+// Tells first what an earlier attempt may not have told of what is in its checkpoint.
+absl::Status TrainerRun::KeepReports() {
+  if (assignment_.rank() != 0 || !assignment_.resumes() || repeat_.has_value()) return absl::OkStatus();
+  const auto trial = NameTrialFolder(place_.shared, assignment_.job_id(), assignment_.trial());
+  if (!trial.ok()) return trial.status();
+  kept_.emplace(*trial);
+  if (assignment_.attempt() <= 1 || !had_checkpoint_ || part_start_ == v1::CONTINUED) return absl::OkStatus();
+  for (v1::Report& report : kept_->Find(assignment_.resource_from(), assignment_.resource_to())) {
+    report.set_assignment_id(assignment_.id());
+    SetTime(Now(), report.mutable_time());
+    events_.report(std::move(report));
+  }
   return absl::OkStatus();
 }
 
@@ -326,6 +342,7 @@ void TrainerRun::ReportSome(v1::Report report, bool needed) {
 }
 
 void TrainerRun::Report(v1::Report report) {
+  if (kept_.has_value()) kept_->Add(report);
   report.set_assignment_id(assignment_.id());
   SetTime(Now(), report.mutable_time());
   if (keep_ == nullptr || assignment_.resource_to() <= 0 || report.resource() != assignment_.resource_to() ||

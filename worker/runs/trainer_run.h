@@ -21,6 +21,7 @@
 #include "worker/host/usage.h"
 #include "worker/metrics/metrics_follower.h"
 #include "worker/runs/held_program.h"
+#include "worker/runs/kept_reports.h"
 #include "worker/runs/log_keeper.h"
 #include "worker/runs/metric_parser.h"
 #include "worker/runs/redactor.h"
@@ -79,6 +80,7 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
              const TrainerSeat& seat, Events events);
   absl::Status MakeParser();
   absl::Status MakeLogs();
+  absl::Status KeepReports();
   absl::Status StartProgram(std::shared_ptr<const UserLease> user);
   void MeasureUsage();
   void WatchTime();
@@ -163,6 +165,7 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   EventLoop::Clock::time_point next_look_{};
   bool looked_enough_ = false;       // a check found a connection, or it was noticed that there is none
   std::vector<Redactor> redactors_;  // by stream; empty: the trainer has no secrets
+  std::optional<KeptReports> kept_;  // where the trial's checkpoint is, for rank 0
   std::optional<LogKeeper> stdout_;
   std::optional<LogKeeper> stderr_;
   std::map<std::string, std::string> secrets_;                 // variables and values

@@ -60,6 +60,17 @@ struct ArtifactScene {
   }
 };
 
+// What the next server says when it starts.
+std::string LogOfRestart(Play& play) {
+  std::ostringstream log;
+  const std::shared_ptr<spdlog::logger> before = spdlog::default_logger();
+  spdlog::set_default_logger(
+      std::make_shared<spdlog::logger>("captured", std::make_shared<spdlog::sinks::ostream_sink_mt>(log)));
+  play.Restart();
+  spdlog::set_default_logger(before);
+  return log.str();
+}
+
 const v1::Assignment& OnlyAssignment(const FakeWorker& worker) {
   REQUIRE(worker.running.size() == 1);
   return worker.running.begin()->second.assignment;
@@ -378,16 +389,27 @@ TEST_CASE("Artifacts: what has lost a blob is of no use any more", "[server]") {
     REQUIRE(scene.play.Inside([](Engine& engine) { engine.LoseBlob(DigestOf("at three")); }).ok());
   }
   SECTION("found by the next server, which says so") {
-    std::ostringstream log;
-    const std::shared_ptr<spdlog::logger> before = spdlog::default_logger();
-    spdlog::set_default_logger(
-        std::make_shared<spdlog::logger>("captured", std::make_shared<spdlog::sinks::ostream_sink_mt>(log)));
-    scene.play.Restart();
-    spdlog::set_default_logger(before);
-    CHECK_THAT(log.str(), Catch::Contains("1 of the recorded checkpoints, models and sources are not in"));
+    REQUIRE(scene.PutModel(OnlyAssignment(lost).job_id(), 1, "a model").ok());
+    CHECK_THAT(LogOfRestart(scene.play),
+               Catch::Contains("1 of the recorded checkpoints, models and sources are not in"));
   }
   LoseAtFive(scene);
   CHECK_FALSE(OnlyAssignment(other).has_restore());
+}
+
+TEST_CASE("Artifacts: a server that was started with the wrong directory forgets nothing", "[server]") {
+  TwoDisks scene;
+  FakeWorker &lost = scene.lost, &other = scene.other;
+  REQUIRE(scene.PutCheckpoint(OnlyAssignment(lost), "at three", 0).ok());
+  scene.blobs.Forget(DigestOf("at three"));
+  CHECK_THAT(
+      LogOfRestart(scene.play),
+      Catch::Contains("none of the 1 recorded checkpoints, models and sources is in the artifact store"));
+  for (int i = 0; i < 2; ++i) REQUIRE(lost.Step().ok());
+  scene.blobs.Add("at three");
+  CHECK_THAT(LogOfRestart(scene.play), !Catch::Contains("artifact store"));
+  LoseAtFive(scene);
+  CHECK(OnlyAssignment(other).restore().ShortDebugString() == ManifestOf("at three").ShortDebugString());
 }
 
 TEST_CASE("Artifacts: a project that stores its quota starts no trial until a job of it is deleted",
