@@ -10,8 +10,8 @@
 
 namespace winnow {
 
-// At most this many bytes of a stream are kept.
-inline constexpr int64_t kMaxLogBytes = 1 << 20;
+// At most this many bytes of a stream are kept. Workers send the first MiB of it, and less of its end.
+inline constexpr int64_t kMaxLogBytes = (1 << 20) + (256 << 10);
 
 struct LogPart {
   std::string data;

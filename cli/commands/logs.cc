@@ -127,6 +127,7 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
   bool truncated = false;
   bool wrote = false;
   bool answered = false;
+  bool waits_for_end = false;                   // nothing comes before the program has ended
   absl::Time lost_at = absl::InfiniteFuture();  // start of the server's absence
   while (true) {
     const auto answer = session.client().Logs(request);
@@ -156,6 +157,8 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
     truncated = truncated || answer->truncated();
     wrote = wrote || !answer->data().empty();
     if (last || session.out.write_error() != 0) break;
+    if (answer->truncated() && answer->data().empty() && !std::exchange(waits_for_end, true))
+      session.err.Print("winnow: the output is long: the rest comes when the program has ended\n");
     request.set_offset(answer->next_offset());
     request.set_attempt(answer->attempt());
     if (options.follow) request.mutable_wait()->set_seconds(kWaitSeconds);

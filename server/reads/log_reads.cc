@@ -11,6 +11,7 @@
 namespace winnow {
 namespace {
 
+constexpr int64_t kLogAnswer = 1 << 20;  // by default
 constexpr int64_t kMaxLogAnswer = 4 << 20;
 
 // Names the attempts or ranks that exist. `ranks` of all attempts, by attempt and rank.
@@ -56,7 +57,7 @@ absl::StatusOr<AssignmentRow> FindRank(Store& store, const Request& request) {
 }  // namespace
 
 absl::StatusOr<LogAnswer> Reads::GetLogs(const v1::GetLogsRequest& request) {
-  const int64_t limit = request.limit() == 0 ? kMaxLogBytes : request.limit();
+  const int64_t limit = request.limit() == 0 ? kLogAnswer : request.limit();
   if (limit < 0 || limit > kMaxLogAnswer) {
     return absl::InvalidArgumentError(fmt::format(
         "limit: {} is out of range; expected 1 to {}, or 0 for the default", request.limit(), kMaxLogAnswer));

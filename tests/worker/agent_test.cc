@@ -507,7 +507,8 @@ TEST_CASE("Agent: of a flood of output the server gets the first part, the file 
   server.Assign(Shell("a", "head -c 3000000 /dev/zero"));
 
   REQUIRE(server.AwaitEnd("a"));
-  CHECK(server.known("a").logs.at(v1::GetLogsRequest::STDOUT).size() == 1 << 20);
+  const size_t told = server.known("a").logs.at(v1::GetLogsRequest::STDOUT).size();
+  CHECK((told > (1 << 20) + (250 << 10) && told <= (1 << 20) + (256 << 10)));  // beginning and end
   CHECK(server.known("a").truncated.at(v1::GetLogsRequest::STDOUT));
   CHECK(std::filesystem::file_size(folder / "work/jobs/job/1/attempt-1-rank-0.stdout.log") == 3000000);
 }

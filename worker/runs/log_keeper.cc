@@ -16,6 +16,7 @@ namespace {
 constexpr size_t kTailBytes = 8 << 10;
 constexpr size_t kLastBytes = 2 << 10;
 constexpr int kTailLines = 10;
+constexpr size_t kShippedPart = 64 << 10;
 
 int CreateFile(const std::filesystem::path& path) {
   return open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -76,13 +77,30 @@ bool LogKeeper::WriteAt(int64_t offset, std::string_view bytes) const {
 void LogKeeper::Write(std::string_view bytes) {
   if (!bytes.empty() && !path_.empty()) fd_ = CreateFile(std::exchange(path_, {}));
   while (!bytes.empty()) {
-    const int64_t at = written_ < half_ ? written_ : half_ + (written_ - half_) % half_;
-    const int64_t room = at < half_ ? half_ - at : 2 * half_ - at;
+    const auto [at, room] = Place(written_);
     const std::string_view part = bytes.substr(0, room);
     if (!WriteAt(at, part)) return;
     written_ += static_cast<int64_t>(part.size());
     bytes.remove_prefix(part.size());
   }
+}
+
+std::pair<int64_t, int64_t> LogKeeper::Place(int64_t offset) const {
+  const int64_t at = offset < half_ ? offset : half_ + (offset - half_) % half_;
+  return {at, at < half_ ? half_ - at : 2 * half_ - at};
+}
+
+std::string LogKeeper::ReadFrom(int64_t offset) const {
+  std::string bytes;
+  while (offset < written_) {
+    const auto [at, there] = Place(offset);
+    std::string part(std::min(there, written_ - offset), '\0');
+    const ssize_t have = pread(fd_, part.data(), part.size(), at);
+    if (have != static_cast<ssize_t>(part.size())) return "";
+    bytes += part;
+    offset += have;
+  }
+  return bytes;
 }
 
 // The ring becomes the end of the stream.
@@ -96,7 +114,7 @@ void LogKeeper::PutInOrder() const {
 
 void LogKeeper::Add(std::string_view bytes) {
   Write(bytes);
-  if (!truncated_) {
+  if (!truncated_ && ship_ != nullptr) {
     const size_t room = max_shipped_ - size_;
     truncated_ = bytes.size() > room;
     ship_(size_, bytes.substr(0, room), truncated_);
@@ -104,6 +122,23 @@ void LogKeeper::Add(std::string_view bytes) {
   size_ += bytes.size();
   tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), kTailBytes));
   if (tail_.size() > kTailBytes) tail_.erase(0, tail_.size() - kTailBytes);
+}
+
+void LogKeeper::End() {
+  const Ship ship = std::exchange(ship_, nullptr);
+  if (!truncated_ || ship == nullptr || written_ != size_) return;
+  const int64_t begin = std::max(max_shipped_, size_ - std::min(kShippedEnd, half_));
+  std::string end = ReadFrom(begin);
+  if (begin > max_shipped_) {
+    const size_t line = std::min(end.find('\n') + 1, end.size());  // the rest of the first line may be long
+    const size_t left_out = begin - max_shipped_ + line;
+    end = fmt::format("\n[Winnow: {} bytes of the output were left out here]\n", left_out) + end.substr(line);
+  }
+  int64_t offset = max_shipped_;
+  for (std::string_view rest = end; !rest.empty(); rest.remove_prefix(std::min(rest.size(), kShippedPart))) {
+    ship(offset, rest.substr(0, kShippedPart), true);
+    offset += static_cast<int64_t>(kShippedPart);
+  }
 }
 
 std::string LogKeeper::LastLines() const {

@@ -5,13 +5,15 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 
 namespace winnow {
 
-// Keeps one output stream of a process: its first and its last bytes in a file, the first for the server, the
-// last lines as a reason for a failure. Memory and disk are bounded, however long the stream is.
+// Keeps one output stream of a process: its first and its last bytes, in a file and fewer of them for the
+// server, and the last lines as a reason for a failure. Memory and disk are bounded, however long the stream
+// is.
 class LogKeeper {
  public:
   // A file has at most that much: half for the beginning, half for the end of a longer stream.
@@ -19,11 +21,15 @@ class LogKeeper {
   // Between the two halves.
   static constexpr std::string_view kLeftOut = "\n[Winnow: the middle of the output was left out here]\n";
 
-  // Called with bytes that continue the stream at `offset`; `truncated`: the rest of the stream is not sent.
+  // Of the end of a long stream, at most that much is for the server.
+  static constexpr int64_t kShippedEnd = 255 << 10;
+
+  // Called with bytes that continue at `offset` what was passed before; `truncated`: not all of the stream is
+  // passed.
   using Ship = std::function<void(int64_t offset, std::string_view data, bool truncated)>;
 
-  // Creates the file anew. Passes at most `max_shipped` bytes to `ship`. Until the end of the stream, of
-  // which the destructor is the sign, the second half of the file is a ring.
+  // Creates the file anew. Passes the first `max_shipped` bytes to `ship`, and in End the last ones. Until
+  // the destructor runs, the second half of the file is a ring.
   static absl::StatusOr<LogKeeper> Create(const std::filesystem::path& path, int64_t max_shipped, Ship ship,
                                           int64_t most_kept = kMostKept);
   // The same, but the file is created with the first byte: many programs write nothing to standard error.
@@ -35,6 +41,8 @@ class LogKeeper {
 
   // A full disk truncates the file and has no other effect.
   void Add(std::string_view bytes);
+  // The stream has ended.
+  void End();
 
   // Returns the last lines: at most 10 lines and 2 KiB, without line end and without empty lines at the end.
   std::string LastLines() const;
@@ -45,6 +53,10 @@ class LogKeeper {
   LogKeeper(std::filesystem::path path, int fd, int64_t max_shipped, Ship ship, int64_t most_kept);
   bool WriteAt(int64_t offset, std::string_view bytes) const;
   void Write(std::string_view bytes);
+  // Where the byte of the stream is in the file, and how many follow it there.
+  std::pair<int64_t, int64_t> Place(int64_t offset) const;
+  // Reads the stream from there to its end; "" where the file does not have it.
+  std::string ReadFrom(int64_t offset) const;
   void PutInOrder() const;
 
   std::filesystem::path path_;  // to be created; empty: it was

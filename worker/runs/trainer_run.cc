@@ -27,7 +27,7 @@ namespace winnow {
 namespace {
 
 constexpr size_t kMaxLineBytes = 64 << 10;
-constexpr int64_t kMaxShippedBytes = 1 << 20;  // of one stream
+constexpr int64_t kMaxShippedBytes = 1 << 20;  // of the beginning of one stream
 constexpr std::chrono::seconds kDefaultGrace(10);
 // How long the report of a part's last level waits for the program's word that it waits.
 constexpr std::chrono::milliseconds kReportPatience(10);
@@ -463,6 +463,7 @@ void TrainerRun::Suspend() {
 void TrainerRun::HandOverSuspended() {
   if (trainer_->process().HasEnded()) return;
   SendLastReport();
+  EndLogs();
   const v1::Outcome outcome = Judge({{}, Now()});
   trainer_->Suspended({std::move(redactors_), std::move(lines_), *std::move(parser_), std::move(beyond_)});
   keep_(std::move(trainer_));
@@ -549,6 +550,10 @@ absl::Status TrainerRun::StartAnew() {
   return status;
 }
 
+void TrainerRun::EndLogs() {
+  for (std::optional<LogKeeper>* log : {&stdout_, &stderr_}) (*log)->End();
+}
+
 void TrainerRun::EndOutput() {
   PassEarly();
   for (const Process::Stream stream : {Process::kStdout, Process::kStderr}) {
@@ -557,6 +562,7 @@ void TrainerRun::EndOutput() {
   }
   if (parser_.has_value()) lines_.End([this](std::string_view line) { Line(line); });
   if (follower_ != nullptr) follower_->End();
+  EndLogs();
   if (left_out_.has_value()) Report(*std::exchange(left_out_, std::nullopt));
   SendLastReport();
 }

@@ -132,6 +132,7 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   // the end is the worker's leaving, not the trainer's.
   bool MayBeOfEngine(const ProcessEnd& end) const;
   void Finish(const TimedEnd& end);
+  void EndLogs();
   void EndOutput();
   // Returns the sentence if lack of memory ended it; otherwise empty.
   std::string OutOfMemory(const ProcessEnd& end, const std::string& words) const;

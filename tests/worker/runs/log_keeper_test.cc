@@ -72,6 +72,45 @@ TEST_CASE("Log: the server gets the first bytes and is told that there are more"
   CHECK(keeper->LastLines() == "0123456789abc\nlast");
 }
 
+TEST_CASE("Log: the server gets the end of a long stream when it has ended, from the start of a line",
+          "[worker]") {
+  for (const int64_t bytes : {10, 11, 400, 510, 511, 999, 1000, 1001, 1234, 5000, 123'456}) {
+    TempFolder folder;
+    const std::string text = Numbers(bytes);
+    std::string shipped;
+    auto keeper = LogKeeper::Create(
+        folder / "log", 10,
+        [&](int64_t offset, std::string_view data, bool) {
+          CHECK(offset == static_cast<int64_t>(shipped.size()));
+          shipped += data;
+        },
+        kKept);
+    REQUIRE(keeper.ok());
+    for (size_t at = 0; at < text.size(); at += 7) keeper->Add(std::string_view(text).substr(at, 7));
+    keeper->End();
+    keeper->End();
+    std::string expected = text;
+    if (bytes > 510) {
+      const size_t line = text.find('\n', bytes - 500) + 1;
+      expected = text.substr(0, 10) + "\n[Winnow: " + std::to_string(line - 10) +
+                 " bytes of the output were left out here]\n" + text.substr(line);
+    }
+    CHECK(shipped == expected);
+  }
+}
+
+TEST_CASE("Log: of a long stream without lines the server gets the end too", "[worker]") {
+  TempFolder folder;
+  std::string shipped;
+  auto keeper = LogKeeper::Create(folder / "log", 1 << 20,
+                                  [&](int64_t, std::string_view data, bool) { shipped += data; });
+  REQUIRE(keeper.ok());
+  keeper->Add(std::string(20 << 20, 'a') + "the end");
+  keeper->End();
+  CHECK(shipped.size() <= (1 << 20) + (256 << 10));
+  CHECK(shipped.ends_with("aaathe end"));
+}
+
 TEST_CASE("Log: a file that is created later is there from the first byte", "[worker]") {
   TempFolder folder;
   auto keeper = LogKeeper::CreateLater(folder / "log", 100, [](int64_t, std::string_view, bool) {});
