@@ -21,7 +21,7 @@ class LogKeeper {
   // Between the two halves.
   static constexpr std::string_view kLeftOut = "\n[Winnow: the middle of the output was left out here]\n";
 
-  // Of the end of a long stream, at most that much is for the server.
+  // The server gets at most that much of the end of a long stream.
   static constexpr int64_t kShippedEnd = 255 << 10;
 
   // Called with bytes that continue at `offset` what was passed before; `truncated`: not all of the stream is
