@@ -116,7 +116,9 @@ void LogKeeper::Add(std::string_view bytes) {
   Write(bytes);
   if (!truncated_ && ship_ != nullptr) {
     const size_t room = max_shipped_ - size_;
-    truncated_ = bytes.size() > room;
+    // Nearly always more follows. Told later, it would take an empty piece, at the offset at which End
+    // begins.
+    truncated_ = bytes.size() >= room;
     ship_(size_, bytes.substr(0, room), truncated_);
   }
   size_ += bytes.size();
