@@ -238,6 +238,10 @@ void Commands::DefineJobs() {
   logs->add_flag("--stderr", f.logs.standard_error, "standard error instead of standard output");
   logs->add_flag("--raw", f.logs.raw, "print every byte on a terminal too, including escape sequences");
   logs->add_flag("-f,--follow", f.logs.follow, "keep printing until the attempt ends");
+  logs->add_option("-n,--tail", f.logs.tail,
+                   "only the last N lines of what there is; with -f, and what follows")
+      ->check(Whole(0, INT64_MAX))
+      ->option_text("N");
 
   DefineChanges();
   Job(Add("delete", "Delete a job that has ended, with all its trials", Formats::kTextJson,

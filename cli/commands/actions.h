@@ -145,7 +145,8 @@ struct LogsOptions {
   int32_t rank = 0;
   bool standard_error = false;
   bool raw = false;
-  bool follow = false;  // continue until the attempt's process has ended, over restarts of the server
+  bool follow = false;          // continue until the attempt's process has ended, over restarts of the server
+  std::optional<int64_t> tail;  // of what there is, only that many lines
 };
 // Writes the output of a trial's process: unchanged with `raw` or without a terminal, otherwise cleaned
 // for it. As JSON: a GetLogsResponse per line.

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -90,6 +91,16 @@ std::string LogText::Read(bool last) {
   return text;
 }
 
+// Returns the last lines of the text; what follows its last line end counts as one.
+std::string_view LastLines(std::string_view text, int64_t count) {
+  size_t begin = text.size();
+  for (; count > 0 && begin > 0; --count) {
+    const size_t end = begin < 2 ? kCut : text.rfind('\n', begin - 2);
+    begin = end == kCut ? 0 : end + 1;
+  }
+  return text.substr(begin);
+}
+
 constexpr int64_t kChunkBytes = 1 << 20;
 constexpr int64_t kWaitSeconds = 20;
 constexpr absl::Duration kPatience = absl::Minutes(10);  // with an unreachable server
@@ -122,15 +133,17 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
   request.set_rank(options.rank);
   request.set_stream(options.standard_error ? v1::GetLogsRequest::STDERR : v1::GetLogsRequest::STDOUT);
   request.set_limit(kChunkBytes);
-  const bool cleans = session.out.is_terminal() && !options.raw;
+  const bool cleans = session.output != Output::kJson && session.out.is_terminal() && !options.raw;
   LogText clean;
+  std::optional<std::string> there;  // with `tail`, until all that there is was read
+  if (options.tail) there.emplace();
   bool truncated = false;
   bool wrote = false;
   bool answered = false;
   bool waits_for_end = false;                   // nothing comes before the program has ended
   absl::Time lost_at = absl::InfiniteFuture();  // start of the server's absence
   while (true) {
-    const auto answer = session.client().Logs(request);
+    auto answer = session.client().Logs(request);
     if (!answer.ok()) {
       const absl::Time now = absl::Now();
       if (!options.follow || !answered || !IsLoss(answer.status()) || now - lost_at > kPatience) {
@@ -149,19 +162,27 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
     lost_at = absl::InfiniteFuture();
     answered = true;
     const bool last = answer->ended() || (answer->data().empty() && !options.follow);
-    if (session.output == Output::kJson) {
-      if (!answer->data().empty() || last) session.out.Print(ToJson(*answer, true));
-    } else {
-      session.out.Print(cleans ? clean.Add(answer->data()) : answer->data());
+    const bool more = !answer->data().empty();
+    if (cleans) answer->set_data(clean.Add(answer->data()));
+    if (there) {
+      there->append(answer->data());
+      const bool all = answer->ended() || !more;
+      answer->set_data(all ? LastLines(*there, *options.tail) : "");
+      if (all) there.reset();
+    }
+    if (session.output != Output::kJson) {
+      session.out.Print(answer->data());
+    } else if (!answer->data().empty() || last) {
+      session.out.Print(ToJson(*answer, true));
     }
     truncated = truncated || answer->truncated();
-    wrote = wrote || !answer->data().empty();
+    wrote = wrote || more;
     if (last || session.out.write_error() != 0) break;
-    if (answer->truncated() && answer->data().empty() && !std::exchange(waits_for_end, true))
+    if (answer->truncated() && !more && !std::exchange(waits_for_end, true))
       session.err.Print("winnow: the output is long: the rest comes when the program has ended\n");
     request.set_offset(answer->next_offset());
     request.set_attempt(answer->attempt());
-    if (options.follow) request.mutable_wait()->set_seconds(kWaitSeconds);
+    if (options.follow && !there) request.mutable_wait()->set_seconds(kWaitSeconds);
   }
   session.out.Print(clean.Finish());
   if (truncated) session.err.Print("winnow: the output was longer than the server keeps\n");

@@ -443,6 +443,43 @@ TEST_CASE("logs: every byte, in as many answers as it takes", "[cli]") {
   CHECK(service.logs_asked.wait().seconds() == 20);
 }
 
+TEST_CASE("logs: only the last lines, and what follows them", "[cli]") {
+  FakeService service;
+  Fill(service);
+  service.log_chunk = 4;
+  const auto tail = [&](const std::string& count) {
+    const Result result = RunWinnow({"logs", "bank", "3", "--tail", count}, service.address());
+    CHECK(result.code == 0);
+    return result.out;
+  };
+  service.log = "first\n\nthird\n";
+  CHECK(tail("0").empty());
+  CHECK(tail("1") == "third\n");
+  CHECK(tail("2") == "\nthird\n");
+  CHECK(tail("3") == "first\n\nthird\n");
+  CHECK(tail("100") == "first\n\nthird\n");
+  service.log = "\n";
+  CHECK(tail("1") == "\n");
+  service.log = "first\nno line end";
+  CHECK(tail("1") == "no line end");
+  CHECK(RunWinnow({"logs", "bank", "3", "-n", "-1"}, service.address()).code == 2);
+  service.log = "50 %\r100 %\r\nend\n";
+  Process clean({"logs", "bank", "3", "-n", "2"}, service.address(), Process::Io::kTerminal);
+  CHECK(clean.Wait() == 0);
+  CHECK(clean.out() == "100 %\r\nend\r\n");
+
+  service.log = "first\nsecond\n";
+  service.log_grows = true;
+  Process process({"logs", "bank", "3", "-f", "-n", "1"}, service.address());
+  REQUIRE(process.ReadUntil("second\n"));
+  service.Stop();
+  service.log += "third\nfourth\n";
+  service.log_grows = false;
+  service.Start();
+  CHECK(process.Wait() == 0);
+  CHECK(process.out() == "second\nthird\nfourth\n");
+}
+
 TEST_CASE("logs: where all is on standard error, that is said", "[cli]") {
   FakeService service;
   Fill(service);
