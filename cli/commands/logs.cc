@@ -167,7 +167,7 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
     if (there) {
       there->append(answer->data());
       const bool all = answer->ended() || !more;
-      answer->set_data(all ? LastLines(*there, *options.tail) : "");
+      answer->set_data(std::string(all ? LastLines(*there, *options.tail) : ""));
       if (all) there.reset();
     }
     if (session.output != Output::kJson) {

@@ -37,8 +37,9 @@ struct ArtifactScene {
     REQUIRE(play.Inside([&](Engine& engine) { status = engine.PutArtifact(request); }).ok());
     return status;
   }
-  // A checkpoint of that assignment, whose blob is there.
-  absl::Status PutCheckpoint(const v1::Assignment& assignment, const std::string& bytes, int64_t resource) {
+  // A checkpoint of that assignment, whose blob is there; "": it has no second file.
+  absl::Status PutCheckpoint(const v1::Assignment& assignment, const std::string& bytes, int64_t resource,
+                             const std::string& second = "") {
     blobs.Add(bytes);
     v1::PutArtifactRequest request;
     request.set_assignment_id(assignment.id());
@@ -47,6 +48,12 @@ struct ArtifactScene {
     request.mutable_artifact()->set_kind(v1::Artifact::CHECKPOINT);
     request.mutable_artifact()->set_resource(resource);
     *request.mutable_artifact()->mutable_manifest() = ManifestOf(bytes);
+    if (!second.empty()) {
+      blobs.Add(second);
+      v1::ArtifactFile* file = request.mutable_artifact()->mutable_manifest()->add_files();
+      *file = ManifestOf(second).files(0);
+      file->set_path("state-2");
+    }
     return Put(request);
   }
   absl::Status PutModel(const std::string& job, int64_t trial, const std::string& bytes) {
@@ -383,13 +390,12 @@ TEST_CASE(
 TEST_CASE("Artifacts: what has lost a blob is of no use any more", "[server]") {
   TwoDisks scene;
   FakeWorker &lost = scene.lost, &other = scene.other;
-  REQUIRE(scene.PutCheckpoint(OnlyAssignment(lost), "at three", 0).ok());
+  REQUIRE(scene.PutCheckpoint(OnlyAssignment(lost), "at three", 0, "the second file").ok());
   scene.blobs.Forget(DigestOf("at three"));
   SECTION("found when it is read") {
     REQUIRE(scene.play.Inside([](Engine& engine) { engine.LoseBlob(DigestOf("at three")); }).ok());
   }
   SECTION("found by the next server, which says so") {
-    REQUIRE(scene.PutModel(OnlyAssignment(lost).job_id(), 1, "a model").ok());
     CHECK_THAT(LogOfRestart(scene.play),
                Catch::Contains("1 of the recorded checkpoints, models and sources are not in"));
   }

@@ -7,6 +7,7 @@
 #include "tests/catch.h"
 #include "tests/worker/fake_server.h"
 #include "tests/worker/trainer_play.h"
+#include "worker/runs/trial_directories.h"
 
 namespace winnow {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 using Levels = std::vector<int64_t>;
 
 struct KeptScene {
+  KeptScene() { REQUIRE(MakeTrialDirectories(folder / "shared", "job", 1, false).ok()); }
   // Runs an attempt of the trial; returns the levels that it told.
   Levels Run(int64_t attempt, int64_t from, int64_t to, const std::string& script) {
     v1::Assignment assignment =
