@@ -14,7 +14,7 @@ LogTable::LogTable(Database& database)
       times_(database,
              "SELECT offset, received_us FROM logs WHERE assignment = ?1 AND stream = ?2"
              " AND offset + LENGTH(data) > ?3 ORDER BY offset"),
-      truncated_(database, "SELECT MAX(truncated) FROM logs WHERE assignment = ?1 AND stream = ?2") {}
+      truncated_(database, "SELECT truncated FROM logs WHERE assignment = ?1 AND stream = ?2 ORDER BY offset DESC LIMIT 1") {}
 
 absl::Status LogTable::Append(int64_t assignment, int stream, int64_t offset, std::string_view data,
                               bool truncated, int64_t received_us) {
@@ -45,7 +45,7 @@ absl::StatusOr<LogPart> LogTable::Read(int64_t assignment, int stream, int64_t o
   read_.Reset();
   absl::StatusOr<bool> row = truncated_.Bind(assignment, int64_t{stream}).Next();
   if (!row.ok()) return row.status();
-  part.truncated = truncated_.Int(0) != 0;
+  part.truncated = *row && truncated_.Int(0) != 0;
   truncated_.Reset();
   return part;
 }

@@ -327,6 +327,10 @@ TEST_CASE("Logs: chunks may come twice, a gap is not skipped, the size is bounde
   CHECK(whole->data.size() == kMaxLogBytes);
   CHECK(whole->data.back() == 'y');
   CHECK(whole->truncated);
+  // A worker says so before it knows how much more there is.
+  REQUIRE(logs.Append(key, 0, 12, "more", true, 7).ok());
+  REQUIRE(logs.Append(key, 0, 16, "end", false, 7).ok());
+  CHECK_FALSE(logs.Read(key, 0, 0, 100)->truncated);
 }
 
 TEST_CASE("Store: a body that fails leaves nothing behind", "[store][stores]") {

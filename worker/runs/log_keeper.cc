@@ -130,16 +130,16 @@ void LogKeeper::End() {
   const Ship ship = std::exchange(ship_, nullptr);
   if (!truncated_ || ship == nullptr || written_ != size_) return;
   const int64_t begin = std::max(max_shipped_, size_ - std::min(kShippedEnd, half_));
+  const bool leaves_out = begin > max_shipped_;
   std::string end = ReadFrom(begin);
-  if (begin > max_shipped_) {
+  if (leaves_out) {
     const size_t line = std::min(end.find('\n') + 1, end.size());  // the rest of the first line may be long
     const size_t left_out = begin - max_shipped_ + line;
     end = fmt::format("\n[Winnow: {} bytes of the output were left out here]\n", left_out) + end.substr(line);
   }
-  int64_t offset = max_shipped_;
-  for (std::string_view rest = end; !rest.empty(); rest.remove_prefix(std::min(rest.size(), kShippedPart))) {
-    ship(offset, rest.substr(0, kShippedPart), true);
-    offset += static_cast<int64_t>(kShippedPart);
+  for (size_t sent = 0; sent == 0 || sent < end.size(); sent += kShippedPart) {
+    ship(max_shipped_ + static_cast<int64_t>(sent), std::string_view(end).substr(sent, kShippedPart),
+         leaves_out);
   }
 }
 

@@ -24,8 +24,8 @@ class LogKeeper {
   // The server gets at most that much of the end of a long stream.
   static constexpr int64_t kShippedEnd = 255 << 10;
 
-  // Called with bytes that continue at `offset` what was passed before; `truncated`: not all of the stream is
-  // passed.
+  // Called with bytes that continue at `offset` what was passed before; `truncated`, of the last call:
+  // not all of the stream was passed.
   using Ship = std::function<void(int64_t offset, std::string_view data, bool truncated)>;
 
   // Creates the file anew. Passes the first `max_shipped` bytes to `ship`, and in End the last ones. Until
