@@ -102,11 +102,15 @@ class DataServer:
         self.answered = []        # Sent
         self.tags = {}            # id of a body -> ETag, and the body, so that no other gets its id
         self.lock = threading.Lock()
+        self.together = None      # a Barrier at which requests of files wait for each other
+        self.latency = 0          # seconds before the answer to each request of a file
+        self.listed = LISTED
         self.gate = None          # an Event for which bodies wait that do not begin at byte 0
         server = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # a body follows its head at once
 
             def do_GET(self):
                 server.answer(self)
@@ -206,6 +210,9 @@ class DataServer:
 
     def file(self, request, path, files, real=None):
         real = real or path
+        if together := self.together:
+            together.wait()
+        time.sleep(self.latency)
         with self.lock:
             status, times = self.broken.get(path, (0, 0))
             if times > 0:
@@ -246,12 +253,12 @@ class DataServer:
             raise Refused(501, "NotImplemented")
         names = sorted(name for name in objects if name.startswith(asked.get("prefix", "")))
         begin = int(asked.get("continuation-token", "token+/=0")[len("token+/="):])
-        page, rest = names[begin:begin + LISTED], names[begin + LISTED:]
+        page, rest = names[begin:begin + self.listed], names[begin + self.listed:]
         contents = "".join(
             f"<Contents><Key>{xml.sax.saxutils.escape(urllib.parse.quote_plus(name) if asked.get('encoding-type') == 'url' else name)}"
             f"</Key><ETag>&quot;{hashlib.md5(objects[name]).hexdigest()}&quot;</ETag><Size>{len(objects[name])}</Size>"
             f"<StorageClass>STANDARD</StorageClass></Contents>" for name in page)
-        more = f"<NextContinuationToken>token+/={begin + LISTED}</NextContinuationToken>" if rest else ""
+        more = f"<NextContinuationToken>token+/={begin + self.listed}</NextContinuationToken>" if rest else ""
         body = (f'<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
                 f"<Name>{bucket}</Name>{'<EncodingType>url</EncodingType>' if asked.get('encoding-type') == 'url' else ''}"
                 f"<IsTruncated>{'true' if rest else 'false'}</IsTruncated>{contents}{more}"

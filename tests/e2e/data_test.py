@@ -180,6 +180,34 @@ class Downloads(Play):
         self.assertEqual([each.begin for each in server.sent() if each.bytes][-1], 5 * MIB)
         self.assertEqual(self.seen(job)[-1], [0, {"train": {"train.bin": digest(content)}}])
 
+    def test_a_file_from_before_the_host_has_started_anew_is_checked(self):
+        content = os.urandom(MIB)
+        server = self.enterContext(data_server.DataServer(files={"/train.bin": content}))
+        self.worker("w1")
+        channels = {"train": {"path": server.url + "/train.bin"}}
+        self.done(self.job("before", channels, trials=1), 1)
+        files = os.path.join(self.data, "files")
+        info = next(os.path.join(files, name) for name in os.listdir(files) if name.endswith(".info"))
+
+        def start_anew():
+            with open(info, encoding="utf-8") as file:
+                known = json.load(file)
+            self.assertTrue(known["start"])
+            write(info, json.dumps({**known, "start": "another"}))
+
+        start_anew()
+        self.done(self.job("same", channels, trials=1), 1)
+        self.assertEqual([each.code for each in server.sent()], [200, 304])
+        start_anew()
+        data = info.removesuffix(".info")
+        os.chmod(data, 0o600)
+        with open(data, "r+b") as file:
+            file.write(bytes(1000))  # as if these had not reached the disk
+        job = self.job("damaged", channels, trials=1)
+        self.done(job, 1)
+        self.assertEqual([each.code for each in server.sent()], [200, 304, 200])
+        self.assertEqual(self.seen(job), [[0, {"train": {"train.bin": digest(content)}}]])
+
     def test_a_server_of_data_that_is_away_is_told_while_it_is_tried_again(self):
         server = self.enterContext(data_server.DataServer(files={"/train.csv": b"x"}))
         server.broken["/train.csv"] = 503, 1000
@@ -262,6 +290,20 @@ class Buckets(Play):
                                  for rank, part in enumerate(parts)})
         self.assertEqual(sorted(each.path for each in self.server.sent() if not each.path.endswith("?")),
                          sorted("bucket/" + name for name in names))
+
+    def test_files_are_downloaded_several_at_a_time_and_the_first_error_ends_it(self):
+        names = [f"many/{number % 3}/{number}.bin" for number in range(8)]
+        self.objects.update({name: name.encode() for name in names})
+        self.worker("w1", environment=self.keys())
+        channels = {"train": {"path": "s3://bucket/many/", "endpoint": self.server.url}}
+        self.server.together = threading.Barrier(4)
+        job = self.job("many", channels, trials=1)
+        self.done(job, 1)
+        self.assertEqual(self.seen(job), [[0, {"train": {name[len("many/"):]: digest(name.encode()) for name in names}}]])
+        self.server.together = None
+        self.server.broken[names[5]] = 403, 1000
+        reason = self.refused(self.job("refused", channels, trials=1))
+        self.assertIn(f"channel train: s3://bucket/{names[5]}: the server answered 403", reason)
 
     def test_credentials_of_files_of_secrets_and_none(self):
         home = os.path.join(self.folder, "home")

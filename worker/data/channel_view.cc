@@ -7,13 +7,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "artifact/files.h"
 #include "base/data_url.h"
+#include "base/mutex.h"
 #include "base/status_text.h"
+#include "base/task_threads.h"
 #include "fmt/format.h"
 #include "worker/data/line_parts.h"
 #include "worker/data/local_files.h"
@@ -26,6 +29,8 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kLookedBytes = 64 << 10;  // of a file, to see what it is
 constexpr int64_t kCopiedBytes = 1 << 20;   // at a time
+constexpr size_t kConnections = 8;          // of the download of a prefix
+constexpr std::chrono::milliseconds kCancelPause(100);
 
 absl::Status FaultOfFolder(const fs::path& path, int code) {
   return absl::ResourceExhaustedError(MessageOf(FileError(path, "cannot be made", code)));
@@ -203,10 +208,10 @@ class ChannelView::Maker {
     if (absl::Status status = MakeFolder(); !status.ok()) return status;
     if (!wanted_.sharded()) {
       view_->path_ = view_->folder_ / name;
-      return Fetch(object, view_->path_, channel_.sha256(), "");
+      return FetchSingle(object, view_->path_);
     }
     const fs::path whole = view_->folder_ / ".whole";
-    if (absl::Status status = Fetch(object, whole, channel_.sha256(), ""); !status.ok()) return status;
+    if (absl::Status status = FetchSingle(object, whole); !status.ok()) return status;
     return MakeLinePart(whole, name);
   }
 
@@ -237,26 +242,77 @@ class ChannelView::Maker {
     }
     if (wanted_.piped()) return absl::OkStatus();
     if (absl::Status status = MakeChannelFolder(); !status.ok()) return status;
-    for (size_t i = 0; i < keys->size(); ++i) {
-      const fs::path below = (*keys)[i].substr(url.path.size());
-      if (absl::Status status = MakeFolders(view_->path_, below.parent_path()); !status.ok()) return status;
-      const std::string which = fmt::format(", file {} of {}", i + 1, keys->size());
-      if (absl::Status status = Fetch(ObjectOf(url, (*keys)[i]), view_->path_ / below, "", which);
-          !status.ok())
-        return status;
+    absl::Status status = FetchAll(url, *keys);
+    cache_.RemoveUnused();
+    return status;
+  }
+
+  // Several at a time: that of a small file is mostly waiting. The first error ends the rest.
+  absl::Status FetchAll(const DataUrl& url, const std::vector<std::string>& keys) {
+    FetchedFiles files;
+    files.of = keys.size();
+    Cancellation stop;
+    {
+      TaskThreads threads(static_cast<int>(std::min(keys.size(), kConnections)));
+      for (const std::string& key : keys) {
+        threads.Post([this, &url, &key, &files, &stop] {
+          const absl::Status status = FetchOne(url, key, files, stop);
+          const MutexLock lock(files.mutex);
+          ++files.done;
+          if (!status.ok() && files.status.ok()) files.status = status;
+          if (!status.ok()) stop.Cancel();
+          files.changed.NotifyAll();
+        });
+      }
+      const MutexLock lock(files.mutex);
+      while (files.done < files.of) {
+        files.changed.WaitUntil(files.mutex, std::chrono::steady_clock::now() + kCancelPause);
+        if (cancellation_.cancelled()) stop.Cancel();
+      }
     }
-    return absl::OkStatus();
+    const MutexLock lock(files.mutex);
+    return files.status;
+  }
+
+  // The files of a prefix, and how far they are.
+  struct FetchedFiles {
+    size_t of = 0;
+    Mutex mutex;
+    CondVar changed;
+    size_t done ABSL_GUARDED_BY(mutex) = 0;
+    int64_t bytes ABSL_GUARDED_BY(mutex) = 0;
+    absl::Status status ABSL_GUARDED_BY(mutex);  // the first error
+  };
+
+  absl::Status FetchOne(const DataUrl& url, const std::string& key, FetchedFiles& files,
+                        const Cancellation& stop) {
+    if (stop.cancelled()) return absl::CancelledError("not wanted any more");
+    const fs::path below = key.substr(url.path.size());
+    if (absl::Status status = MakeFolders(view_->path_, below.parent_path()); !status.ok()) return status;
+    int64_t before = 0;  // of this file
+    const auto tell = [this, &files, &before](int64_t done, int64_t) {
+      const MutexLock lock(files.mutex);
+      files.bytes += done - std::exchange(before, done);
+      progress_(fmt::format("downloads {}: {}, {} of {} files", wanted_.channel.name(),
+                            BytesText(files.bytes), files.done, files.of));
+    };
+    return Fetch(ObjectOf(url, key), view_->path_ / below, "", tell, stop);
   }
 
   absl::Status Fetch(const RemoteObject& object, const fs::path& at, const std::string& sha256,
-                     const std::string& which) {
+                     std::function<void(int64_t done, int64_t of)> bytes, const Cancellation& cancellation) {
     DownloadProgress tell;
-    tell.bytes = [this, &which](int64_t done, int64_t of) {
-      progress_(fmt::format("downloads {}: {}{}{}", wanted_.channel.name(), BytesText(done),
-                            of >= 0 ? " of " + BytesText(of) : "", which));
-    };
+    tell.bytes = std::move(bytes);
     tell.waits = [this](const std::string& why) { Waits("downloads", why); };
-    return cache_.Link({object, wanted_.job, sha256}, at, tell, cancellation_);
+    return cache_.Link({object, wanted_.job, sha256}, at, tell, cancellation);
+  }
+
+  absl::Status FetchSingle(const RemoteObject& object, const fs::path& at) {
+    const auto tell = [this](int64_t done, int64_t of) {
+      progress_(fmt::format("downloads {}: {}{}", wanted_.channel.name(), BytesText(done),
+                            of >= 0 ? " of " + BytesText(of) : ""));
+    };
+    return Fetch(object, at, channel_.sha256(), tell, cancellation_);
   }
 
   void Waits(const char* does, const std::string& why) const {

@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "artifact/digest.h"
+#include "base/read_file.h"
 #include "base/status_text.h"
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
@@ -33,6 +34,8 @@ constexpr int64_t kHashedBytes = 1 << 20;  // at a time
 constexpr int64_t kMostInfoBytes = 64 << 10;
 constexpr std::chrono::milliseconds kLockPause(50);
 constexpr std::chrono::seconds kPartKept(24 * 3600);  // then what nobody has gone on with is removed
+// At least this many times the duration of a search for unused files passes before the next.
+constexpr int kSearchPause = 20;
 
 // Files that cannot be made or written are this machine's fault, and no other try helps.
 absl::Status FaultOfDisk(const absl::Status& status) {
@@ -57,11 +60,23 @@ class Sha256 {
   std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_;
 };
 
+// Returns what tells one start of this host from another.
+const std::string& HostStart() {
+  static const std::string start = [] {
+    const absl::StatusOr<std::string> id = ReadFile("/proc/sys/kernel/random/boot_id");
+    return id.ok() ? id->substr(0, id->find('\n')) : std::string("unknown");
+  }();
+  return start;
+}
+
+// Files are not flushed to disk, which would take longer than the download of a small one. So what was
+// written before the host has started anew may not be as it was.
 struct FileInfo {
   ObjectVersion version;
   std::string url;     // as messages show it, for people who look
   std::string sha256;  // of a whole file
   std::string job;     // that asked the server last
+  std::string start = HostStart();
 };
 
 std::optional<FileInfo> ReadInfo(const fs::path& path) {
@@ -82,18 +97,19 @@ std::optional<FileInfo> ReadInfo(const fs::path& path) {
   info.url = word("url");
   info.sha256 = word("sha256");
   info.job = word("job");
+  info.start = word("start");
   return info;
 }
 
 absl::Status WriteInfo(const fs::path& path, const FileInfo& info) {
   const nlohmann::json json = {
       {"size", info.version.size}, {"etag", info.version.etag}, {"modified", info.version.modified},
-      {"url", info.url},           {"sha256", info.sha256},     {"job", info.job}};
+      {"url", info.url},           {"sha256", info.sha256},     {"job", info.job},
+      {"start", info.start}};
   const fs::path half = path.string() + ".new";
   absl::StatusOr<OpenFile> file = OpenFile::Open(half, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   if (!file.ok()) return FaultOfDisk(file.status());
   absl::Status status = file->Write(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  if (status.ok()) status = file->Sync();
   if (!status.ok()) return FaultOfDisk(status);
   std::error_code error;
   fs::rename(half, path, error);
@@ -145,9 +161,8 @@ class PartWriter : public ObjectReceiver {
 
   void Waits(const std::string& why) override { progress_.waits(why); }
 
-  // The whole file's facts, once it is on the disk.
+  // The whole file's facts.
   absl::StatusOr<FileInfo> Finish() {
-    if (absl::Status status = file_->Sync(); !status.ok()) return FaultOfDisk(status);
     if (fchmod(file_->descriptor(), 0444) != 0)
       return FaultOfDisk(FileError(part_, "cannot be made readable", errno));
     version_.size = hashed_;
@@ -178,6 +193,21 @@ class PartWriter : public ObjectReceiver {
   Sha256 hash_;
   int64_t hashed_ = 0;
 };
+
+// Whether the file still has that content.
+bool HasContent(const fs::path& path, const std::string& sha256, const Cancellation& cancellation) {
+  const absl::StatusOr<OpenFile> file = OpenFile::Open(path, O_RDONLY);
+  if (!file.ok()) return false;
+  Sha256 hash;
+  for (int64_t at = 0; !cancellation.cancelled();) {
+    const absl::StatusOr<std::string> bytes = file->ReadAt(at, kHashedBytes);
+    if (!bytes.ok()) return false;
+    if (bytes->empty()) return hash.Hex() == sha256;
+    hash.Add(*bytes);
+    at += static_cast<int64_t>(bytes->size());
+  }
+  return false;
+}
 
 absl::Status WrongContent(const Download& wanted, const std::string& sha256) {
   return absl::FailedPreconditionError(fmt::format("{}: its content has the SHA-256 {}; expected {}",
@@ -230,12 +260,24 @@ absl::Status DownloadCache::Bring(const Entry& entry, const Download& wanted,
                                   const DownloadProgress& progress, const Cancellation& cancellation) {
   std::optional<FileInfo> info = ReadInfo(entry.info);
   if (info.has_value() && SizeOf(entry.data) != info->version.size) info.reset();
+  if (info.has_value() && info->start != HostStart()) {
+    const bool is_whole = HasContent(entry.data, info->sha256, cancellation);
+    if (cancellation.cancelled()) return absl::CancelledError("not wanted any more");
+    if (is_whole) {
+      info->start = HostStart();
+      if (absl::Status status = WriteInfo(entry.info, *info); !status.ok()) return status;
+    } else {
+      spdlog::warn("{} is downloaded again: its content has changed on the disk", wanted.object.shown);
+      info.reset();
+    }
+  }
   if (info.has_value() && info->job == wanted.job) {
     if (wanted.sha256.empty() || info->sha256 == wanted.sha256) return absl::OkStatus();
     return WrongContent(wanted, info->sha256);
   }
   ObjectKept kept;
-  if (const std::optional<FileInfo> part = ReadInfo(entry.part_info); part.has_value()) {
+  if (const std::optional<FileInfo> part = ReadInfo(entry.part_info);
+      part.has_value() && part->start == HostStart()) {
     kept.version = part->version;
     kept.bytes = std::max<int64_t>(0, SizeOf(entry.part));
     // All of it: its end was not seen, so that its last byte is asked for again.
@@ -283,7 +325,17 @@ absl::Status DownloadCache::Link(const Download& wanted, const fs::path& at, con
       return FaultOfDisk(FileError(at, "cannot be made a name of the downloaded file", errno));
     (void)utimensat(AT_FDCWD, entry.info.c_str(), nullptr, 0);  // when it was used last
   }
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    const MutexLock lock(mutex_);
+    if (searches_ || begin < next_search_) return absl::OkStatus();
+    searches_ = true;
+  }
   RemoveUnused();
+  const auto end = std::chrono::steady_clock::now();
+  const MutexLock lock(mutex_);
+  searches_ = false;
+  next_search_ = end + kSearchPause * (end - begin);
   return absl::OkStatus();
 }
 

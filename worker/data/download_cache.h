@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -7,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "artifact/files.h"
+#include "base/mutex.h"
 #include "worker/checkpoints/cancellation.h"
 #include "worker/data/remote_object.h"
 
@@ -43,6 +45,10 @@ class DownloadCache {
   absl::Status Link(const Download& wanted, const std::filesystem::path& at, const DownloadProgress& progress,
                     const Cancellation& cancellation);
 
+  // Removes files that nobody uses until the rest may stay. Link does so too, but not after each of many
+  // files.
+  void RemoveUnused();
+
   const TransferPatience& patience() const { return patience_; }
 
  private:
@@ -51,11 +57,13 @@ class DownloadCache {
                                 const Cancellation& cancellation);
   absl::Status Bring(const Entry& entry, const Download& wanted, const DownloadProgress& progress,
                      const Cancellation& cancellation);
-  void RemoveUnused();
 
   const std::filesystem::path folder_;
   const int64_t most_bytes_;
   const TransferPatience patience_;
+  Mutex mutex_;
+  bool searches_ ABSL_GUARDED_BY(mutex_) = false;  // for unused files
+  std::chrono::steady_clock::time_point next_search_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace winnow
