@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
@@ -15,11 +16,15 @@
 #include "artifact/files.h"
 #include "artifact/folder.h"
 #include "artifact/manifest.h"
+#include "base/parallel.h"
 
 namespace winnow {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int kReads = 8;         // of blobs at a time
+constexpr int kMostSynced = 100;  // files one by one; of more, the whole file system once
 
 std::string DraftPrefix(const fs::path& folder) {
   return fmt::format(".{}.restore-", folder.filename().string());
@@ -65,7 +70,7 @@ void RemoveLeftDrafts(const fs::path& folder) {
   }
 }
 
-absl::Status WriteFile(const v1::ArtifactFile& file, const fs::path& path, const ReadBlob& read) {
+absl::Status WriteFile(const v1::ArtifactFile& file, const fs::path& path, const ReadBlob& read, bool syncs) {
   absl::StatusOr<OpenFile> out =
       OpenFile::Open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, file.executable() ? 0755 : 0644);
   if (!out.ok()) return out.status();
@@ -78,21 +83,34 @@ absl::Status WriteFile(const v1::ArtifactFile& file, const fs::path& path, const
     }
     if (absl::Status status = out->Write(*bytes); !status.ok()) return status;
   }
-  return out->Sync();
+  return syncs ? out->Sync() : absl::OkStatus();
+}
+
+// Writes everything to disk that was written to the file system of the folder.
+absl::Status SyncFileSystem(const fs::path& folder) {
+  const absl::StatusOr<OpenFile> open = OpenFile::Open(folder, O_RDONLY | O_DIRECTORY);
+  if (!open.ok()) return open.status();
+  return syncfs(open->descriptor()) == 0 ? absl::OkStatus() : FileError(folder, "cannot be synced", errno);
 }
 
 absl::Status WriteFiles(const v1::Manifest& manifest, const fs::path& root, const ReadBlob& read) {
   std::set<fs::path> folders = {root};
   for (const v1::ArtifactFile& file : manifest.files()) {
-    const fs::path path = root / file.path();
+    const fs::path parent = (root / file.path()).parent_path();
     std::error_code error;
-    fs::create_directories(path.parent_path(), error);
-    if (error) return FileError(path.parent_path(), "cannot create the directory", error.value());
-    for (fs::path above = path.parent_path(); folders.insert(above).second;) above = above.parent_path();
-    if (absl::Status status = WriteFile(file, path, read); !status.ok()) return status;
+    fs::create_directories(parent, error);
+    if (error) return FileError(parent, "cannot create the directory", error.value());
+    for (fs::path above = parent; folders.insert(above).second;) above = above.parent_path();
   }
+  const bool many = manifest.files_size() > kMostSynced;
+  absl::Status status = ForEachInParallel(manifest.files_size(), kReads, [&](size_t i) {
+    const v1::ArtifactFile& file = manifest.files(static_cast<int>(i));
+    return WriteFile(file, root / file.path(), read, !many);
+  });
+  if (!status.ok()) return status;
+  if (many) return SyncFileSystem(root);
   for (const fs::path& folder : folders) {
-    if (absl::Status status = SyncFolder(folder); !status.ok()) return status;
+    if (status = SyncFolder(folder); !status.ok()) return status;
   }
   return absl::OkStatus();
 }

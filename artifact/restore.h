@@ -10,7 +10,7 @@
 
 namespace winnow {
 
-// Reads the bytes of a blob; the result is checked against the name.
+// Reads the bytes of a blob, on several threads at once; the result is checked against the name.
 using ReadBlob = std::function<absl::StatusOr<std::string>(const v1::BlobName&)>;
 // Calls `put_in_place`, or returns why the folder must no longer be replaced.
 using ReplaceGuard = std::function<absl::Status(const std::function<absl::Status()>& put_in_place)>;

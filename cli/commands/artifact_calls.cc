@@ -15,6 +15,7 @@
 #include "artifact/files.h"
 #include "artifact/manifest.h"
 #include "artifact/refusals.h"
+#include "base/parallel.h"
 #include "cli/output/format.h"
 #include "cli/output/text.h"
 
@@ -27,6 +28,7 @@ constexpr absl::Duration kBlobPatience = absl::Minutes(2);  // 4 MiB at 35 KiB/s
 constexpr int kBlobTries = 5;
 constexpr auto kBetweenTries = std::chrono::milliseconds(300);
 constexpr size_t kMostDigests = 10'000;
+constexpr int kParallelBlobs = 8;
 
 void SetCallDeadline(grpc::ClientContext& context, absl::Duration timeout) {
   context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(timeout));
@@ -107,24 +109,32 @@ absl::Status ArtifactCalls::Send(const v1::Manifest& manifest, const fs::path& r
     if (!answer.ok()) return client_.Explain(answer);
     missing.insert(response.digests().begin(), response.digests().end());
   }
+  struct Piece {
+    const std::string* path;
+    int64_t begin;
+    const v1::BlobName* blob;
+  };
+  std::vector<Piece> pieces;
   for (const v1::ArtifactFile& file : manifest.files()) {
     int64_t at = 0;
     for (const v1::BlobName& blob : file.blobs()) {
-      const int64_t begin = at;
+      if (missing.erase(blob.digest()) > 0) pieces.push_back({&file.path(), at, &blob});
       at += blob.size();
-      if (missing.erase(blob.digest()) == 0) continue;
-      const absl::StatusOr<OpenFile> open = OpenFile::Open(root / file.path(), O_RDONLY | O_NONBLOCK);
-      const absl::StatusOr<std::string> bytes =
-          open.ok() ? open->ReadAt(begin, blob.size()) : absl::StatusOr<std::string>(open.status());
-      if (!bytes.ok() || DigestOf(*bytes) != blob.digest()) {
-        return absl::FailedPreconditionError(
-            fmt::format("trainer.source: {} changed while it was sent; expected files at rest: submit again",
-                        Clean(file.path())));
-      }
-      if (absl::Status status = PutBlob(blob, *bytes); !status.ok()) return status;
     }
   }
-  return absl::OkStatus();
+  // The server writes each to its disk before it answers.
+  return ForEachInParallel(pieces.size(), kParallelBlobs, [&](size_t i) -> absl::Status {
+    const Piece& piece = pieces[i];
+    const absl::StatusOr<OpenFile> open = OpenFile::Open(root / *piece.path, O_RDONLY | O_NONBLOCK);
+    const absl::StatusOr<std::string> bytes = open.ok() ? open->ReadAt(piece.begin, piece.blob->size())
+                                                        : absl::StatusOr<std::string>(open.status());
+    if (!bytes.ok() || DigestOf(*bytes) != piece.blob->digest()) {
+      return absl::FailedPreconditionError(
+          fmt::format("trainer.source: {} changed while it was sent; expected files at rest: submit again",
+                      Clean(*piece.path)));
+    }
+    return PutBlob(*piece.blob, *bytes);
+  });
 }
 
 absl::Status CheckDownloadFolder(const std::string& folder) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <set>
 
 #include "base/mutex.h"
 
@@ -10,9 +11,11 @@ class ClientContext;
 
 namespace winnow {
 
-// Stops a waiting thread, or its pending call, from another thread. Thread-safe.
+// Stops waiting threads, or their pending calls, from another thread. Thread-safe.
 class Cancellation {
  public:
+  // If `above` is cancelled, this one is too; but that ends no pending call of this one.
+  explicit Cancellation(const Cancellation* above = nullptr) : above_(above) {}
   void Cancel();
   bool cancelled() const;
   // False: cancelled before the time was over.
@@ -28,13 +31,15 @@ class Cancellation {
 
    private:
     Cancellation& cancellation_;
+    grpc::ClientContext* const context_;
   };
 
  private:
+  const Cancellation* const above_;
   mutable Mutex mutex_;
   mutable CondVar changed_;
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
-  grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  std::set<grpc::ClientContext*> calls_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace winnow

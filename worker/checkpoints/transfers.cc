@@ -42,7 +42,10 @@ void Restoring::Abandon() {
 absl::Status Restoring::Run() {
   if (FolderEquals(folder_, manifest_)) return absl::OkStatus();
   const absl::Status status = PutInPlace(manifest_, [this](const v1::BlobName& blob) { return Fetch(blob); });
-  if (!missing_.ok()) return missing_;
+  {
+    const MutexLock lock(mutex_);
+    if (!missing_.ok()) return missing_;
+  }
   // The data received differs from its manifest: not a fault of this machine either.
   if (absl::IsDataLoss(status)) return absl::UnavailableError(status.message());
   return absl::IsUnavailable(status) ? absl::ResourceExhaustedError(status.message()) : status;
@@ -91,9 +94,11 @@ absl::StatusOr<std::string> Restoring::Fetch(const v1::BlobName& blob) {
     if (bytes.ok() || cancellation_.cancelled()) return bytes;
     const bool away = absl::IsUnavailable(bytes.status()) || absl::IsDeadlineExceeded(bytes.status());
     if (!away || SteadyClock::now() >= limit) {
-      missing_ = absl::UnavailableError(
+      const absl::Status missing = absl::UnavailableError(
           fmt::format("the checkpoint cannot be fetched from the server: {}", MessageOf(bytes.status())));
-      return missing_;
+      const MutexLock lock(mutex_);
+      missing_ = missing;
+      return missing;
     }
     if (!cancellation_.Sleep(pause)) return absl::CancelledError("it is no longer needed");
   }

@@ -43,9 +43,9 @@ class Restoring {
   const FolderName folder_;
   const KeepingOptions options_;
   Cancellation cancellation_;
-  absl::Status missing_;  // why a blob could not be fetched; used by the thread alone
-  Mutex mutex_;           // held while the folder is replaced
+  Mutex mutex_;  // held while the folder is replaced
   bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status missing_ ABSL_GUARDED_BY(mutex_);  // why a blob could not be fetched
   std::thread thread_;
 };
 

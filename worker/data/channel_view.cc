@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -15,8 +14,8 @@
 #include "artifact/files.h"
 #include "base/data_url.h"
 #include "base/mutex.h"
+#include "base/parallel.h"
 #include "base/status_text.h"
-#include "base/task_threads.h"
 #include "fmt/format.h"
 #include "worker/data/line_parts.h"
 #include "worker/data/local_files.h"
@@ -29,8 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kLookedBytes = 64 << 10;  // of a file, to see what it is
 constexpr int64_t kCopiedBytes = 1 << 20;   // at a time
-constexpr size_t kConnections = 8;          // of the download of a prefix
-constexpr std::chrono::milliseconds kCancelPause(100);
+constexpr int kConnections = 8;             // of the download of a prefix
 
 absl::Status FaultOfFolder(const fs::path& path, int code) {
   return absl::ResourceExhaustedError(MessageOf(FileError(path, "cannot be made", code)));
@@ -247,46 +245,28 @@ class ChannelView::Maker {
     return status;
   }
 
-  // Several at a time: that of a small file is mostly waiting. The first error ends the rest.
+  // Several at a time: that of a small file is mostly waiting. The first error ends the others.
   absl::Status FetchAll(const DataUrl& url, const std::vector<std::string>& keys) {
+    Cancellation stop(&cancellation_);
     FetchedFiles files;
     files.of = keys.size();
-    Cancellation stop;
-    {
-      TaskThreads threads(static_cast<int>(std::min(keys.size(), kConnections)));
-      for (const std::string& key : keys) {
-        threads.Post([this, &url, &key, &files, &stop] {
-          const absl::Status status = FetchOne(url, key, files, stop);
-          const MutexLock lock(files.mutex);
-          ++files.done;
-          if (!status.ok() && files.status.ok()) files.status = status;
-          if (!status.ok()) stop.Cancel();
-          files.changed.NotifyAll();
-        });
-      }
-      const MutexLock lock(files.mutex);
-      while (files.done < files.of) {
-        files.changed.WaitUntil(files.mutex, std::chrono::steady_clock::now() + kCancelPause);
-        if (cancellation_.cancelled()) stop.Cancel();
-      }
-    }
-    const MutexLock lock(files.mutex);
-    return files.status;
+    return ForEachInParallel(keys.size(), kConnections, [&](size_t i) {
+      absl::Status status = FetchOne(url, keys[i], files, stop);
+      if (!status.ok()) stop.Cancel();
+      return status;
+    });
   }
 
   // The files of a prefix, and how far they are.
   struct FetchedFiles {
     size_t of = 0;
     Mutex mutex;
-    CondVar changed;
     size_t done ABSL_GUARDED_BY(mutex) = 0;
     int64_t bytes ABSL_GUARDED_BY(mutex) = 0;
-    absl::Status status ABSL_GUARDED_BY(mutex);  // the first error
   };
 
   absl::Status FetchOne(const DataUrl& url, const std::string& key, FetchedFiles& files,
                         const Cancellation& stop) {
-    if (stop.cancelled()) return absl::CancelledError("not wanted any more");
     const fs::path below = key.substr(url.path.size());
     if (absl::Status status = MakeFolders(view_->path_, below.parent_path()); !status.ok()) return status;
     int64_t before = 0;  // of this file
@@ -296,7 +276,10 @@ class ChannelView::Maker {
       progress_(fmt::format("downloads {}: {}, {} of {} files", wanted_.channel.name(),
                             BytesText(files.bytes), files.done, files.of));
     };
-    return Fetch(ObjectOf(url, key), view_->path_ / below, "", tell, stop);
+    absl::Status status = Fetch(ObjectOf(url, key), view_->path_ / below, "", tell, stop);
+    const MutexLock lock(files.mutex);
+    ++files.done;
+    return status;
   }
 
   absl::Status Fetch(const RemoteObject& object, const fs::path& at, const std::string& sha256,

@@ -15,6 +15,7 @@
 #include "artifact/folder.h"
 #include "artifact/manifest.h"
 #include "artifact/restore.h"
+#include "base/mutex.h"
 #include "base/status_text.h"
 #include "base/utf8.h"
 #include "fmt/format.h"
@@ -190,6 +191,7 @@ absl::Status SourceKeeper::Fetch(const v1::Assignment& assignment) {
   const std::string& digest = assignment.source().digest();
   if (IsDone(digest)) return absl::OkStatus();
   const auto until = std::chrono::steady_clock::now() + kFetchPatience;
+  Mutex mutex;
   absl::Status lost;
   const auto retried = [&](const auto& call) {
     while (true) {
@@ -197,6 +199,7 @@ absl::Status SourceKeeper::Fetch(const v1::Assignment& assignment) {
       const bool away = absl::IsUnavailable(answer.status()) || absl::IsDeadlineExceeded(answer.status());
       if (answer.ok() || !away || std::chrono::steady_clock::now() > until ||
           !cancellation_.Sleep(kFetchRetry)) {
+        const MutexLock lock(mutex);
         if (!answer.ok())
           lost = absl::UnavailableError(fmt::format("the job's source cannot be fetched from the server: {}",
                                                     MessageOf(answer.status())));

@@ -1,0 +1,54 @@
+#include "base/parallel.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+
+namespace winnow {
+namespace {
+
+// What is still to be called.
+class CallsToMake {
+ public:
+  CallsToMake(size_t count, const std::function<absl::Status(size_t)>& each) : count_(count), each_(each) {}
+
+  void Run() {
+    MutexLock lock(mutex_);
+    while (next_ < count_ && status_.ok()) {
+      const size_t mine = next_++;
+      lock.Unlock();
+      absl::Status status = each_(mine);
+      lock.Lock();
+      if (status_.ok()) status_ = std::move(status);
+    }
+  }
+
+  absl::Status status() {
+    const MutexLock lock(mutex_);
+    return status_;
+  }
+
+ private:
+  const size_t count_;
+  const std::function<absl::Status(size_t)>& each_;
+  Mutex mutex_;
+  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+absl::Status ForEachInParallel(size_t count, int threads, const std::function<absl::Status(size_t)>& each) {
+  CallsToMake calls(count, each);
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < std::min(count, static_cast<size_t>(threads)); ++i)
+    others.emplace_back([&calls] { calls.Run(); });
+  calls.Run();
+  for (std::thread& other : others) other.join();
+  return calls.status();
+}
+
+}  // namespace winnow

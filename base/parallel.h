@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "absl/status/status.h"
+
+namespace winnow {
+
+// Calls `each` with 0 to count - 1, at most `threads` calls at a time, of which one is on the caller's
+// thread. They begin in this order. Once a call has returned an error no further one begins. Returns the
+// first error.
+absl::Status ForEachInParallel(size_t count, int threads, const std::function<absl::Status(size_t)>& each);
+
+}  // namespace winnow
