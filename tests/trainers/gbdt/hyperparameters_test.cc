@@ -154,7 +154,10 @@ TEST_CASE("Hyperparameters: bad ones are refused by name, value and expectation"
       {R"({"eval_metric": "mlogloss"})",
        "eval_metric = mlogloss: expected another metric than mlogloss and merror"},
       {R"({"objective": "multi:softprob", "num_class": 3, "eval_metric": "rmse"})",
-       "expected mlogloss, merror, auc or aucpr"},
+       "expected mlogloss, merror, auc, aucpr, accuracy or f1"},
+      {R"({"eval_metric": "accuracy"})",
+       "eval_metric = accuracy: expected it with an objective of classes, such as binary:logistic, and not "
+       "reg:squarederror"},
       {R"({"objective": "multi:softprob"})",
        "hyperparameter num_class = 0: expected at least 2 with objective multi:softprob"},
       {R"({"num_class": 3})", "hyperparameter num_class = 3: expected none"},

@@ -61,9 +61,12 @@ TEST_CASE("Metric: any number of ranks gives the same bits", "[gbdt]") {
   } kCases[] = {
       {"binary:logistic", "auc aucpr logloss error error@0.3 rmse mae", 2, false, false},
       {"binary:logistic", "auc aucpr logloss", 2, false, true},
-      {"reg:squarederror", "rmse mae mphe quantile", 9, false, false},
+      {"binary:logistic", "accuracy f1", 2, false, false},
+      {"binary:hinge", "accuracy f1", 2, false, false},
+      {"binary:logistic", "accuracy f1", 2, false, true},
+      {"reg:squarederror", "rmse mse mae mphe quantile", 9, false, false},
       {"count:poisson", "poisson-nloglik rmsle tweedie-nloglik@1.3", 9, false, false},
-      {"multi:softprob", "auc aucpr mlogloss merror", 3, false, false},
+      {"multi:softprob", "auc aucpr mlogloss merror accuracy f1", 3, false, false},
       {"rank:ndcg", "ndcg ndcg@3- map map@2 pre@2 auc", 4, true, false},
       {"rank:pairwise", "aucpr auc rmse", 2, true, false},
   };
@@ -90,7 +93,7 @@ TEST_CASE("Metric: any number of ranks gives the same bits", "[gbdt]") {
 TEST_CASE("Metric: without rows, without weight or of one class there is no value", "[gbdt]") {
   GbdtParameters parameters;
   parameters.objective = ObjectiveKind::kBinaryLogistic;
-  for (const char* name : {"auc", "aucpr", "logloss", "ndcg"}) {
+  for (const char* name : {"auc", "aucpr", "logloss", "ndcg", "accuracy", "f1", "mse"}) {
     INFO(name);
     for (const double value : ValuesOn(3, Sample{}, *ParseMetric(name), parameters)) CHECK(std::isnan(value));
   }

@@ -99,6 +99,33 @@ TEST_CASE("Metric: losses of classes", "[gbdt]") {
         Approx((-std::log(0.5) - std::log(1 / (2 + e))) / 2).epsilon(1e-6));
 }
 
+TEST_CASE("Metric: accuracy, f1 and mse are those of SageMaker's image", "[gbdt]") {
+  // One row of class 1 is right and two are wrong, as is one of class 0: f1 is 2 / 5 of class 1 and 0 of
+  // class 0, which all in all have 4 rows.
+  const std::vector<float> margins = {1, -1, -1, 1}, labels = {1, 1, 1, 0};
+  CHECK(ValueOf(MetricKind::kAccuracy, margins, labels) == 0.25);
+  CHECK(ValueOf(MetricKind::kF1, margins, labels) == Approx((2.0 / 5 + 0) / 2).epsilon(1e-12));
+  CHECK(ValueOf(MetricKind::kAccuracy, margins, labels, {3, 1, 1, 1}) == Approx(0.5).epsilon(1e-12));
+  CHECK(ValueOf(MetricKind::kF1, margins, labels, {3, 1, 1, 1}) == Approx((6.0 / 9 + 0) / 2).epsilon(1e-12));
+  // A margin of 0 is no probability of more than one half.
+  CHECK(ValueOf(MetricKind::kAccuracy, {0}, {0}) == 1);
+  // A class that no row has or gets does not count.
+  CHECK(ValueOf(MetricKind::kF1, {1, 2}, {1, 1}) == 1);
+  CHECK(ValueOf(MetricKind::kMse, {1, 2}, {4, 6}, {}, ObjectiveKind::kSquaredError) == 12.5);
+  DataSet data = OneColumn({0, 0, 0}, {2, 0, 1});
+  GbdtParameters parameters;
+  parameters.objective = ObjectiveKind::kSoftMax;
+  parameters.num_class = 4;
+  // [class][row]: the rows get the classes 2, 0 and 0; nobody has or gets class 3.
+  const std::vector<float> classes = {0, 3, 2, 0, 1, 1, 5, 0, 0, 0, 0, 0};
+  CHECK(EvaluateMetric(MetricKind::kAccuracy, parameters, data, classes) == Approx(2.0 / 3).epsilon(1e-12));
+  CHECK(EvaluateMetric(MetricKind::kF1, parameters, data, classes) ==
+        Approx((2.0 / 3 + 0 + 1) / 3).epsilon(1e-12));
+  CHECK(HigherIsBetter(MetricKind::kAccuracy));
+  CHECK(HigherIsBetter(MetricKind::kF1));
+  CHECK_FALSE(HigherIsBetter(MetricKind::kMse));
+}
+
 TEST_CASE("Metric: the order of rows does not change a bit", "[gbdt]") {
   DataSet data = SampleData(3000);
   AddWeights(&data);

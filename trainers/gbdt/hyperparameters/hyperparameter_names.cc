@@ -40,6 +40,9 @@ constexpr KnownMetric kMetrics[] = {
     {"ndcg", Metric::kNdcg, Suffix::kCount},
     {"map", Metric::kMap, Suffix::kCount},
     {"pre", Metric::kPrecision, Suffix::kCount},
+    {"accuracy", Metric::kAccuracy},
+    {"f1", Metric::kF1},
+    {"mse", Metric::kMse},
 };
 constexpr double kMostRanks = 1e6;
 

@@ -72,8 +72,10 @@ constexpr Field<P> kFields[] = {
         "eval_metric",
         "`auc`, `aucpr`, `logloss`, `error`, `error@t`, `rmse`, `rmsle`, `mae`, `mape`, `mphe`, `mlogloss`, "
         "`merror`, `poisson-nloglik`, `gamma-nloglik`, `gamma-deviance`, `tweedie-nloglik@p`, `quantile`, "
-        "`ndcg@k`, `map@k`, `pre@k` (with `-` at the end a query without a relevant row counts 0), or a list "
-        "of them; by default the metric of the objective"),
+        "`ndcg@k`, `map@k`, `pre@k` (with `-` at the end a query without a relevant row counts 0), or of the "
+        "image of SageMaker `accuracy`, `f1` (the mean over classes) and `mse`, or a list of them; by "
+        "default "
+        "the metric of the objective"),
     F::Whole<&P::num_round>("num_round", 0, 1e7, "boosting rounds, in a job at least 1"),
     F::Whole<&P::early_stopping_rounds>(
         "early_stopping_rounds", 0, 1e7,
@@ -212,6 +214,21 @@ std::vector<std::string> EvaluatedMetrics(const Given& given) {
              : ReadNames(names->second);
 }
 
+// Whether a prediction stands for a class.
+bool HasLabels(ObjectiveKind objective) {
+  switch (objective) {
+    case ObjectiveKind::kBinaryLogistic:
+    case ObjectiveKind::kBinaryLogitRaw:
+    case ObjectiveKind::kBinaryHinge:
+    case ObjectiveKind::kRegLogistic:
+    case ObjectiveKind::kSoftMax:
+    case ObjectiveKind::kSoftProb:
+      return true;
+    default:
+      return false;
+  }
+}
+
 void CheckMetrics(const P& p, const Given& given, CrossChecks* checks) {
   const std::vector<std::string> names = EvaluatedMetrics(given);
   if (names.empty())
@@ -221,12 +238,16 @@ void CheckMetrics(const P& p, const Given& given, CrossChecks* checks) {
     if (const std::optional<Metric> metric = ParseMetric(name, &expected);
         metric && given.open.count("objective") == 0) {
       const bool of_classes = metric->kind == Metric::kMultiLogLoss || metric->kind == Metric::kMultiError;
-      const bool of_both = metric->kind == Metric::kAuc || metric->kind == Metric::kAucPr;
+      const bool of_labels = metric->kind == Metric::kAccuracy || metric->kind == Metric::kF1;
+      const bool of_both = metric->kind == Metric::kAuc || metric->kind == Metric::kAucPr || of_labels;
       if (of_classes != p.multi() && !of_both)
-        expected = fmt::format(
-            "{} with objective {}",
-            p.multi() ? "mlogloss, merror, auc or aucpr" : "another metric than mlogloss and merror",
-            ObjectiveName(p.objective));
+        expected = fmt::format("{} with objective {}",
+                               p.multi() ? "mlogloss, merror, auc, aucpr, accuracy or f1"
+                                         : "another metric than mlogloss and merror",
+                               ObjectiveName(p.objective));
+      if (of_labels && !HasLabels(p.objective))
+        expected = fmt::format("it with an objective of classes, such as binary:logistic, and not {}",
+                               ObjectiveName(p.objective));
     }
     if (!expected.empty()) checks->Refuse("eval_metric", name, expected);
   }

@@ -33,7 +33,8 @@ enum class ObjectiveKind {
 enum class GrowPolicy { kDepthWise, kLossGuide };
 enum class BoosterKind { kTree, kDart };
 
-// An evaluation metric as XGBoost names it: "auc", "error@0.7", "ndcg@5-".
+// An evaluation metric as XGBoost names it: "auc", "error@0.7", "ndcg@5-"; accuracy, f1 and mse are
+// SageMaker's.
 struct Metric {
   enum Kind : uint8_t {
     kAuc,
@@ -55,6 +56,9 @@ struct Metric {
     kNdcg,
     kMap,
     kPrecision,
+    kAccuracy,
+    kF1,
+    kMse,
   };
 
   Metric(Kind what = kRmse) : kind(what) {}  // NOLINT(google-explicit-constructor): a kind is a metric

@@ -12,6 +12,8 @@ bool HigherIsBetter(const Metric& metric) {
     case Metric::kNdcg:
     case Metric::kMap:
     case Metric::kPrecision:
+    case Metric::kAccuracy:
+    case Metric::kF1:
       return true;
     default:
       return false;
@@ -22,7 +24,8 @@ absl::StatusOr<double> EvaluateMetric(const Metric& metric, const GbdtParameters
                                       const Targets& targets, std::span<const float> margin,
                                       Communicator* communicator) {
   const bool of_area = metric.kind == Metric::kAuc || metric.kind == Metric::kAucPr;
-  if (!of_area && !HigherIsBetter(metric))
+  if (metric.kind == Metric::kF1) return ClassMetric(parameters, targets, margin, communicator);
+  if (metric.kind == Metric::kAccuracy || (!of_area && !HigherIsBetter(metric)))
     return RowMetric(metric, parameters, targets, margin, communicator);
   // A rank without rows does not know whether the others have groups.
   uint64_t grouped = targets.group_begin.empty() || parameters.multi() ? 0 : 1;

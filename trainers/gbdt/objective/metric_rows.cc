@@ -1,5 +1,3 @@
-#include "trainers/gbdt/objective/metric.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,6 +6,7 @@
 #include "trainers/common/exact_sum.h"
 #include "trainers/common/instruction_sets.h"
 #include "trainers/common/portable_math.h"
+#include "trainers/gbdt/objective/metric.h"
 #include "trainers/gbdt/objective/objective.h"
 
 namespace winnow::gbdt {
@@ -99,8 +98,10 @@ void Losses(const Metric& metric, const GbdtParameters& parameters, const LossRo
     case Metric::kLogLoss:
       return LogLoss(rows);
     case Metric::kError:
+    case Metric::kAccuracy:  // what remains of 1
       return WrongSide(rows, static_cast<float>(metric.at.value_or(0.5)));
     case Metric::kRmse:
+    case Metric::kMse:
       return SquaredError(rows);
     case Metric::kMae:
       return AbsoluteError(rows);
@@ -174,7 +175,7 @@ absl::StatusOr<double> RowMetric(const Metric& metric, const GbdtParameters& par
   for (int64_t begin = 0; begin < n; begin += kBlock) {
     const int64_t end = std::min(n, begin + kBlock);
     const LossRows rows{targets.label.data() + begin, predictions.data(), losses.data() + begin, end - begin};
-    if (metric.kind == Metric::kMultiError) {
+    if (metric.kind == Metric::kMultiError || (metric.kind == Metric::kAccuracy && parameters.multi())) {
       ClassErrors(rows, margin.data() + begin, n, classes);
       continue;
     }
@@ -194,6 +195,7 @@ absl::StatusOr<double> RowMetric(const Metric& metric, const GbdtParameters& par
   if (!sums.ok()) return sums.status();
   if ((*sums)[1] == 0) return std::numeric_limits<double>::quiet_NaN();
   const double mean = (*sums)[0] / (*sums)[1];
+  if (metric.kind == Metric::kAccuracy) return 1 - mean;
   return metric.kind == Metric::kRmse || metric.kind == Metric::kRmsle ? std::sqrt(mean) : mean;
 }
 
