@@ -17,8 +17,8 @@ using nlohmann::json;
 json BuiltinMetrics() {
   json definitions = json::array();
   for (const char* data : {"train", "validation"}) {
-    for (const char* metric :
-         {"mae", "auc", "merror", "error", "logloss", "rmse", "mlogloss", "ndcg", "map"}) {
+    for (const char* metric : {"mae", "auc", "merror", "error", "logloss", "rmse", "mlogloss", "ndcg", "map",
+                               "accuracy", "f1", "mse"}) {
       definitions.push_back(
           {{"Name", fmt::format("{}:{}", data, metric)},
            {"Regex", fmt::format(".*\\[[0-9]+\\].*#011{}-{}:([-+]?[0-9]*\\.?[0-9]+(?:[eE][-+]?[0-9]+)?).*",
@@ -148,14 +148,6 @@ void Echo(const json& request, std::initializer_list<const char*> names, json& a
 }  // namespace
 
 double SecondsOf(int64_t us) { return static_cast<double>(us / 1000) / 1000; }
-
-std::string ArnOf(const SagemakerJob& row) {
-  std::string name = row.name;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return fmt::format("arn:aws:sagemaker:{}:{}:{}/{}", row.region, row.account,
-                     row.kind == SagemakerJob::kTuning ? "hyper-parameter-tuning-job" : "training-job", name);
-}
 
 json DescribeTraining(const SagemakerJob& row, const json& request, const SagemakerJob* parent) {
   const json result = ResultOf(row);

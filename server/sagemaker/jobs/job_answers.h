@@ -12,8 +12,6 @@ namespace winnow {
 
 // The answers about jobs, with the members that SageMaker's clients read.
 
-std::string ArnOf(const SagemakerJob& row);
-
 // `request`: that of the job, or of its tuning job. `parent`: its tuning job; null: none.
 nlohmann::json DescribeTraining(const SagemakerJob& row, const nlohmann::json& request,
                                 const SagemakerJob* parent);

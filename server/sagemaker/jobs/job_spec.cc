@@ -25,6 +25,7 @@ using nlohmann::json;
 
 constexpr char kCsvWeights[] = "csv_weights";
 constexpr char kObjectiveHyperparameter[] = "_tuning_objective_metric";
+constexpr char kRoundsRequired[] = "The hyperparameter num_round is required: a whole number of at least 1.";
 constexpr char kMetricRequired[] =
     "A metric is required for this hyperparameter tuning job objective. Provide a metric in the metric "
     "definitions.";
@@ -215,7 +216,7 @@ absl::StatusOr<Shape> AddDefinition(const json& definition, const json& hyperpar
 // ---- one run
 
 bool LargerIsBetter(const std::string& metric) {
-  for (const char* name : {"auc", "aucpr", "map", "ndcg", "pre"}) {
+  for (const char* name : {"auc", "aucpr", "map", "ndcg", "pre", "accuracy", "f1"}) {
     if (metric == name || metric.starts_with(std::string(name) + "@")) return true;
   }
   return false;
@@ -248,7 +249,7 @@ absl::Status AddOneRun(v1::TuningJobSpec& spec) {
   const auto rounds = spec.static_hyperparameters().find("num_round");
   int64_t count = 0;
   if (rounds == spec.static_hyperparameters().end() || !absl::SimpleAtoi(rounds->second, &count) || count < 1)
-    return Invalid("The hyperparameter num_round is required: a whole number of at least 1.");
+    return Invalid(kRoundsRequired);
   if (absl::Status status = AddOwnObjective(spec); !status.ok()) return status;
   spec.mutable_static_hyperparameters()->erase("num_round");
   AddOnlyValue("num_round", count, spec);
@@ -260,6 +261,13 @@ std::string JobNameOf(const std::string& tuning_job, const std::string& definiti
   std::string name = (tuning_job + "-" + definition).substr(0, 63);
   while (name.ends_with('-')) name.pop_back();
   return name;
+}
+
+// Whether each run of winnow-gbdt knows its rounds.
+bool HasRounds(const v1::TuningJobSpec& spec) {
+  return spec.static_hyperparameters().contains("num_round") ||
+         std::any_of(spec.parameters().begin(), spec.parameters().end(),
+                     [](const v1::ParameterSpec& parameter) { return parameter.name() == "num_round"; });
 }
 
 bool DefinesMetric(const json& definition, const std::string& name) {
@@ -404,6 +412,7 @@ absl::StatusOr<JobPlan> PlanDefinition(const json& request, size_t index, const 
   absl::Status status;
   if (request.contains("Autotune")) status = AddAutomaticRanges(ranges, spec);
   if (status.ok()) status = AddRanges(ranges, spec, combinations);
+  if (status.ok() && shape->image.builtin && !HasRounds(spec)) status = Invalid(kRoundsRequired);
   if (status.ok()) status = AddSearch(config, spec);
   if (!status.ok()) return status;
   if (!shape->image.builtin) {

@@ -76,6 +76,18 @@ absl::Status InsertRow(Database& database, const SagemakerJob& row, std::string_
       .Run();
 }
 
+// Gives a new training job the tags that its tuning job has now.
+absl::Status InheritTags(Database& database, const SagemakerJob& row) {
+  SagemakerJob tuning = row;
+  tuning.kind = SagemakerJob::kTuning;
+  tuning.name = row.parent;
+  Statement inherit(
+      database,
+      "INSERT OR IGNORE INTO tags SELECT account, ?3, key, value FROM tags WHERE account = ?1 AND "
+      "arn = ?2 AND NOT EXISTS (SELECT 1 FROM jobs WHERE account = ?1 AND kind = ?4 AND name = ?5)");
+  return inherit.Bind(row.account, ArnOf(tuning), ArnOf(row), static_cast<int64_t>(row.kind), row.name).Run();
+}
+
 // Takes the training jobs that a deleted tuning job of this name has left away from the name. Returns whether
 // there are some.
 absl::StatusOr<bool> SetAside(Database& database, const SagemakerJob& row) {
@@ -129,6 +141,14 @@ std::string BeginOf(const JobQuery& query) {
 
 }  // namespace
 
+std::string ArnOf(const SagemakerJob& row) {
+  std::string name = row.name;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return fmt::format("arn:aws:sagemaker:{}:{}:{}/{}", row.region, row.account,
+                     row.kind == SagemakerJob::kTuning ? "hyper-parameter-tuning-job" : "training-job", name);
+}
+
 std::vector<std::string> SagemakerJob::winnow_jobs() const {
   return absl::StrSplit(winnow_job, ' ', absl::SkipEmpty());
 }
@@ -175,7 +195,9 @@ absl::Status SagemakerJobs::Write(const std::vector<SagemakerJob>& rows) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(*database_);
   if (!transaction.ok()) return transaction.status();
   for (const SagemakerJob& row : rows) {
-    const absl::Status status = InsertRow(
+    absl::Status status = row.parent.empty() ? absl::OkStatus() : InheritTags(*database_, row);
+    if (!status.ok()) return status;
+    status = InsertRow(
         *database_, row,
         "ON CONFLICT (account, kind, name) DO UPDATE SET winnow_job = excluded.winnow_job, status = CASE "
         "WHEN "

@@ -44,6 +44,9 @@ struct SagemakerJob {
   bool ended() const { return status != "InProgress" && status != "Stopping"; }
 };
 
+// Names the job for its tags, and in answers.
+std::string ArnOf(const SagemakerJob& row);
+
 // Which jobs to list.
 struct JobQuery {
   std::string account;
@@ -77,8 +80,8 @@ class SagemakerJobs {
                       const std::string& arn);
   absl::StatusOr<std::optional<SagemakerJob>> Find(const std::string& account, SagemakerJob::Kind kind,
                                                    const std::string& name);
-  // Writes what changes over the life of a job; inserts training jobs of tuning jobs. A job that has ended
-  // stays as it is, and one that is stopping does not go on.
+  // Writes what changes over the life of a job; inserts training jobs of tuning jobs, with the tags that
+  // those have. A job that has ended stays as it is, and one that is stopping does not go on.
   absl::Status Write(const std::vector<SagemakerJob>& rows);
   // The job is stopping, unless it has ended meanwhile.
   absl::Status MarkStopping(const SagemakerJob& row, int64_t now_us);

@@ -202,6 +202,41 @@ class Requests(unittest.TestCase):
     def children(self, name):
         return self.sagemaker.list_training_jobs_for_hyper_parameter_tuning_job(HyperParameterTuningJobName=name, MaxResults=100)["TrainingJobSummaries"]
 
+    def tags_of(self, arn):
+        return {tag["Key"]: tag["Value"] for tag in self.sagemaker.list_tags(ResourceArn=arn)["Tags"]}
+
+    def test_training_jobs_begin_with_the_tags_of_their_tuning_job(self):
+        said = self.tuned("tagged", 2, Tags=[{"Key": "team", "Value": "vision"}, {"Key": "cost", "Value": "7"}])
+        arns = [each["TrainingJobArn"] for each in self.children("tagged")]
+        self.assertEqual([self.tags_of(arn) for arn in arns], [{"team": "vision", "cost": "7"}] * 2)
+        # Later changes of the one are none of the other.
+        self.sagemaker.add_tags(ResourceArn=said["HyperParameterTuningJobArn"], Tags=[{"Key": "team", "Value": "speech"}])
+        self.sagemaker.delete_tags(ResourceArn=arns[0], TagKeys=["cost"])
+        self.assertEqual([self.tags_of(arn) for arn in arns], [{"team": "vision"}, {"team": "vision", "cost": "7"}])
+
+    def test_the_metrics_that_only_the_image_of_the_service_has(self):
+        for metric, direction in (("accuracy", "Maximize"), ("f1", "Maximize"), ("mse", "Minimize")):
+            with self.subTest(metric=metric):
+                request = sagemaker_clients.tuning_job("by-" + metric, "bucket", jobs=2, strategy="Random")
+                request["TrainingJobDefinition"]["StaticHyperParameters"]["eval_metric"] = "error,rmse"
+                request["HyperParameterTuningJobConfig"]["HyperParameterTuningJobObjective"] = {
+                    "Type": direction, "MetricName": "validation:" + metric}
+                self.sagemaker.create_hyper_parameter_tuning_job(**request)
+                said = self.wait(self.sagemaker.describe_hyper_parameter_tuning_job, "HyperParameterTuningJobStatus",
+                                 HyperParameterTuningJobName="by-" + metric)
+                self.assertEqual(said["HyperParameterTuningJobStatus"], "Completed", said.get("FailureReason"))
+                self.assertIn("validation:" + metric, [
+                    each["Name"] for each in said["TrainingJobDefinition"]["AlgorithmSpecification"]["MetricDefinitions"]])
+                best = self.sagemaker.describe_training_job(TrainingJobName=said["BestTrainingJob"]["TrainingJobName"])
+                found = {each["MetricName"]: each["Value"] for each in best["FinalMetricDataList"]}
+                self.assertEqual(said["BestTrainingJob"]["FinalHyperParameterTuningJobObjectiveMetric"]["Value"],
+                                 found["validation:" + metric])
+                if metric == "mse":
+                    self.assertAlmostEqual(found["validation:mse"], found["validation:rmse"] ** 2, delta=1e-5)
+                else:
+                    self.assertAlmostEqual(found["validation:" + metric], 1 - found["validation:error"],
+                                           delta=1e-6 if metric == "accuracy" else 0.2)
+
     def test_the_name_of_a_deleted_tuning_job_may_be_used_again(self):
         names, values = [], {}
         for jobs in (5, 2, 3):
@@ -414,6 +449,7 @@ class Requests(unittest.TestCase):
                  (config + "ParameterRanges.IntegerParameterRanges.0.MaxValue", "2.5", "integers"),
                  (config + "ParameterRanges.IntegerParameterRanges.0.Name", "eta", "two ranges"),
                  (config + "ParameterRanges.IntegerParameterRanges.0.Name", "num_round", "both static and tunable"),
+                 ("TrainingJobDefinition.StaticHyperParameters.num_round", None, "num_round is required"),
                  (config + "ResourceLimits.MaxRuntimeInSeconds", 10**9, "less than or equal to 15768000"),
                  ("WarmStartConfig", {"ParentHyperParameterTuningJobs": [{"HyperParameterTuningJobName": "no"}],
                                       "WarmStartType": "TransferLearning"}, "can't find a tuning job called no")]
