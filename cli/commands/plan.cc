@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "cli/commands/actions.h"
 #include "cli/commands/job_source.h"
@@ -32,16 +34,50 @@ int64_t BracketResource(const BracketPlan& bracket, bool resumes) {
   return units;
 }
 
+// With more brackets than this, equal ones are one line: a plan of many cycles has 100,000.
+constexpr size_t kMostBracketLines = 40;
+
+struct BracketLine {
+  std::string name;
+  const BracketPlan* bracket;
+  int64_t count;
+};
+
+// Lines in the order of the first bracket of each.
+std::vector<BracketLine> BracketLines(const Plan& plan) {
+  std::vector<BracketLine> lines;
+  const bool each = plan.brackets.size() <= kMostBracketLines;
+  for (size_t b = 0; b < plan.brackets.size(); ++b) {
+    const BracketPlan& bracket = plan.brackets[b];
+    if (each) {
+      lines.push_back({fmt::format("{}: s = {}", b + 1, bracket.s), &bracket, 1});
+      continue;
+    }
+    const auto equal = std::find_if(lines.begin(), lines.end(),
+                                    [&](const BracketLine& line) { return *line.bracket == bracket; });
+    if (equal == lines.end()) {
+      lines.push_back({"", &bracket, 1});
+    } else {
+      ++equal->count;
+    }
+  }
+  for (BracketLine& line : lines) {
+    if (!each) line.name = fmt::format("{} of s = {}", Thousands(line.count), line.bracket->s);
+  }
+  return lines;
+}
+
 std::string BracketTable(const Session& session, const Plan& plan, bool resumes) {
   size_t rungs = 0;
   for (const BracketPlan& bracket : plan.brackets) rungs = std::max(rungs, bracket.rungs.size());
-  std::vector<Table::Column> columns = {{"BRACKET"}};
+  const bool each = plan.brackets.size() <= kMostBracketLines;
+  std::vector<Table::Column> columns = {{each ? "BRACKET" : "BRACKETS"}};
   for (size_t i = 0; i < rungs; ++i) columns.push_back({fmt::format("RUNG {}", i + 1), Table::Align::kRight});
-  columns.push_back({"UNITS", Table::Align::kRight});
+  columns.push_back({each ? "UNITS" : "UNITS OF EACH", Table::Align::kRight});
   Table table(std::move(columns));
-  for (size_t b = 0; b < plan.brackets.size(); ++b) {
-    const BracketPlan& bracket = plan.brackets[b];
-    std::vector<Table::Cell> row = {fmt::format("{}: s = {}", b + 1, bracket.s)};
+  for (const BracketLine& line : BracketLines(plan)) {
+    const BracketPlan& bracket = *line.bracket;
+    std::vector<Table::Cell> row = {line.name};
     for (size_t i = 0; i < rungs; ++i) {
       row.emplace_back(i < bracket.rungs.size() ? fmt::format("{} × {}", Thousands(bracket.rungs[i].trials),
                                                               Thousands(bracket.rungs[i].resource))
@@ -50,7 +86,9 @@ std::string BracketTable(const Session& session, const Plan& plan, bool resumes)
     row.emplace_back(Thousands(BracketResource(bracket, resumes)));
     table.Add(std::move(row));
   }
-  return table.Text(session.out, 2) + "  trials × the units each of them has been trained for\n\n";
+  std::string text = table.Text(session.out, 2) + "  trials × the units each of them has been trained for\n";
+  if (!each) text += "  equal brackets are one line; --output json has all of them in their order\n";
+  return text + "\n";
 }
 
 std::string Totals(const Session& session, const Plan& plan, const PlanEstimate& estimate, bool resumes) {
@@ -60,10 +98,15 @@ std::string Totals(const Session& session, const Plan& plan, const PlanEstimate&
   };
   std::string widths;
   for (const BracketPlan& bracket : plan.brackets) {
-    if (bracket.rungs.empty()) continue;
+    if (bracket.rungs.empty() || plan.brackets.size() > kMostBracketLines) continue;
     widths += (widths.empty() ? "" : "/") + Thousands(bracket.rungs.front().trials);
   }
-  if (!widths.empty()) line("brackets", fmt::format("{} ({} trials)", plan.brackets.size(), widths));
+  if (plan.brackets.size() > kMostBracketLines) {
+    line("brackets", fmt::format("{} ({} trials)", Thousands(static_cast<int64_t>(plan.brackets.size())),
+                                 Thousands(plan.trials)));
+  } else if (!widths.empty()) {
+    line("brackets", fmt::format("{} ({} trials)", plan.brackets.size(), widths));
+  }
   line("configurations", plan.trials > 0 ? Thousands(plan.trials) : "until another limit ends the job");
   if (plan.evaluations > 0)
     line("evaluations", Thousands(plan.evaluations) + " (a trial counts once per rung)");

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -335,6 +336,23 @@ TEST_CASE("plan: names what searches, whatever the strategy", "[cli]") {
   const std::string unknown = RunWinnow({"plan", "-"}, "", JobOf(R"("strategy": "BOHP")")).err;
   CHECK(unknown.find("1 problem") != std::string::npos);
   CHECK(unknown.find("strategy: is \"BOHP\"; expected one of RANDOM") != std::string::npos);
+}
+
+TEST_CASE("plan: many cycles of brackets are a line for each kind", "[cli]") {
+  const std::string job = JobOf(
+      R"("strategy": "HYPERBAND", "hyperband": {"max_resource": 9}, "limits": {"max_trials": 1000000})");
+  const Result result = RunWinnow({"plan", "-"}, "", job);
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  CHECK(std::count(result.out.begin(), result.out.end(), '\n') < 30);
+  CHECK(result.out.size() < 3000);
+  CHECK_THAT(result.out, Catch::Contains("BRACKETS") && Catch::Contains("9 × 1") &&
+                             Catch::Contains("(1,000,000 trials)") && Catch::Contains("--output json"));
+  const auto plan = nlohmann::json::parse(RunWinnow({"plan", "-", "-o", "json"}, "", job).out);
+  CHECK(plan["brackets"].size() > 100'000);
+  // With few of them each has its own line.
+  const Result few = RunWinnow({"plan", "-"}, "", JobOf(kHyperband));
+  CHECK_THAT(few.out, Catch::Contains("1: s = 2") && Catch::Contains("3: s = 0"));
 }
 
 TEST_CASE("plan: estimates the time from slots and the seconds of a unit", "[cli]") {
