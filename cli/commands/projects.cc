@@ -2,6 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_replace.h"
+#include "base/status_text.h"
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/table.h"
@@ -67,6 +72,26 @@ Exit PrintProject(Session& session, const absl::StatusOr<v1::Project>& project) 
   return kSuccess;
 }
 
+// The server names its own fields; here they are flags.
+absl::Status NamingFlags(const absl::Status& status) {
+  if (!absl::IsInvalidArgument(status)) return status;
+  static constexpr std::pair<const char*, const char*> kFlags[] = {{"max_slots", "--max-slots"},
+                                                                   {"max_gpus", "--max-gpus"},
+                                                                   {"max_node_hours", "--max-node-hours"},
+                                                                   {"max_running_jobs", "--max-running-jobs"},
+                                                                   {"max_storage_gib", "--max-storage-gib"},
+                                                                   {"weight", "--weight"},
+                                                                   {"job_class", "--class"}};
+  // A problem begins a line.
+  std::string text = "\n" + MessageOf(status);
+  for (const auto& [field, flag] : kFlags) {
+    for (const char* indent : {"\n", "\n  "})
+      text = absl::StrReplaceAll(
+          text, {{fmt::format("{}{}: ", indent, field), fmt::format("{}{}: ", indent, flag)}});
+  }
+  return absl::InvalidArgumentError(text.substr(1));
+}
+
 }  // namespace
 
 Exit ListProjects(Session& session) {
@@ -125,7 +150,9 @@ Exit SetProject(Session& session, const std::string& name, const QuotaOptions& o
   if (options.storage_gib) request.set_max_storage_gib(*options.storage_gib);
   if (options.weight) request.set_weight(*options.weight);
   if (options.job_class) request.set_job_class(*options.job_class);
-  return PrintProject(session, session.client().SetProject(request));
+  const absl::StatusOr<v1::Project> project = session.client().SetProject(request);
+  if (!project.ok()) return NamingFlags(project.status());
+  return PrintProject(session, project);
 }
 
 Exit AddMember(Session& session, const MemberOptions& options) {

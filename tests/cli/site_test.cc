@@ -95,6 +95,8 @@ class FakeSite : private v1::AuditService::Service,
   grpc::Status SetProject(grpc::ServerContext*, const v1::SetProjectRequest* request,
                           v1::Project* project) override {
     set = *request;
+    if (request->job_class() > 9)
+      return {grpc::StatusCode::INVALID_ARGUMENT, "job_class: is 12; expected 0 to 9"};
     project->set_name(request->project());
     project->set_weight(1);
     return grpc::Status::OK;
@@ -292,6 +294,10 @@ TEST_CASE("projects: what they have and may have is shown, and changed by flags"
   CHECK(site.set.has_max_node_hours());
   CHECK(site.set.max_running_jobs() == 2);
   CHECK(site.set.max_storage_gib() == 1.5);
+  const Result refused = RunWinnow({"projects", "set", "vision", "--class", "12"}, site.address());
+  CHECK(refused.code == 1);
+  CHECK_THAT(refused.err,
+             Catch::Contains("--class: is 12; expected 0 to 9") && !Catch::Contains("job_class"));
 }
 
 TEST_CASE("projects: they and their members are lines of a table, and are changed by its words", "[cli]") {
