@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace winnow {
@@ -41,18 +42,49 @@ std::optional<int64_t> ToInteger(const Value& value) {
   return static_cast<int64_t>(*real);
 }
 
-// Returns the category with the value's text, including Python's spelling of booleans and None.
+// Returns the category with the value's text, in JSON's or Python's spelling of booleans and None, or with
+// the same number: tables have 16.0 where a column lacks a value somewhere.
 std::optional<std::string> ToCategory(const std::vector<std::string>& categories, const Value& value) {
-  static const std::map<std::string, std::string> kPython = {
+  static constexpr std::pair<const char*, const char*> kSpellings[] = {
       {"true", "True"}, {"false", "False"}, {"null", "None"}};
   const auto known = [&](const std::string& text) {
     return std::find(categories.begin(), categories.end(), text) != categories.end();
   };
   const std::string text = ValueToString(value);
   if (known(text)) return text;
-  const auto python = kPython.find(text);
-  if (python != kPython.end() && known(python->second)) return python->second;
+  for (const auto& [json, python] : kSpellings) {
+    if (text == json && known(python)) return python;
+    if (text == python && known(json)) return json;
+  }
+  const std::optional<double> number = ToReal(value);
+  for (const std::string& category : categories) {
+    if (number && Parse<double>(category) == number) return category;
+  }
   return std::nullopt;
+}
+
+// Sums of steps differ from the numbers that they stand for: 0.1 + 2 * 0.1 is not 0.3.
+bool IsNearly(double value, double own, double largest) {
+  constexpr double kRelative = 1e-9, kOfLargest = 1e-12;
+  return std::abs(value - own) <= std::max(kRelative * std::abs(own), kOfLargest * largest);
+}
+
+// The value of the range that this one stands for, else the value itself.
+double Snapped(const Range& range, double value) {
+  if (const auto* discrete = std::get_if<DiscreteRange>(&range)) {
+    if (Contains(range, value)) return value;
+    double largest = 0;
+    for (const double own : discrete->values) largest = std::max(largest, std::abs(own));
+    for (const double own : discrete->values) {
+      if (IsNearly(value, own, largest)) return own;
+    }
+  } else if (const auto* real = std::get_if<ContinuousRange>(&range)) {
+    const double largest = std::max(std::abs(real->min), std::abs(real->max));
+    for (const double end : {real->min, real->max}) {
+      if (!Contains(range, value) && IsNearly(value, end, largest)) return end;
+    }
+  }
+  return value;
 }
 
 // Absent: the range has no such value.
@@ -63,7 +95,7 @@ std::optional<Value> Convert(const Range& range, const Value& value) {
   } else if (std::holds_alternative<IntegerRange>(range)) {
     if (auto integer = ToInteger(value)) converted = *integer;
   } else {
-    if (auto real = ToReal(value)) converted = *real;
+    if (auto real = ToReal(value)) converted = Snapped(range, *real);
   }
   if (converted && !Contains(range, *converted)) return std::nullopt;
   return converted;

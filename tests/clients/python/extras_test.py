@@ -91,6 +91,21 @@ class Studies(WithFolder):
             self.assertIn("12 ", client.job(result.job.id).describe()["warm_start_text"])
 
     @needs("optuna")
+    def test_steps_of_a_study_are_found_again(self):
+        import optuna
+        from winnow import importing
+
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+        study.optimize(lambda trial: trial.suggest_float("rate", 0.1, 0.7, step=0.2) + trial.suggest_int("n", 0, 10**7, step=2), n_trials=20)
+        found = importing.optuna(study)
+        self.assertEqual([found.space["rate"].kind, found.space["n"].kind], ["discrete", "integer"])
+        with winnow.serve(self.folder) as client:
+            result = winnow.tune(lambda rate, n: rate + n, {**found.space, "rate": winnow.discrete([0.1, 0.3, 0.5, 0.7])}, max_trials=3, server=client,
+                                 strategy="random", spec={"warm_start": found.warm_start(pathlib.Path(self.folder, "earlier.csv"))})
+            self.assertRegex(result.job.describe()["warm_start_text"], "^20 results used")
+
+    @needs("optuna")
     def test_a_job_is_written_as_a_study(self):
         import optuna
         from winnow import importing

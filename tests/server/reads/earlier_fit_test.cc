@@ -46,6 +46,29 @@ TEST_CASE("Earlier fit: Python's truth values are found", "[server]") {
   CHECK(fit.configuration[2] == Value(std::string("True")));
 }
 
+TEST_CASE("Earlier fit: JSON's truth values are found by Python's, and numbers by their value", "[server]") {
+  const SearchSpace space(
+      {{"flag", CategoricalRange{{"true", "null"}}}, {"width", CategoricalRange{{"16", "32"}}}});
+  const auto fit = [&](const char* flag, const char* width) {
+    return FitTo(space, {{"flag", std::string(flag)}, {"width", std::string(width)}});
+  };
+  // As pandas writes them: a column of integers that lacks a value somewhere is one of real numbers.
+  CHECK(fit("True", "16.0").configuration == Configuration{std::string("true"), std::string("16")});
+  CHECK(fit("None", "3.2e1").configuration == Configuration{std::string("null"), std::string("32")});
+  CHECK(fit("True", "17").misfit == "with width outside its range");
+}
+
+TEST_CASE("Earlier fit: sums of steps are the values that they stand for", "[server]") {
+  const SearchSpace space({{"rate", DiscreteRange{{0, 0.1, 0.2, 0.3}}}, {"eta", ContinuousRange{0, 0.3}}});
+  double sum = 0.1;
+  sum += 2 * 0.1;
+  REQUIRE(sum != 0.3);
+  CHECK(FitTo(space, {{"rate", sum}, {"eta", sum}}).configuration == Configuration{0.3, 0.3});
+  CHECK(FitTo(space, {{"rate", 1e-17}, {"eta", -1e-17}}).configuration == Configuration{0.0, 0.0});
+  CHECK(FitTo(space, {{"rate", 0.3001}, {"eta", 0.1}}).misfit == "with rate outside its range");
+  CHECK(FitTo(space, {{"rate", 0.3}, {"eta", 0.3001}}).misfit == "with eta outside its range");
+}
+
 TEST_CASE("Earlier fit: what does not fit says why", "[server]") {
   const auto [name, value, misfit] = GENERATE(table<std::string, Value, std::string>({
       {"depth", int64_t{10}, "with depth outside its range"},

@@ -12,6 +12,7 @@ from typing import Any, Mapping, Optional, Union
 from winnow import spaces
 from winnow.job import Job
 
+_MOST_STEPS = 1000  # of a range with steps, as `winnow import` has it; beyond that all values between are tried
 _STATES = {"COMPLETED": "COMPLETE", "PRUNED": "PRUNED", "FAILED": "FAIL", "CANCELLED": "FAIL"}
 
 
@@ -70,11 +71,11 @@ def _range(name: str, found: Any) -> spaces.Range:
         return spaces.choice(found.choices)
     step = getattr(found, "step", None)
     if kind in ("FloatDistribution", "UniformDistribution", "LogUniformDistribution", "DiscreteUniformDistribution"):
-        if step:
+        if step and (found.high - found.low) / step < _MOST_STEPS:
             return spaces.discrete([found.low + i * step for i in range(round((found.high - found.low) / step) + 1)])
         return (spaces.log_uniform if found.log else spaces.uniform)(found.low, found.high)
     if kind in ("IntDistribution", "IntUniformDistribution", "IntLogUniformDistribution"):
-        if step and step != 1 and not found.log:
+        if step and step != 1 and not found.log and (found.high - found.low) / step < _MOST_STEPS:
             return spaces.discrete(list(range(found.low, found.high + 1, step)))
         return spaces.integers(found.low, found.high, log=found.log)
     raise ValueError(f"study: {name!r} has a {kind}, which is not known")
