@@ -88,7 +88,7 @@ class Trial:
 
     def fail(self, reason: str) -> None:
         """The trial has failed."""
-        self._end({"failed": True, "reason": reason})
+        self._end({"failed": True, "reason": _utf8(reason)})
 
     def renew(self) -> None:
         """Renews the lease; without a call it is renewed on a thread of its own."""
@@ -109,6 +109,8 @@ class Trial:
         return False
 
     def _points(self, step: int, value: Optional[float], metrics: Mapping[str, float]) -> list[dict[str, Any]]:
+        if isinstance(step, float) and step % 1:
+            raise ValueError(f"step: is {step!r}; expected a whole number")
         if int(step) < 1:
             raise ValueError(f"step: is {step!r}; expected 1 or more: steps count from 1")
         values = {**({} if value is None else {self.job.metric: value}), **metrics}
@@ -139,8 +141,13 @@ class Trial:
 
 def said(error: BaseException) -> str:
     """The exception in one line."""
-    text = " ".join(str(error).split())
+    text = " ".join(_utf8(str(error)).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _utf8(text: str) -> str:
+    """The text without the halves of characters that names of files may have."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _number(metric: str, given: Any) -> float:
@@ -149,6 +156,8 @@ def _number(metric: str, given: Any) -> float:
         return float(given)
     except (TypeError, ValueError):
         raise TypeError(f"{metric}: is {given!r:.100}; expected a number") from None
+    except OverflowError:
+        raise ValueError(f"{metric}: is beyond what a float can be; expected a number") from None
 
 
 def _by_name(hyperparameters: Any) -> dict[str, Any]:

@@ -88,8 +88,8 @@ def log_uniform(low: float, high: float) -> Range:
 def integers(low: int, high: int, *, log: bool = False) -> Range:
     """Integers from `low` to `high`, both included; with `log` evenly by their logarithm."""
     for name, value in (("low", low), ("high", high)):
-        if not _is_number(value) or not math.isfinite(value) or int(value) != value:
-            raise ValueError(f"integers: {name} is {value!r}; expected an integer")
+        if not _is_finite(value) or int(value) != value:
+            raise ValueError(f"integers: {name} is {value!r:.100}; expected an integer")
     if log:
         _positive("integers", low)
     _ends("integers", low, high)
@@ -106,8 +106,8 @@ def discrete(values: Sequence[float]) -> Range:
     """One of these numbers, which are equally spaced for the search: 16, 32, 64."""
     own = _distinct("discrete", values)
     for value in own:
-        if not _is_number(value) or not math.isfinite(value):
-            raise ValueError(f"discrete: {value!r} is not a number")
+        if not _is_finite(value):
+            raise ValueError(f"discrete: {value!r:.100} is not a number")
     own = tuple(sorted(own))
     return Range("discrete", {"values": [float(value) for value in own]}, own)
 
@@ -163,14 +163,21 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
+def _is_finite(value: Any) -> bool:
+    try:
+        return _is_number(value) and math.isfinite(value)
+    except OverflowError:  # an int beyond what a float can be
+        return False
+
+
 def _same(a: Any, b: Any) -> bool:
     return isinstance(a, bool) == isinstance(b, bool) and bool(a == b)
 
 
 def _ends(name: str, low: float, high: float) -> dict[str, float]:
     for end, value in (("low", low), ("high", high)):
-        if not _is_number(value) or not math.isfinite(value):
-            raise ValueError(f"{name}: {end} is {value!r}; expected a finite number")
+        if not _is_finite(value):
+            raise ValueError(f"{name}: {end} is {value!r:.100}; expected a finite number")
     if low > high:
         raise ValueError(f"{name}: low is {low!r} and high is {high!r}; expected low <= high")
     return {"min": float(low), "max": float(high)}
@@ -187,8 +194,9 @@ def _distinct(name: str, values: Sequence[Any]) -> tuple[Any, ...]:
     own = tuple(values)
     if not own:
         raise ValueError(f"{name}: no value is given; expected one or more")
-    texts = [_text(value) for value in own]
-    for text in texts:
-        if texts.count(text) > 1:
+    known: set[str] = set()
+    for text in map(_text, own):
+        if text in known:
             raise ValueError(f"{name}: {text!r} is given twice; expected different values")
+        known.add(text)
     return own

@@ -70,7 +70,9 @@ class Address:
             port = parts.port
         except ValueError:
             port = None
-        if parts.scheme not in ("http", "https") or not parts.hostname or port is None or parts.path not in ("", "/"):
+        plain_name = text.isascii() and text.isprintable() and " " not in text
+        if (parts.scheme not in ("http", "https") or not parts.hostname or port is None or not plain_name
+                or parts.path not in ("", "/")):
             raise ValueError(f"server: {text!r} is not an address; expected HOST:PORT, http://HOST:PORT, "
                              "https://HOST:PORT or unix:/PATH")
         here = _is_loopback(parts.hostname)
@@ -197,8 +199,11 @@ class Transport:
                 raise errors.CallTimeout("DEADLINE_EXCEEDED",
                                          f"{verb} {path}: no answer of {address} in {limit:g} s") from error
             else:
-                if status == 200:
+                if status == 200 and _is_ours(path, answer):
                     return answer
+                if status == 200:
+                    raise errors.Unavailable("UNAVAILABLE", f"{address}: what answers is no winnow-server, as {verb} {path} has no "
+                                             "JSON object; expected the address of winnow-server's --http")
                 problem = errors.from_answer(status, answer)
                 if status not in (429, 503):
                     raise problem
@@ -231,7 +236,7 @@ class Transport:
                 try:
                     status, answer = held.receive()
                     held.waits = False
-                    if status == 200:
+                    if status == 200 and _is_ours(path, answer):
                         return answer
                 except (OSError, http.client.HTTPException):
                     pass  # the next begin opens another connection
@@ -475,6 +480,11 @@ def _parsed(data: bytes) -> Any:
         return json.loads(data)
     except ValueError:
         return data.decode("utf-8", "replace")
+
+
+def _is_ours(path: str, answer: Any) -> bool:
+    """Whether it is what a method answers; other paths may answer anything."""
+    return isinstance(answer, dict) or not path.startswith("/v1/")
 
 
 def _said(error: BaseException) -> str:

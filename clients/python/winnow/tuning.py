@@ -338,7 +338,8 @@ class _Run:
         number = _number(value)
         if number is None or len(self._metrics) > 1 and not trial.step:
             return f"the function returned {value!r:.100}; expected {expected}"
-        if trial.step and number != trial.value and not self._warned:
+        same = number == trial.value or number != number and trial.value != trial.value  # NaN is none of itself
+        if trial.step and not same and not self._warned:
             self._warned = True
             warnings.warn(f"trial {trial.number} returned {number!r}, but reported {trial.value!r} at its last step; "
                           "reported values count", stacklevel=2)
@@ -406,7 +407,7 @@ class _Run:
 def _number(value: Any) -> Optional[float]:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -118,7 +118,7 @@ def of_function(function: Callable[..., Any], space: Mapping[str, spaces.Range],
     if timeout is not None:
         if not isinstance(timeout, numbers.Real) or not 0 < timeout < math.inf:
             raise ValueError(f"timeout: is {timeout!r}; expected seconds above 0")
-        limits["max_wall_time"] = f"{timeout:.3f}s"
+        limits["max_wall_time"] = f"{max(timeout, 0.001):.3f}s"  # 0 would be no limit
     if max_steps is not None:
         limits["max_trial_resource"] = count("max_steps", max_steps)
     elif search.rungs() and not {"hyperband", "pruner", "limits"} & set(further or {}):

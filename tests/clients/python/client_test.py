@@ -2,6 +2,7 @@
 """The Python client against a real server: jobs, errors, ask and tell, TLS and tokens, restarts."""
 
 import http.client
+import http.server
 import importlib
 import json
 import multiprocessing
@@ -192,6 +193,28 @@ class Errors(WithFolder):
         other = subprocess.run([f"{BIN}/winnow", "--server", server.http, "list"], capture_output=True, text=True, check=False)
         self.assertIn("expected the address of --listen", other.stderr)
 
+    def test_another_program_that_speaks_http_is_told(self):
+        class Other(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("Content-Length", "6")
+                self.end_headers()
+                self.wfile.write(b"<html>")
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other) as other:
+            thread = threading.Thread(target=other.serve_forever)
+            thread.start()
+            client = winnow.connect(f"127.0.0.1:{other.server_address[1]}")
+            with self.assertRaisesRegex(winnow.Unavailable, "is no winnow-server, as GET /v1/tuning-jobs has no JSON object"):
+                client.jobs()
+            self.assertEqual(client.call("GET", "/page"), "<html>")
+            client.close()
+            other.shutdown()
+            thread.join()
+
     def test_a_connection_that_cannot_be_closed_at_the_end_of_python_is_left(self):
         client = winnow.connect(self.serve().http)
         client.jobs()
@@ -212,7 +235,7 @@ class Errors(WithFolder):
                 client.jobs()
 
     def test_wrong_addresses(self):
-        for wrong in ("host", "ftp://host:1", "unix:relative", "host:port"):
+        for wrong in ("host", "ftp://host:1", "unix:relative", "host:port", "a b:1", "höst:1"):
             with self.subTest(wrong), self.assertRaisesRegex(ValueError, "is not an address"):
                 winnow.connect(wrong)
 

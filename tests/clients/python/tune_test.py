@@ -2,6 +2,7 @@
 """winnow.tune with real functions, processes and an embedded server: results, pruning, interruptions."""
 
 import importlib.util
+import math
 import os
 import pathlib
 import pickle
@@ -9,7 +10,9 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 import unittest
+import warnings
 
 from servers import PACKAGE, PATIENCE, WithFolder, main, processes, wait_until
 import winnow
@@ -134,9 +137,45 @@ class Mistakes(WithFolder):
 
     def test_a_step_below_1_and_a_dictionary_without_the_value_fail_with_what_is_expected(self):
         for f, why in ((lambda x, trial: trial.report(0, x), "step: is 0; expected 1 or more: steps count from 1"),
+                       (lambda x, trial: trial.report(1.5, x), "step: is 1.5; expected a whole number"),
                        (lambda x: {"loss": x}, "without 'value'; expected a number, or one with 'value'")):
             with self.subTest(why), self.assertRaisesRegex(winnow.TuningFailed, why):
                 winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=5)
+
+    def test_half_a_character_in_the_text_of_an_exception_fails_the_trial_alone(self):
+        def f(x):
+            if x < 0.5:
+                raise FileNotFoundError("no file caf\udce9")
+            return x
+
+        result = winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=8, strategy="random",
+                             spec={"limits": {"max_first_failures": 0}})
+        self.assertEqual({trial.reason for trial in result.trials if trial.state == "FAILED"},
+                         {r"FileNotFoundError: no file caf\udce9"})
+
+    def test_the_shortest_time_is_a_limit(self):
+        def f(x):
+            time.sleep(0.2)  # longer than the search may take
+            return x
+
+        with self.assertRaises(winnow.TuningFailed):
+            winnow.tune(f, {"x": winnow.uniform(0, 1)}, timeout=1e-6)
+
+    def test_a_number_beyond_a_float_fails_its_trial(self):
+        for f, why in ((lambda x: 10**400, "expected a number"), (lambda x, trial: trial.report(1, 10**400), "beyond what a float can be")):
+            with self.subTest(why), self.assertRaisesRegex(winnow.TuningFailed, why):
+                winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=3)
+
+    def test_nan_that_was_reported_and_is_returned_is_no_contradiction(self):
+        def f(x, trial):
+            value = math.nan if x < 0.5 else x
+            trial.report(1, value)
+            return value
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=8, strategy="random")
+        self.assertGreaterEqual(result.best_value, 0.5)
 
     def test_a_function_that_always_fails_ends_the_search_and_is_told(self):
         def f(x):
@@ -184,6 +223,9 @@ class Mistakes(WithFolder):
                 (ValueError, "max_steps: is not given; expected the last step of the function, which ASHA needs",
                  lambda: winnow.tune(bowl, SPACE, pruner="asha")),
                 (ValueError, "direction: is 'up'", lambda: winnow.tune(bowl, SPACE, direction="up")),
+                (ValueError, "high is 1000.*; expected a finite number", lambda: winnow.uniform(0, 10**400)),
+                (ValueError, "high is 1000.*; expected an integer", lambda: winnow.integers(0, 10**400)),
+                (ValueError, "discrete: 1000.* is not a number", lambda: winnow.discrete([1, 10**400])),
                 (ValueError, "low is 3 and high is 2", lambda: winnow.uniform(3, 2)),
                 (ValueError, "low is 0; expected a number above 0", lambda: winnow.log_uniform(0, 2)),
                 (ValueError, "space: 'x' is 3; expected", lambda: winnow.tune(bowl, {"x": 3, "y": [1]})),
