@@ -61,12 +61,14 @@ bool NumberOf(const OrderedJson& value, double& number) {
   return error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
 }
 
+int64_t WholeOf(double number) { return static_cast<int64_t>(std::clamp(number, -9e18, 9e18)); }
+
 OrderedJson NumberParameter(const std::string& name, bool integer, double least, double most,
                             const std::string& scaling) {
   OrderedJson range = OrderedJson::object();
   const auto put = [&](const char* at, double value) {
     if (integer) {
-      range[at] = static_cast<int64_t>(std::llround(std::clamp(value, -9e18, 9e18)));
+      range[at] = WholeOf(std::round(value));
     } else {
       range[at] = value;
     }
@@ -100,7 +102,7 @@ OrderedJson SteppedValues(double least, double most, double step) {
   for (int n = 0; least + n * step <= most + step * 1e-9; ++n) {
     const double value = std::strtod(fmt::format("{:.12g}", least + n * step).c_str(), nullptr);  // 0.3
     if (whole) {
-      values.push_back(static_cast<int64_t>(value));
+      values.push_back(WholeOf(value));
     } else {
       values.push_back(value);
     }

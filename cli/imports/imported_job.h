@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -52,6 +53,8 @@ absl::StatusOr<std::string> GoalOf(const OrderedJson& object, const std::string&
                                    const std::string& path);
 // A number, also of a text.
 bool NumberOf(const OrderedJson& value, double& number);
+// As a job file has it: without its fraction, and within what an integer can be.
+int64_t WholeOf(double number);
 
 // {"name": …, "integer"/"continuous": {"min", "max", "scaling"}}; `scaling` "": LINEAR.
 OrderedJson NumberParameter(const std::string& name, bool integer, double least, double most,

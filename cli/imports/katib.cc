@@ -61,9 +61,14 @@ void AddKatibParameter(const OrderedJson& given, ImportedJob& imported) {
 void AddKatibProgram(const OrderedJson& spec, ImportedJob& imported) {
   const OrderedJson& given = MemberOf(spec, "trialTemplate");
   std::map<std::string, std::string> names;
-  for (const OrderedJson& parameter : MemberOf(given, "trialParameters"))
-    names["${trialParameters." + TextOf(parameter, "name") + "}"] =
-        "{{" + TextOf(parameter, "reference") + "}}";
+  for (const OrderedJson& parameter : MemberOf(given, "trialParameters")) {
+    const std::string name = TextOf(parameter, "name");
+    const std::string reference = TextOf(parameter, "reference");
+    if (reference.starts_with("${"))
+      imported.LeaveOut("trialParameters." + name, "is no hyperparameter; take it out of the command");
+    else
+      names["${trialParameters." + name + "}"] = "{{" + reference + "}}";
+  }
   const OrderedJson* pod = &MemberOf(given, "trialSpec");
   for (const char* inner : {"spec", "template", "spec"}) pod = &MemberOf(*pod, inner);
   const OrderedJson& containers = MemberOf(*pod, "containers");
@@ -79,7 +84,9 @@ void AddKatibProgram(const OrderedJson& spec, ImportedJob& imported) {
     }
     trainer["container"] = {{"image", TextOf(container, "image")}};
     for (const OrderedJson& variable : MemberOf(container, "env")) {
-      if (variable.contains("value"))
+      if (TextOf(variable, "value").find("${trialParameters.") != std::string::npos)
+        imported.LeaveOut("env." + TextOf(variable, "name"), "hyperparameters are passed as arguments");
+      else if (variable.contains("value"))
         trainer["environment"][TextOf(variable, "name")] = TextOf(variable, "value");
       else
         imported.LeaveOut("env." + TextOf(variable, "name"),
@@ -119,6 +126,8 @@ absl::StatusOr<ImportedJob> ImportKatibExperiment(const OrderedJson& experiment)
   job["parameters"] = OrderedJson::array();
   for (const OrderedJson& parameter : spec["parameters"]) AddKatibParameter(parameter, imported);
   job["objective"] = {{"metric", metric}, {"goal", *direction}};
+  imported.LeaveOutOthers(objective, {"type", "goal", "objectiveMetricName", "additionalMetricNames"},
+                          "objective", "is not offered; see objective.value");
   double goal = 0;
   if (NumberOf(MemberOf(objective, "goal"), goal)) job["completion"]["target_objective"] = goal;
   const OrderedJson& algorithm = MemberOf(spec, "algorithm");
@@ -141,10 +150,9 @@ absl::StatusOr<ImportedJob> ImportKatibExperiment(const OrderedJson& experiment)
   else if (!early.empty())
     imported.LeaveOut("earlyStopping." + early, "is not offered");
   double count = 0;
-  if (NumberOf(MemberOf(spec, "maxTrialCount"), count))
-    job["limits"]["max_trials"] = static_cast<int64_t>(count);
+  if (NumberOf(MemberOf(spec, "maxTrialCount"), count)) job["limits"]["max_trials"] = WholeOf(count);
   if (NumberOf(MemberOf(spec, "parallelTrialCount"), count))
-    job["limits"]["max_parallel_trials"] = static_cast<int64_t>(count);
+    job["limits"]["max_parallel_trials"] = WholeOf(count);
   const OrderedJson& collector = MemberOf(spec, "metricsCollectorSpec");
   const std::string kind = TextOf(MemberOf(collector, "collector"), "kind");
   if (!kind.empty() && kind != "StdOut")

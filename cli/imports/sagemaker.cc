@@ -10,6 +10,7 @@ namespace winnow::cli::imports {
 namespace {
 
 constexpr double kLogRatio = 100;  // as the server's endpoint reads the scaling Auto
+constexpr double kConvergenceTolerance = 0.01;
 
 std::string CsvCell(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
@@ -82,6 +83,45 @@ void AddChannels(const OrderedJson& definition, bool builtin, ImportedJob& impor
         "InputDataConfig." + name,
         "workers need credentials for it; a prefix that stands for several objects ends in a slash");
   }
+}
+
+// What a training job may take, and has in its environment.
+void AddDefinitionLimits(const OrderedJson& definition, ImportedJob& imported) {
+  OrderedJson& job = imported.job;
+  const OrderedJson& stopping = MemberOf(definition, "StoppingCondition");
+  if (MemberOf(stopping, "MaxRuntimeInSeconds").is_number())
+    job["limits"]["max_attempt_time"] = TextOf(stopping, "MaxRuntimeInSeconds") + "s";
+  imported.LeaveOutOthers(stopping, {"MaxRuntimeInSeconds"}, "TrainingJobDefinition.StoppingCondition",
+                          "has no meaning here");
+  double retries = 0;
+  if (NumberOf(MemberOf(MemberOf(definition, "RetryStrategy"), "MaximumRetryAttempts"), retries))
+    job["limits"]["max_attempts"] = WholeOf(retries) + 1;
+  for (const auto& [name, value] : MemberOf(definition, "Environment").items())
+    job["trainer"]["environment"][name] = value;
+}
+
+// When the search ends by itself.
+void AddCompletion(const OrderedJson& criteria, ImportedJob& imported) {
+  OrderedJson completion = OrderedJson::object();
+  const OrderedJson& target = MemberOf(criteria, "TargetObjectiveMetricValue");
+  if (target.is_number()) completion["target_objective"] = target;
+  const OrderedJson& same =
+      MemberOf(MemberOf(criteria, "BestObjectiveNotImproving"), "MaxNumberOfTrainingJobsNotImproving");
+  if (same.is_number()) completion["no_improvement_trials"] = same;
+  if (TextOf(MemberOf(criteria, "ConvergenceDetected"), "CompleteOnConvergence") == "Enabled")
+    completion["convergence_tolerance"] = kConvergenceTolerance;
+  if (!completion.empty()) imported.job["completion"] = completion;
+  imported.LeaveOutOthers(criteria,
+                          {"TargetObjectiveMetricValue", "BestObjectiveNotImproving", "ConvergenceDetected"},
+                          "TuningJobCompletionCriteria", "is not offered; see completion");
+}
+
+// XGBoost's image evaluates the metric of "validation:auc" also if eval_metric does not have it.
+void EvaluateObjective(const std::string& metric, OrderedJson& job) {
+  const std::string own = metric.substr(metric.find(':') + 1);
+  const std::string given = TextOf(MemberOf(job, "static_hyperparameters"), "eval_metric");
+  if (own.empty() || ("," + given + ",").find("," + own + ",") != std::string::npos) return;
+  job["static_hyperparameters"]["eval_metric"] = given.empty() ? own : given + "," + own;
 }
 
 // A table of the finished training jobs, for a warm start. `definition`: only its own; "": all.
@@ -209,21 +249,22 @@ absl::StatusOr<ImportedJob> ImportSagemakerJob(const OrderedJson& described, con
   }
   if (MemberOf(limits, "MaxRuntimeInSeconds").is_number())
     job["limits"]["max_wall_time"] = TextOf(limits, "MaxRuntimeInSeconds") + "s";
-  const OrderedJson& target =
-      MemberOf(MemberOf(config, "TuningJobCompletionCriteria"), "TargetObjectiveMetricValue");
-  if (target.is_number()) job["completion"]["target_objective"] = target;
+  AddCompletion(MemberOf(config, "TuningJobCompletionCriteria"), imported);
   if (MemberOf(config, "RandomSeed").is_number()) job["seed"] = config["RandomSeed"];
   const OrderedJson& resources = MemberOf(definition, "HyperParameterTuningResourceConfig");
   const OrderedJson& count =
       MemberOf(resources.empty() ? MemberOf(definition, "ResourceConfig") : resources, "InstanceCount");
   if (count.is_number_integer() && count.get<int64_t>() > 1) job["cluster"]["nodes"] = count;
   imported.LeaveOut("ResourceConfig", "what each trial needs of a host is said in cluster");
+  AddDefinitionLimits(definition, imported);
+  if (builtin) EvaluateObjective(TextOf(objective, "MetricName"), job);
   if (described.contains("WarmStartConfig"))
     imported.LeaveOut("WarmStartConfig", "import the parents with their training jobs too");
   imported.LeaveOutOthers(
       definition,
       {"AlgorithmSpecification", "StaticHyperParameters", "InputDataConfig", "HyperParameterRanges",
-       "TuningObjective", "ResourceConfig", "HyperParameterTuningResourceConfig", "DefinitionName"},
+       "TuningObjective", "ResourceConfig", "HyperParameterTuningResourceConfig", "DefinitionName",
+       "StoppingCondition", "RetryStrategy", "Environment"},
       "TrainingJobDefinition", "has no meaning here");
   const bool one_of_several = listed && several.size() > 1;
   if (one_of_several) TakePart(several, *place, imported);

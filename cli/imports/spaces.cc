@@ -116,9 +116,9 @@ absl::StatusOr<ImportedJob> ImportRaySpace(const OrderedJson& space) {
   }
   double number = 0;
   if (NumberOf(MemberOf(space, "num_samples"), number) && number > 0)
-    imported.job["limits"]["max_trials"] = static_cast<int64_t>(number);
+    imported.job["limits"]["max_trials"] = WholeOf(number);
   if (NumberOf(MemberOf(space, "max_concurrent_trials"), number))
-    imported.job["limits"]["max_parallel_trials"] = static_cast<int64_t>(number);
+    imported.job["limits"]["max_parallel_trials"] = WholeOf(number);
   imported.LeaveOutOthers(space, {"metric", "mode", "num_samples", "param_space", "max_concurrent_trials"},
                           "", "is not offered; see strategy, sampler and pruner");
   return imported;
@@ -134,6 +134,7 @@ absl::StatusOr<ImportedJob> ImportOptunaSpace(const OrderedJson& space) {
   if (!goal.ok()) return goal.status();
   ImportedJob imported = Begin(TextOf(space, "study_name").empty() ? "optuna" : TextOf(space, "study_name"),
                                TextOf(space, "metric").empty() ? "value" : TextOf(space, "metric"), *goal);
+  if (TextOf(space, "direction").empty()) imported.LeaveOut("direction", "is missing; the goal is MINIMIZE");
   for (const auto& [name, given] : distributions.items()) {
     const OrderedJson distribution =
         given.is_string() ? OrderedJson::parse(given.get<std::string>(), nullptr, false) : given;
@@ -141,8 +142,7 @@ absl::StatusOr<ImportedJob> ImportOptunaSpace(const OrderedJson& space) {
       imported.LeaveOut("distributions." + name, "it is not known; write a range");
   }
   double number = 0;
-  if (NumberOf(MemberOf(space, "n_trials"), number))
-    imported.job["limits"]["max_trials"] = static_cast<int64_t>(number);
+  if (NumberOf(MemberOf(space, "n_trials"), number)) imported.job["limits"]["max_trials"] = WholeOf(number);
   imported.LeaveOutOthers(space, {"study_name", "direction", "n_trials", "distributions", "metric"}, "",
                           "is not offered; see strategy, sampler and pruner");
   return imported;

@@ -29,6 +29,7 @@ bool AddRange(const std::string& name, const OrderedJson& given, const std::stri
   } else if (distribution == "log_uniform_values" || distribution == "q_log_uniform_values") {
     parameters.push_back(NumberParameter(name, false, least, most, "LOG"));
   } else if (distribution == "log_uniform" || distribution == "q_log_uniform") {  // the ends are exponents
+    if (!std::isfinite(std::exp(least)) || !std::isfinite(std::exp(most))) return false;
     parameters.push_back(NumberParameter(name, false, std::exp(least), std::exp(most), "LOG"));
   } else {
     return false;
@@ -58,7 +59,11 @@ void AddWandbParameters(const OrderedJson& given, const std::string& prefix, Imp
 }
 
 OrderedJson CommandOf(const OrderedJson& sweep, ImportedJob& imported) {
-  const std::string program = TextOf(sweep, "program");
+  std::string program = TextOf(sweep, "program");
+  if (program.empty()) {
+    program = "train.py";
+    imported.LeaveOut("program", "is missing; the command has to be written");
+  }
   if (!MemberOf(sweep, "command").is_array())
     return program.ends_with(".py") ? OrderedJson{"python3", program} : OrderedJson{program};
   OrderedJson command = OrderedJson::array();
@@ -102,14 +107,13 @@ absl::StatusOr<ImportedJob> ImportWandbSweep(const OrderedJson& sweep) {
   if (NumberOf(MemberOf(metric, "target"), number)) job["completion"]["target_objective"] = number;
   const std::string method = TextOf(sweep, "method");
   job["strategy"] = method == "grid" ? "GRID" : method == "random" ? "RANDOM" : "BAYESIAN";
-  if (NumberOf(MemberOf(sweep, "run_cap"), number))
-    job["limits"]["max_trials"] = static_cast<int64_t>(number);
+  if (NumberOf(MemberOf(sweep, "run_cap"), number)) job["limits"]["max_trials"] = WholeOf(number);
   const OrderedJson& early = MemberOf(sweep, "early_terminate");
   if (TextOf(early, "type") == "hyperband" && method != "grid") {
     double most = 0;
     if (NumberOf(MemberOf(early, "max_iter"), most)) {
       job["strategy"] = "HYPERBAND";
-      job["hyperband"] = {{"max_resource", static_cast<int64_t>(most)}};
+      job["hyperband"] = {{"max_resource", WholeOf(most)}};
       if (NumberOf(MemberOf(early, "eta"), number))
         job["hyperband"]["reduction_factor"] = std::lround(number);
     } else {

@@ -244,6 +244,31 @@ TEST_CASE("import: a tuning job of SageMaker, and its results", "[cli]") {
   CHECK(table.str() == "objective,max_depth,eta,booster\n0.75,3,0.1,dart\n");
 }
 
+TEST_CASE("import: when training jobs of SageMaker end, and what they run with", "[cli]") {
+  const TempFolder folder;
+  json described = json::parse(kDescribed);
+  json& definition = described["TrainingJobDefinition"];
+  definition["StaticHyperParameters"] = {{"objective", "binary:logistic"}, {"num_round", "9"}};
+  definition["StoppingCondition"] = {{"MaxRuntimeInSeconds", 3600}, {"MaxWaitTimeInSeconds", 7200}};
+  definition["RetryStrategy"]["MaximumRetryAttempts"] = 2;
+  definition["Environment"]["A"] = "b";
+  json& config = described["HyperParameterTuningJobConfig"];
+  config["Strategy"] = "Random";
+  config.erase("StrategyConfig");
+  config["TuningJobCompletionCriteria"] = {
+      {"TargetObjectiveMetricValue", 0.9},
+      {"BestObjectiveNotImproving", {{"MaxNumberOfTrainingJobsNotImproving", 12}}},
+      {"ConvergenceDetected", {{"CompleteOnConvergence", "Enabled"}}}};
+  const ImportRun run = ImportAndPlan(folder, "sagemaker", described.dump());
+  CHECK(run.job["limits"]["max_attempt_time"] == "3600s");
+  CHECK(run.job["limits"]["max_attempts"] == 3);
+  CHECK(run.job["trainer"]["environment"] == json({{"A", "b"}}));
+  CHECK(run.job["completion"] ==
+        json({{"target_objective", 0.9}, {"no_improvement_trials", 12}, {"convergence_tolerance", 0.01}}));
+  CHECK(run.job["static_hyperparameters"]["eval_metric"] == "auc");  // the objective's
+  CHECK_THAT(run.left_out, Catch::Contains("StoppingCondition.MaxWaitTimeInSeconds"));
+}
+
 TEST_CASE("import: texts that SageMaker's SDK has written as JSON are texts", "[cli]") {
   const TempFolder folder;
   json described = json::parse(kDescribed);
@@ -309,6 +334,42 @@ TEST_CASE("import: each of several definitions of a tuning job of SageMaker beco
   const Result none = RunWinnow({"import", "sagemaker", folder.file("given"), "--definition", "wide"}, "");
   CHECK(none.code == 1);
   CHECK_THAT(none.err, Catch::Contains("expected one of deep, flat"));
+}
+
+TEST_CASE("import: what a program does not get is said", "[cli]") {
+  const TempFolder folder;
+  std::string experiment = kExperiment;
+  const auto put = [&experiment](const std::string& before, const std::string& after) {
+    REQUIRE(experiment.find(before) != std::string::npos);
+    experiment.replace(experiment.find(before), before.size(), after);
+  };
+  put("goal: 0.001", "goal: 0.001, metricStrategies: [{name: loss, value: latest}]");
+  put("reference: lr}]", "reference: lr}, {name: me, reference: \"${trialSpec.Name}\"}]");
+  put("resources:",
+      R"(env: [{name: RATE, value: "${trialParameters.learningRate}"}, {name: A, value: b}], resources:)");
+  const ImportRun katib = ImportAndPlan(folder, "katib", experiment);
+  CHECK(katib.job["trainer"]["environment"] == json({{"A", "b"}}));
+  for (const char* part :
+       {"env.RATE: hyperparameters are passed as arguments", "trialParameters.me", "metricStrategies"})
+    CHECK_THAT(katib.left_out, Catch::Contains(part));
+  const ImportRun sweep = ImportAndPlan(folder, "wandb", R"yaml(
+method: random
+run_cap: 3
+parameters: {lr: {min: 0.001, max: 0.1}, far: {distribution: log_uniform, min: 0, max: 1000}}
+)yaml");
+  CHECK(sweep.job["trainer"]["command"] == json({"python3", "train.py"}));
+  CHECK_THAT(sweep.left_out, Catch::Contains("program: is missing") && Catch::Contains("parameters.far"));
+}
+
+TEST_CASE("import: numbers that no integer can be stay within a job file's", "[cli]") {
+  const TempFolder folder;
+  std::ofstream(folder.file("given")) << R"({"n_trials": 1e300, "distributions": {
+    "x": {"name": "IntDistribution", "attributes": {"low": 1e300, "high": 2e300, "step": 1e300}}}})";
+  const Result result = RunWinnow({"import", "optuna", folder.file("given")}, "");
+  INFO(result.err);
+  CHECK_THAT(result.err, Catch::Contains("direction: is missing; the goal is MINIMIZE"));
+  CHECK(result.code == 0);
+  CHECK(json::parse(result.out)["limits"]["max_trials"] == 9000000000000000000);
 }
 
 TEST_CASE("import: what is none of these files says what was expected", "[cli]") {
