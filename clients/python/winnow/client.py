@@ -176,9 +176,9 @@ def read_spec(spec: Spec, working_directory: Optional[str] = None) -> dict[str, 
     if isinstance(spec, (str, os.PathLike)):
         path = pathlib.Path(spec)
         try:
-            found = json.loads(_COMMENT.sub(_without_comment, path.read_text("utf-8-sig")))
+            found = json.loads(_COMMENT.sub(_without_comment, path.read_text("utf-8-sig")), object_pairs_hook=_each_once)
         except ValueError as error:
-            raise ValueError(f"{path}: is not JSON: {error}") from error
+            raise ValueError(f"{path}: is not a job file: {error}") from error
         base = working_directory or str(path.parent)
     elif isinstance(spec, Mapping):
         found = dict(spec)
@@ -198,6 +198,15 @@ def read_spec(spec: Spec, working_directory: Optional[str] = None) -> dict[str, 
             for one in found["initial_configurations"]]
     if isinstance(found.get("parameters"), (list, tuple)):
         found["parameters"] = [_parameter(one) for one in found["parameters"]]
+    return found
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{name!r} is given twice; expected once")
+        found[name] = value
     return found
 
 

@@ -96,19 +96,22 @@ def tls_context(ca: Optional[str], cert: Optional[str], key: Optional[str]) -> s
     return context
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, path: str = "") -> Any:
     """`value` with what JSON cannot say as proto3's JSON says it, NaN and infinities as text; and numpy's numbers and arrays
-    as Python's own."""
+    as Python's own. TypeError: there is something else, such as a date; `path` leads to `value`."""
     value = own(value)
     if isinstance(value, float):
         if math.isfinite(value):
             return value
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, Mapping):
-        return {str(name): plain(content) for name, content in value.items()}
+        return {str(name): plain(content, f"{path}.{name}" if path else str(name)) for name, content in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(content) for content in value]
-    return value
+        return [plain(content, f"{path}[{place}]") for place, content in enumerate(value)]
+    if value is None or isinstance(value, (str, int)):
+        return value
+    raise TypeError(f"{path or 'the value'}: is {value!r:.100}, of type {type(value).__name__}; expected what JSON has, such as a "
+                    "number or a text")
 
 
 def own(value: Any) -> Any:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The Python client against a real server: jobs, errors, ask and tell, TLS and tokens, restarts."""
 
+import datetime
 import http.client
 import http.server
 import importlib
@@ -174,6 +175,17 @@ class Errors(WithFolder):
             client.submit(5)
         with self.assertRaisesRegex(winnow.InvalidArgument, 'states: "DONE"; expected one of RUNNING, STOPPING, '):
             client.jobs(states=["DONE"])
+
+    def test_what_a_job_file_cannot_have_is_named(self):
+        client = winnow.connect("127.0.0.1:1", patience=0)  # nothing is sent
+        file = pathlib.Path(self.folder, "job.json")
+        file.write_text('{"name": "a", "limits": {"max_trials": 1, "max_trials": 2}}')
+        with self.assertRaisesRegex(ValueError, "job.json: is not a job file: 'max_trials' is given twice"):
+            client.submit(file)
+        for spec, why in (({"note": datetime.date(2026, 1, 1)}, r"spec.note: is datetime.date\(2026, 1, 1\), of type date"),
+                          ({"parameters": [{"name": {1}}]}, r"spec.parameters\[0\].name: is \{1\}, of type set; expected what JSON has")):
+            with self.assertRaisesRegex(TypeError, why):
+                client.submit(spec)
 
     def test_a_server_that_is_not_there(self):
         with socket.socket() as probe:
