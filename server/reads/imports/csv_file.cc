@@ -57,6 +57,8 @@ absl::StatusOr<Rows> Parse(const ForeignFile& file, const GoOn& go_on) {
     if (got < 0) return absl::InvalidArgumentError("cannot be read");
     if (got == 0) break;
     std::string_view text(chunk.data(), got);
+    if (offset == 0 && (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")))
+      return absl::InvalidArgumentError("is text in UTF-16; expected UTF-8");
     if (offset == 0) text = WithoutByteOrderMark(text);
     whole = csv_parse(&parser, text.data(), text.size(), OnField, OnRow, &rows) == text.size();
     if (rows.fields > kMostFields) {
@@ -66,8 +68,12 @@ absl::StatusOr<Rows> Parse(const ForeignFile& file, const GoOn& go_on) {
   }
   whole = whole && csv_fini(&parser, OnField, OnRow, &rows) == 0;
   if (whole) return rows;
-  return absl::InvalidArgumentError(
-      fmt::format("row {}: {}", rows.all.size() + 1, csv_strerror(csv_error(&parser))));
+  const int error = csv_error(&parser);
+  return absl::InvalidArgumentError(fmt::format(
+      "row {}: {}", rows.all.size() + 1,
+      error == CSV_EPARSE
+          ? "a quote is not closed, or is within a field; expected it around a field, and twice within"
+          : csv_strerror(error)));
 }
 
 }  // namespace

@@ -31,7 +31,11 @@ TEST_CASE("Csv file: what is wrong is said, and where", "[store]") {
       {"", "is empty"},
       {"a,b\n1,2\n3\n", "row 3 has 1 fields; expected 2"},
       {"a,b,a\n", "two columns, 1 and 3, of one name"},
-      {"a\n\"1", "row 2"},
+      {"a\n\"1", "row 2: a quote is not closed"},
+      {std::string("\xff\xfe"
+                   "a\0",
+                   4),
+       "is text in UTF-16; expected UTF-8"},
       {"a\n\"1\"2\n", "row 2"},
   }));
   auto table = Read(text);
