@@ -231,21 +231,61 @@ grpc::Status JsonError(std::string_view message, const pb::Descriptor& type) {
   return FieldError(place, std::string(said.substr(std::min(said.find_first_not_of(": "), said.size()))));
 }
 
+bool HasJob(const pb::Descriptor& type) {
+  const pb::FieldDescriptor* field = FindField(type, "spec");
+  return field != nullptr && field->message_type() == v1::TuningJobSpec::descriptor();
+}
+
 // What the reader of job files, which says what was expected, finds in a job that the JSON parser refused;
 // OK: nothing.
 grpc::Status JobError(const std::string& body, const pb::Descriptor& type) {
-  const pb::FieldDescriptor* field = FindField(type, "spec");
-  if (field == nullptr || field->message_type() != v1::TuningJobSpec::descriptor()) return grpc::Status::OK;
+  if (!HasJob(type)) return grpc::Status::OK;
   std::vector<Violation> violations = ParseJobIn(body, "spec").violations;
   for (Violation& violation : violations)
     violation.field = violation.field == kWholeJob ? "spec" : "spec." + violation.field;
   return violations.empty() ? grpc::Status::OK : ToGrpc(ViolationsError(violations));
 }
 
+// The JSON parser takes what is no list for a list of one: of "command": "python3 train.py" it would make a
+// program of that name.
+grpc::Status CheckLists(const nlohmann::json& object, const pb::Descriptor& type, const std::string& place) {
+  if (!object.is_object()) return grpc::Status::OK;
+  const auto check_each = [](const auto& values, const pb::Descriptor& of, const auto& path_of) {
+    grpc::Status status;
+    for (const auto& [key, value] : values.items()) {
+      if (status.ok()) status = CheckLists(value, of, path_of(key));
+    }
+    return status;
+  };
+  for (const auto& [name, value] : object.items()) {
+    const pb::FieldDescriptor* field = FindField(type, name);
+    if (field == nullptr || value.is_null()) continue;
+    const std::string path = place.empty() ? name : place + "." + name;
+    const bool list = field->is_repeated() && !field->is_map();
+    if (list && !value.is_array())
+      return FieldError(path, "is " + Shortened(value.dump(), kMostShown) + "; expected a list […]");
+    const pb::FieldDescriptor* held = field->is_map() ? field->message_type()->map_value() : field;
+    if (held->cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    const pb::Descriptor& of = *held->message_type();
+    grpc::Status status;
+    if (list)
+      status = check_each(value, of, [&](const std::string& at) { return fmt::format("{}[{}]", path, at); });
+    else if (field->is_map())
+      status = check_each(value, of, [&](const std::string& at) { return fmt::format("{}.{}", path, at); });
+    else
+      status = CheckLists(value, of, path);
+    if (!status.ok()) return status;
+  }
+  return grpc::Status::OK;
+}
+
 grpc::Status ReadBody(const std::string& body, pb::Message& request) {
   if (body.find_first_not_of(" \t\r\n") == std::string::npos) return grpc::Status::OK;  // empty: no fields
   const auto status = pb::util::JsonStringToMessage(body, &request, ParseOptions());
-  if (status.ok()) return grpc::Status::OK;
+  if (status.ok()) {
+    if (!HasJob(*request.GetDescriptor())) return grpc::Status::OK;
+    return CheckLists(nlohmann::json::parse(body, nullptr, false), *request.GetDescriptor(), "");
+  }
   const grpc::Status of_job = JobError(body, *request.GetDescriptor());
   return of_job.ok() ? JsonError(std::string(status.message()), *request.GetDescriptor()) : of_job;
 }

@@ -48,6 +48,26 @@ TEST_CASE("Http: fields come from the path, the query and the body, and the path
   CHECK(play.Ask("GET", "/v1/tuning-jobs/" + id + "/").json()["id"] == id);
 }
 
+TEST_CASE("Http: what is no list is none in a job", "[http]") {
+  HttpPlay play;
+  const nlohmann::json good = nlohmann::json::parse(CreateJson(RandomJob(3)));
+  const auto said = [&](const char* pointer, const nlohmann::json& value) {
+    nlohmann::json request = good;
+    request[nlohmann::json::json_pointer(pointer)] = value;
+    const HttpReply reply = play.Ask("POST", "/v1/tuning-jobs", request.dump());
+    CHECK(reply.status == 400);
+    return reply.json()["message"].get<std::string>();
+  };
+  CHECK(said("/spec/tags", "abc") == R"(spec.tags: is "abc"; expected a list […])");
+  CHECK_THAT(said("/spec/trainer/command", "python3 train.py"),
+             Catch::Contains(R"(spec.trainer.command: is "python3 train.py"; expected a list)"));
+  CHECK_THAT(said("/spec/parameters/0", {{"name", "k"}, {"categorical", {{"values", "ab"}}}}),
+             Catch::Contains("spec.parameters[0].categorical.values: is \"ab\""));
+  CHECK_THAT(said("/spec/channels/train", {{"path", "t"}, {"drop", "a"}}),
+             Catch::Contains("spec.channels.train.drop: is \"a\""));
+  CHECK(play.Ask("GET", "/v1/tuning-jobs").json()["jobs"].empty());
+}
+
 TEST_CASE("Http: requests say names as the contract does or in camelCase, and answers as the contract does",
           "[http]") {
   HttpPlay play;
