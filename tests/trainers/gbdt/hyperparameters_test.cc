@@ -76,6 +76,11 @@ TEST_CASE("Hyperparameters: what has no effect is said", "[gbdt]") {
   REQUIRE(warnings.size() == 2);
   CHECK(warnings[0] == "tree_method exact runs as hist");
   CHECK(warnings[1] == "hyperparameter rate_drop has no effect but with booster dart");
+  warnings.clear();
+  // What only the image of SageMaker knows.
+  for (const char* name : {"save_model_on_termination", "use_dask_gpu_training", "dsplit", "prob_buffer_row"})
+    REQUIRE(ParseHyperparameters(std::string("{\"") + name + "\": \"true\"}", &warnings).ok());
+  CHECK(warnings.size() == 4);
 }
 
 TEST_CASE("Hyperparameters: multi_hessian is of several classes, and models before it was there go on",

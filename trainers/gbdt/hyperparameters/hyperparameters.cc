@@ -164,6 +164,12 @@ constexpr Field<P> kFields[] = {
     Ignored("csv_weights"),
     Ignored("num_pairsample"),
     Ignored("fix_list_weight"),
+    Ignored("aft_loss_distribution_scale"),
+    Ignored("dsplit"),
+    Ignored("prob_buffer_row"),
+    Ignored("max_cached_hist_node"),
+    Ignored("save_model_on_termination"),
+    Ignored("use_dask_gpu_training"),
 };
 
 // Second names of XGBoost, its wrappers for scikit-learn, and LightGBM.
