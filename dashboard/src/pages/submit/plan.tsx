@@ -1,9 +1,11 @@
 import type {TuningPlan} from '../../api/types';
 import {count, counted, duration, percent} from '../../format';
+import {kindsOf, widestOf} from './plan_brackets';
 
 // Brackets as columns of rungs, as wide as there are trials.
 export function Plan({plan}: {plan: TuningPlan}) {
-  const widest = Math.max(1, ...plan.brackets.flatMap((bracket) => bracket.rungs.map((rung) => rung.trials)));
+  const kinds = kindsOf(plan.brackets);
+  const widest = widestOf(kinds);
   const saved = plan.fullResource > 0 && plan.resource > 0 ? 1 - plan.resource / plan.fullResource : Number.NaN;
   return (
     <div class="plan">
@@ -39,9 +41,9 @@ export function Plan({plan}: {plan: TuningPlan}) {
       </dl>
       {plan.brackets.length > 0 && (
         <ol class="plan-brackets" aria-label="Brackets">
-          {plan.brackets.map((bracket) => (
+          {kinds.map(({bracket, brackets}) => (
             <li key={bracket.index}>
-              <h3>Bracket {bracket.index + 1}</h3>
+              <h3>{kinds.length < plan.brackets.length ? counted(brackets, 'bracket') : `Bracket ${bracket.index + 1}`}</h3>
               <ol>
                 {bracket.rungs.map((rung) => (
                   <li key={rung.resource} class="plan-rung">
