@@ -12,16 +12,19 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from typing import Any, Optional, Union
 
 from winnow import errors
 from winnow.client import Client, connect
+from winnow.transport import Transport
 
 _PROGRAM = "winnow-server"
 _START = 60.0  # seconds in which a server must listen; an earlier one of the same directory may still be stopping
 _STOP = 30.0  # seconds in which it must stop
 _LOOK = 0.005  # seconds
 _PDEATHSIG = 1  # PR_SET_PDEATHSIG
+_GONE = "the server of winnow.serve has been stopped; its database is in its directory, if it was given one"
 _LAST = 400  # bytes of the log that an error shows
 # glibc's malloc keeps freed memory. A Gaussian process frees and allocates the same matrices for every suggestion, and
 # the page faults took a tenth of its time.
@@ -69,6 +72,7 @@ class Server:
         self._log = self.directory / "server.log"
         self._log_start = self._log.stat().st_size if self._log.exists() else 0
         self._process: Optional[subprocess.Popen[bytes]] = None
+        self._clients: weakref.WeakSet[Transport] = weakref.WeakSet()
         self._port = 0
         self._stopping = False
         self._failure = ""
@@ -92,11 +96,15 @@ class Server:
 
     @property
     def client(self) -> Client:
-        return connect(self.address, token="")
+        found = connect(self.address, token="")
+        self._clients.add(found._calls)
+        return found
 
     def stop(self) -> None:
         """Stops the server; all that was acknowledged is recorded."""
         self._stopping = True
+        for calls in list(self._clients):  # nothing will answer at this address
+            calls.gone = calls.gone or _GONE
         process = self._process
         if process is not None and process.poll() is None:
             process.terminate()

@@ -176,6 +176,14 @@ class Errors(WithFolder):
         with self.assertRaisesRegex(winnow.InvalidArgument, 'states: "DONE"; expected one of RUNNING, STOPPING, '):
             client.jobs(states=["DONE"])
 
+    def test_a_server_that_was_stopped_is_not_waited_for(self):
+        with winnow.serve() as client:
+            job = client.submit(EXTERNAL)
+            trial = job.ask()
+        for call in (client.jobs, job.describe, lambda: trial.complete(1.0), lambda: next(job.events())):
+            with self.assertRaisesRegex(winnow.Unavailable, "the server of winnow.serve has been stopped"):
+                call()
+
     def test_what_a_job_file_cannot_have_is_named(self):
         client = winnow.connect("127.0.0.1:1", patience=0)  # nothing is sent
         file = pathlib.Path(self.folder, "job.json")
