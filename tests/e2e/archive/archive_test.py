@@ -148,6 +148,7 @@ class ArchiveTest(unittest.TestCase):
         self.client.submit(job("open", trainer={"external": True}),
                            self.cluster.folder)
         self.client.run("ask", "open")
+        processes.wait_until(self.client.workers, "the worker is there")
         backup = os.path.join(self.folder, "backup.db")
         self.client.run("backup", backup)
         client = processes.Client(self.server, self.enterShown(backup).address)
