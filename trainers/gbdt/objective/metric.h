@@ -23,9 +23,8 @@ namespace winnow::gbdt {
 // - tweedie-nloglik without @ takes tweedie_variance_power; error without @ takes 0.5.
 // - ndcg, map and pre are means over groups by the groups' weights, which 1.7.4 ignores. pre without @ takes
 //   all rows of a group.
-// - accuracy, f1 and mse are those of SageMaker's image of XGBoost, with the weights, which that ignores: f1
-// is
-//   the mean over the classes that rows have or get.
+// - accuracy, f1 and mse are those of SageMaker's image of XGBoost, with the weights, which that ignores.
+//   f1 is the mean over the classes that rows have or get.
 absl::StatusOr<double> EvaluateMetric(const Metric& metric, const GbdtParameters& parameters,
                                       const Targets& targets, std::span<const float> margin,
                                       Communicator* communicator);

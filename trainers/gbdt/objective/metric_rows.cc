@@ -1,3 +1,5 @@
+#include "trainers/gbdt/objective/metric.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -6,7 +8,6 @@
 #include "trainers/common/exact_sum.h"
 #include "trainers/common/instruction_sets.h"
 #include "trainers/common/portable_math.h"
-#include "trainers/gbdt/objective/metric.h"
 #include "trainers/gbdt/objective/objective.h"
 
 namespace winnow::gbdt {
