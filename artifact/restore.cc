@@ -11,19 +11,18 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "artifact/digest.h"
 #include "artifact/files.h"
 #include "artifact/folder.h"
 #include "artifact/manifest.h"
-#include "base/parallel.h"
 
 namespace winnow {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kReads = 8;         // of blobs at a time
 constexpr int kMostSynced = 100;  // files one by one; of more, the whole file system once
 
 std::string DraftPrefix(const fs::path& folder) {
@@ -103,7 +102,9 @@ absl::Status WriteFiles(const v1::Manifest& manifest, const fs::path& root, cons
     for (fs::path above = parent; folders.insert(above).second;) above = above.parent_path();
   }
   const bool many = manifest.files_size() > kMostSynced;
-  absl::Status status = ForEachInParallel(manifest.files_size(), kReads, [&](size_t i) {
+  std::vector<int64_t> sizes;
+  for (const v1::ArtifactFile& file : manifest.files()) sizes.push_back(file.size());
+  absl::Status status = ForEachTransfer(sizes, [&](size_t i) {
     const v1::ArtifactFile& file = manifest.files(static_cast<int>(i));
     return WriteFile(file, root / file.path(), read, !many);
   });

@@ -15,7 +15,6 @@
 #include "artifact/files.h"
 #include "artifact/manifest.h"
 #include "artifact/refusals.h"
-#include "base/parallel.h"
 #include "cli/output/format.h"
 #include "cli/output/text.h"
 
@@ -28,7 +27,6 @@ constexpr absl::Duration kBlobPatience = absl::Minutes(2);  // 4 MiB at 35 KiB/s
 constexpr int kBlobTries = 5;
 constexpr auto kBetweenTries = std::chrono::milliseconds(300);
 constexpr size_t kMostDigests = 10'000;
-constexpr int kParallelBlobs = 8;
 
 void SetCallDeadline(grpc::ClientContext& context, absl::Duration timeout) {
   context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(timeout));
@@ -109,29 +107,17 @@ absl::Status ArtifactCalls::Send(const v1::Manifest& manifest, const fs::path& r
     if (!answer.ok()) return client_.Explain(answer);
     missing.insert(response.digests().begin(), response.digests().end());
   }
-  struct Piece {
-    const std::string* path;
-    int64_t begin;
-    const v1::BlobName* blob;
-  };
-  std::vector<Piece> pieces;
-  for (const v1::ArtifactFile& file : manifest.files()) {
-    int64_t at = 0;
-    for (const v1::BlobName& blob : file.blobs()) {
-      if (missing.erase(blob.digest()) > 0) pieces.push_back({&file.path(), at, &blob});
-      at += blob.size();
-    }
-  }
+  const std::vector<BlobPiece> pieces = PiecesOf(manifest, std::move(missing));
   // The server writes each to its disk before it answers.
-  return ForEachInParallel(pieces.size(), kParallelBlobs, [&](size_t i) -> absl::Status {
-    const Piece& piece = pieces[i];
-    const absl::StatusOr<OpenFile> open = OpenFile::Open(root / *piece.path, O_RDONLY | O_NONBLOCK);
+  return ForEachTransfer(SizesOf(pieces), [&](size_t i) -> absl::Status {
+    const BlobPiece& piece = pieces[i];
+    const absl::StatusOr<OpenFile> open = OpenFile::Open(root / piece.file->path(), O_RDONLY | O_NONBLOCK);
     const absl::StatusOr<std::string> bytes = open.ok() ? open->ReadAt(piece.begin, piece.blob->size())
                                                         : absl::StatusOr<std::string>(open.status());
     if (!bytes.ok() || DigestOf(*bytes) != piece.blob->digest()) {
       return absl::FailedPreconditionError(
           fmt::format("trainer.source: {} changed while it was sent; expected files at rest: submit again",
-                      Clean(*piece.path)));
+                      Clean(piece.file->path())));
     }
     return PutBlob(*piece.blob, *bytes);
   });

@@ -51,6 +51,19 @@ TEST_CASE("Restore: the files come back with their bytes, in place of what was t
   CHECK(Names(to.path()) == 1);
 }
 
+TEST_CASE("Restore: many files come back too", "[artifact]") {
+  Folder from;
+  for (int i = 0; i < 150; ++i)
+    from.Write(std::to_string(i % 7) + "/" + std::to_string(i), std::to_string(i));
+  Blobs blobs(from);
+  Folder to;
+  REQUIRE(RestoreFolder(blobs.manifest, to.path("checkpoint"), blobs.Reader()).ok());
+  CHECK(FolderEquals(to.path("checkpoint"), blobs.manifest));
+  blobs.bytes.erase(DigestOf("100"));
+  CHECK(absl::IsNotFound(RestoreFolder(blobs.manifest, to.path("other"), blobs.Reader())));
+  CHECK(Names(to.path()) == 1);
+}
+
 TEST_CASE("Restore: an empty manifest empties the folder; one that is missing is made", "[artifact]") {
   Folder to;
   to.Write("checkpoint/old", "goes");

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "artifact/digest.h"
 #include "artifact/files.h"
 #include "artifact/manifest.h"
 #include "artifact/refusals.h"
+#include "base/mutex.h"
 #include "fmt/format.h"
 
 namespace winnow {
@@ -93,23 +92,23 @@ absl::Status ArtifactClient::Upload(const v1::PutArtifactRequest& request, const
   const v1::Manifest& manifest = request.artifact().manifest();
   const absl::StatusOr<std::vector<std::string>> missing = FindMissing(manifest, cancellation);
   if (!missing.ok()) return missing.status();
-  std::set<std::string> to_send(missing->begin(), missing->end());
   const absl::StatusOr<OpenFolder> files = OpenFolder::Open(folder);
   if (!files.ok()) return absl::AbortedError(files.status().message());
-  for (const v1::ArtifactFile& file : manifest.files()) {
-    const absl::StatusOr<OpenFile> open = files->OpenRegular(file.path());
+  const std::vector<BlobPiece> pieces = PiecesOf(manifest, {missing->begin(), missing->end()});
+  Mutex mutex;  // held during a call of `progress`
+  // The server writes each to its disk before it answers.
+  absl::Status sent = ForEachTransfer(SizesOf(pieces), [&](size_t i) {
+    const BlobPiece& piece = pieces[i];
+    const absl::StatusOr<OpenFile> open = files->OpenRegular(piece.file->path());
     if (!open.ok()) return absl::AbortedError(open.status().message());
-    int64_t at = 0;
-    for (const v1::BlobName& blob : file.blobs()) {
-      if (to_send.erase(blob.digest()) > 0) {
-        const absl::StatusOr<std::string> bytes = ReadPiece(*open, blob, at);
-        if (!bytes.ok()) return bytes.status();
-        if (absl::Status status = PutBlob(blob.digest(), *bytes, cancellation); !status.ok()) return status;
-        progress();
-      }
-      at += blob.size();
-    }
-  }
+    const absl::StatusOr<std::string> bytes = ReadPiece(*open, *piece.blob, piece.begin);
+    if (!bytes.ok()) return bytes.status();
+    absl::Status status = PutBlob(piece.blob->digest(), *bytes, cancellation);
+    const MutexLock lock(mutex);
+    if (status.ok()) progress();
+    return status;
+  });
+  if (!sent.ok()) return sent;
   done = Put(request, cancellation);
   if (!done.ok() || *done) return done.status();
   return absl::UnavailableError("a blob disappeared from the server");

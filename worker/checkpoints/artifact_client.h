@@ -21,8 +21,8 @@ class ArtifactClient {
   explicit ArtifactClient(const std::shared_ptr<grpc::Channel>& channel);
 
   // Sends the files in `folder` that the server lacks of the request's manifest, and makes it the trial's
-  // newest. Calls `progress` after every step. ABORTED: the files no longer match the manifest;
-  // FAILED_PRECONDITION: the server does not want it; otherwise the server's status.
+  // newest. Calls `progress` after every step, one call at a time. ABORTED: the files no longer match the
+  // manifest; FAILED_PRECONDITION: the server does not want it; otherwise the server's status.
   absl::Status Upload(const v1::PutArtifactRequest& request, const FolderName& folder,
                       Cancellation& cancellation, const std::function<void()>& progress);
 
