@@ -27,6 +27,8 @@ __all__ = ["report", "resume", "save", "serve", "should_stop", "hyperparameters"
 _reported = None
 _orders = None  # the worker's, where programs may wait
 _stopping = threading.Event()
+# Libraries that show progress on standard output, in a line that has no end yet when their callbacks are called.
+_BARS = ("tqdm", "keras", "tf_keras", "tensorflow", "rich", "progressbar", "alive_progress", "fastprogress")
 
 
 def _on_term(_number, _frame):
@@ -63,7 +65,7 @@ def report(step, **metrics):
 
 def _unfinished_line():
     """A progress bar may have left the cursor in a line; a blank line more does no harm."""
-    return "tqdm" in sys.modules
+    return any(name in sys.modules for name in _BARS)
 
 
 def resume():

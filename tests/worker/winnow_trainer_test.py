@@ -188,6 +188,13 @@ class WinnowTrainer(unittest.TestCase):
         for wrong in ("None", "'x'"):
             self.assertIn(f"Error: loss is {wrong}; expected a number\n", run(f"winnow.report(1, acc=1, loss={wrong})").stderr)
 
+    def test_a_report_has_a_line_of_its_own_beside_a_progress_bar(self):
+        # Keras calls callbacks while the bar of the epoch is in a line without an end.
+        for library in ("keras", "tqdm"):
+            done = run(f"import sys, types\nsys.modules['{library}'] = types.ModuleType('{library}')\n"
+                       "sys.stdout.write('\\b\\b\\r10/10 ---- 0s 9ms/step - loss: 0.7')\nwinnow.report(1, loss=0.5)")
+            self.assertEqual(done.stdout.splitlines()[-1], '{"step": 1, "loss": 0.5}', library)
+
     def test_a_program_waits_for_its_next_part_if_it_may(self):
         program = ("import os\nfor level in range(1, 9):\n    winnow.report(level, loss=1)\n"
                    "    if winnow.should_stop(wait=True):\n        break\nprint(os.environ['WINNOW_ATTEMPT'])\n")
