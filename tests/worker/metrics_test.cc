@@ -229,4 +229,46 @@ TEST_CASE("CSV is read under its header by a later attempt too, and event files 
   CHECK(seen.size() == 4);
 }
 
+TEST_CASE("of a metrics file that is rotated, or removed while it is open, no line is lost") {
+  TempFolder folder;
+  const fs::path path = folder.path() / "m.jsonl";
+  EventLoop loop;
+  std::vector<std::string> seen;
+  MetricsFollower follower(&loop, {folder.path(), ""}, "m.jsonl",
+                           [&](const MetricRecord& record) { seen.push_back(Text(record)); });
+  const auto poll = [&] {
+    loop.After(std::chrono::milliseconds(300), [&] { loop.Quit(); });
+    loop.Run();
+  };
+  std::ofstream file(path);
+  file << "{\"step\": 1}\n" << std::flush;
+  poll();
+  file << "{\"step\": 2}\n" << std::flush;
+  fs::rename(path, folder.path() / "m.jsonl.1");
+  std::ofstream second(path);
+  second << "{\"step\": 3}\n" << std::flush;
+  poll();
+  CHECK(seen == std::vector<std::string>{"step=1", "step=2", "step=3"});
+  fs::remove(path);
+  second << "{\"step\": 4}\n" << std::flush;
+  follower.End();
+  CHECK(seen == std::vector<std::string>{"step=1", "step=2", "step=3", "step=4"});
+}
+
+TEST_CASE("a metrics file of any size holds nothing up: its begin and its end are read") {
+  TempFolder folder;
+  EventLoop loop;
+  for (const std::string name : {"m.jsonl", "m.csv"}) {
+    std::vector<std::string> seen;
+    MetricsFollower follower(&loop, {folder.path(), ""}, name,
+                             [&](const MetricRecord& record) { seen.push_back(Text(record)); });
+    const bool is_csv = name == "m.csv";
+    std::ofstream(folder.path() / name) << (is_csv ? "step\n1\n" : "{\"step\": 1}\n");
+    fs::resize_file(folder.path() / name, int64_t{1} << 40);
+    std::ofstream(folder.path() / name, std::ios::app) << (is_csv ? "\n2\n" : "\n{\"step\": 2}\n");
+    follower.End();
+    CHECK(seen == std::vector<std::string>{"step=1", "step=2"});
+  }
+}
+
 }  // namespace winnow

@@ -9,6 +9,7 @@
 
 #include "base/status_text.h"
 #include "fmt/format.h"
+#include "spdlog/spdlog.h"
 #include "worker/metrics/text_records.h"
 
 namespace winnow {
@@ -17,6 +18,9 @@ namespace {
 constexpr std::chrono::milliseconds kPollEvery(200);
 constexpr int64_t kPieceBytes = 1 << 20;
 constexpr int kPiecesOfPoll = 4;
+// At its program's end, so many pieces of the begin of what was not read by then, and of its end: a file has
+// any size, and the loop does nothing else meanwhile.
+constexpr int kPiecesAtEnd = 32;
 constexpr size_t kMaxMetricsLine = 64 << 10;
 constexpr size_t kKnownBytes = 256;
 constexpr size_t kMostEventFiles = 100;
@@ -107,13 +111,41 @@ void MetricsFollower::Poll() {
 void MetricsFollower::End() {
   loop_->Cancel(std::exchange(timer_, 0));
   for (const std::string& name : Names()) {
-    while (ReadSome(name, true)) {
-    }
+    ReadToEnd(name);
     const auto found = files_.find(name);
     if (found != files_.end() && kind_ != Kind::kEvents)
       found->second.lines.End([&](std::string_view line) { Line(found->second, line); });
   }
   if (kind_ == Kind::kJson && records_ == 0) GiveWhole();
+}
+
+void MetricsFollower::ReadToEnd(const std::string& name) {
+  const auto read = [&] {
+    int pieces = 0;
+    while (pieces < kPiecesAtEnd && ReadSome(name, true)) ++pieces;
+    return pieces < kPiecesAtEnd;
+  };
+  if (read() || !SkipMiddle(name)) return;
+  read();
+}
+
+// Goes to the last pieces of a file. False: they cannot be read without those before them.
+bool MetricsFollower::SkipMiddle(const std::string& name) {
+  const auto found = files_.find(name);
+  if (found == files_.end()) return false;
+  File& file = found->second;
+  struct stat about {};
+  if (file.open.has_value() && fstat(file.open->descriptor(), &about) == 0) {
+    const int64_t last = about.st_size - kPiecesAtEnd * kPieceBytes;
+    if (last <= file.offset) return true;
+    file.offset = last;
+    file.before.clear();
+    file.lines = LineSplitter(kMaxMetricsLine);
+    file.is_cut = true;
+  }
+  spdlog::warn("{} was written faster than it is read, and some of it was left out",
+               (folder_.path() / name).string());
+  return file.is_cut;
 }
 
 // A file of which no line is an object may be one as a whole.
@@ -129,10 +161,14 @@ void MetricsFollower::GiveWhole() {
 
 bool MetricsFollower::ReadSome(const std::string& name, bool last) {
   const absl::StatusOr<OpenFolder> folder = OpenFolder::Open(folder_);
-  if (!folder.ok()) return false;
-  const absl::StatusOr<OpenFile> open = folder->OpenRegular(name);
+  absl::StatusOr<OpenFile> open = folder.ok() ? folder->OpenRegular(name) : folder.status();
   struct stat about {};
-  if (!open.ok() || fstat(open->descriptor(), &about) != 0) return false;
+  const bool is_there = open.ok() && fstat(open->descriptor(), &about) == 0;
+  if (const auto known = files_.find(name); known != files_.end()) {
+    const bool was_moved = !is_there || known->second.inode != about.st_ino;
+    if (was_moved && known->second.open.has_value() && ReadMoved(known->second)) return true;
+  }
+  if (!is_there) return false;
   File* file = &files_[name];
   if (file->inode == about.st_ino && file->offset == about.st_size && !last) return false;
   const int64_t known = static_cast<int64_t>(file->before.size());
@@ -153,14 +189,28 @@ bool MetricsFollower::ReadSome(const std::string& name, bool last) {
     if (first.ok())
       file->header = ReadCsvCells(std::string_view(*first).substr(0, first->find_first_of("\r\n")));
   }
-  const std::string_view added = std::string_view(*bytes).substr(known);
-  if (added.empty()) return false;
-  if (file->offset == 0 && file->repeated.size() == 1 && HasOneLine(added, kind_ == Kind::kCsv))
-    file->repeated.clear();
-  file->offset += static_cast<int64_t>(added.size());
-  file->before = bytes->substr(bytes->size() - std::min(bytes->size(), kKnownBytes));
-  Take(*file, added);
-  return static_cast<int64_t>(added.size()) == kPieceBytes;
+  if (kind_ != Kind::kEvents && !file->open.has_value()) file->open = *std::move(open);
+  return TakeAdded(*file, *bytes) == kPieceBytes;
+}
+
+// The file has another name now, or none, such as a log that is rotated. What the program wrote into it
+// before, or still writes, counts. Whether there was any.
+bool MetricsFollower::ReadMoved(File& file) {
+  const int64_t known = static_cast<int64_t>(file.before.size());
+  const absl::StatusOr<std::string> bytes = file.open->ReadAt(file.offset - known, known + kPieceBytes);
+  return bytes.ok() && bytes->starts_with(file.before) && TakeAdded(file, *bytes) > 0;
+}
+
+// Takes what follows the bytes that are known. Returns how much it is.
+int64_t MetricsFollower::TakeAdded(File& file, const std::string& bytes) {
+  const std::string_view added = std::string_view(bytes).substr(file.before.size());
+  if (added.empty()) return 0;
+  if (file.offset == 0 && file.repeated.size() == 1 && HasOneLine(added, kind_ == Kind::kCsv))
+    file.repeated.clear();
+  file.offset += static_cast<int64_t>(added.size());
+  file.before = bytes.substr(bytes.size() - std::min(bytes.size(), kKnownBytes));
+  Take(file, added);
+  return static_cast<int64_t>(added.size());
 }
 
 void MetricsFollower::StartAnew(const std::string& name, ino_t inode) {
@@ -174,6 +224,12 @@ void MetricsFollower::StartAnew(const std::string& name, ino_t inode) {
 
 void MetricsFollower::Take(File& file, std::string_view bytes) {
   file.wrote = true;
+  if (file.is_cut) {
+    const size_t end = bytes.find('\n');
+    if (end == std::string_view::npos) return;
+    bytes.remove_prefix(end + 1);
+    file.is_cut = false;
+  }
   if (kind_ == Kind::kEvents) {
     const absl::Status status = file.events.Add(bytes, [this](const MetricRecord& record) { Give(record); });
     if (!status.ok()) error_ = MessageOf(status);

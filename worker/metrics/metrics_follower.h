@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,9 @@ namespace winnow {
 // given once; what was there at the start is an earlier attempt's and is left out, unless the program writes
 // the file anew. Of a text file that is written anew, the lines that begin it as before are not given again:
 // a program may write its whole history each time. A file of one line has the newest values alone, and its
-// line is given each time that it is written anew. Memory is bounded whatever the files hold. Lives on the
-// loop's thread.
+// line is given each time that it is written anew. Of a text file that is renamed or removed the rest is
+// given too, as of a log that is rotated. Memory and the time of a call are bounded whatever the files hold.
+// Lives on the loop's thread.
 class MetricsFollower {
  public:
   // `folder`: SM_OUTPUT_DATA_DIR. Links are not followed.
@@ -32,7 +34,7 @@ class MetricsFollower {
                   std::function<void(const MetricRecord&)> take);
   ~MetricsFollower();
 
-  // The program has ended: gives everything that is left.
+  // The program has ended: gives what is left; of much, its begin and its end.
   void End();
   // Why nothing was read, for a sentence: "metrics.jsonl was not written in SM_OUTPUT_DATA_DIR"; "":
   // something was.
@@ -49,6 +51,8 @@ class MetricsFollower {
     ino_t inode = 0;
     int64_t offset = 0;  // read up to here
     std::string before;  // the last bytes before `offset`, by which a file that was written anew is noticed
+    std::optional<OpenFile> open;  // of text, once something was read
+    bool is_cut = false;           // what comes next is the end of a line whose begin was left out
     LineSplitter lines;
     EventReader events;
     std::vector<std::string> header;  // of CSV; empty: not read yet
@@ -65,6 +69,10 @@ class MetricsFollower {
   void SkipExisting();
   // Whether there may be more.
   bool ReadSome(const std::string& name, bool last);
+  bool ReadMoved(File& file);
+  int64_t TakeAdded(File& file, const std::string& bytes);
+  void ReadToEnd(const std::string& name);
+  bool SkipMiddle(const std::string& name);
   void StartAnew(const std::string& name, ino_t inode);
   void Take(File& file, std::string_view bytes);
   void Line(File& file, std::string_view line);
