@@ -75,6 +75,18 @@ def processes_of(folder):
     return found
 
 
+def shared_memory_of(pids):
+    """The folders for shared memory of MPI programs that these processes hold."""
+    found = set()
+    for pid in pids:
+        for number in os.listdir(f"/proc/{pid}/fd"):
+            try:
+                found.add(os.readlink(f"/proc/{pid}/fd/{number}"))
+            except OSError:
+                pass
+    return [path for path in found if os.path.basename(path).startswith("winnow-mpi-")]
+
+
 class SeveralNodes(unittest.TestCase):
     def setUp(self):
         # The examples' python3 is Debian's, which has Debian's torch.
@@ -129,6 +141,8 @@ class SeveralNodes(unittest.TestCase):
             attempt = cluster.client.json("describe", job, "1")["attempts"][-1]
             victim = attempt["ranks"][-1]["worker"]
             worker = next(worker for worker in cluster.workers if worker.name == victim)
+            memory = shared_memory_of(worker.trainers())
+            self.assertEqual(len(memory), 1 if example == "mpi" and nodes > 1 else 0)
             for pid in worker.trainers():
                 os.kill(pid, signal.SIGKILL)
             opened = os.open(gate, os.O_RDWR)  # which waits for no reader, and lets later ones pass
@@ -146,6 +160,7 @@ class SeveralNodes(unittest.TestCase):
             self.assertLess(len(lost), EPOCHS // 2)
             self.assertEqual(cluster.client.json("describe", job).get("notices", []), [])
             wait_until(lambda: not processes_of(cluster.folder), "nothing is left of its processes")
+            self.assertFalse(any(map(os.path.exists, memory)), "nothing is left in the host's memory")
             printed = {}
             for each in cluster.workers:
                 printed.update({attempt: text for (_, attempt), text in each.printed().items()})
