@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/standard_streams.h"
 #include "base/status_text.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
@@ -95,7 +96,7 @@ int WrongUsage(const CLI::App& app, const std::string& message) {
     each = each->get_subcommands().front();
     command += " " + each->get_name();
   }
-  fmt::print(stderr, "winnow: {}\nSee: {} --help\n", message, command);
+  Terminal(STDERR_FILENO, true).Print(fmt::format("winnow: {}\nSee: {} --help\n", message, command));
   return kUsage;
 }
 
@@ -165,7 +166,7 @@ int Main(int argc, char** argv) {
   Commands commands(app, flags);
 
   if (argc < 2) {
-    fmt::print(stderr, "{}", app.help());
+    Terminal(STDERR_FILENO, true).Print(app.help());
     return kUsage;
   }
   if (const CommandLine line = ReadCommandLine(app, argc, argv); line.answered) {
@@ -209,4 +210,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace winnow::cli
 
-int main(int argc, char** argv) { return winnow::cli::Main(argc, argv); }
+int main(int argc, char** argv) {
+  winnow::OpenStandardStreams();
+  return winnow::cli::Main(argc, argv);
+}

@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "base/mutex.h"
+#include "base/standard_streams.h"
 #include "base/status_text.h"
 #include "flags/command_line.h"
 #include "flags/help_formatter.h"
@@ -656,4 +657,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace winnow
 
-int main(int argc, char** argv) { return winnow::Main(argc, argv); }
+int main(int argc, char** argv) {
+  winnow::OpenStandardStreams();
+  return winnow::Main(argc, argv);
+}

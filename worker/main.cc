@@ -27,6 +27,7 @@
 #include "CLI/CLI.hpp"
 #include "artifact/folder.h"
 #include "base/gpus.h"
+#include "base/standard_streams.h"
 #include "base/status_text.h"
 #include "flags/command_line.h"
 #include "flags/help_formatter.h"
@@ -684,4 +685,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace winnow
 
-int main(int argc, char** argv) { return winnow::Main(argc, argv); }
+int main(int argc, char** argv) {
+  winnow::OpenStandardStreams();
+  return winnow::Main(argc, argv);
+}

@@ -1,4 +1,7 @@
+#include <sys/wait.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -115,6 +118,15 @@ TEST_CASE("Flags: wrong usage names flag, value and expectation, with exit code 
     CHECK(result.out.empty());
     CHECK(result.err.rfind("winnow: ", 0) == 0);
     for (const std::string& part : usage.told) CHECK(result.err.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("Flags: wrong usage has its exit code where standard error is closed or full", "[cli]") {
+  for (const std::string error : {"2>&-", "2>/dev/full"}) {
+    const int status = std::system((WINNOW_BIN_DIR "/winnow lits " + error).c_str());
+    INFO(error);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 2);
   }
 }
 

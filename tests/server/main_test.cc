@@ -99,6 +99,17 @@ TEST_CASE("Server: a file names the page's port, and only one server takes it", 
   CHECK(server.Stop() == 0);
 }
 
+TEST_CASE("Server: what it says without a standard error does not get into its database", "[server]") {
+  TempFolder folder;
+  const std::string db = folder.file("a.db"), port = folder.file("port");
+  const Ran ran =
+      RunCommand(WINNOW_BIN_DIR "/winnow-server --local-workers 0 --http off --listen 127.0.0.1:0 --db " +
+                 db + " --port-file " + port + " 2>&- & until [ -s " + port +
+                 " ]; do sleep 0.05; done; head -c 15 " + db + "; kill $!; wait $!");
+  CHECK(ran.exit_code == 0);
+  CHECK(ran.output == "SQLite format 3");
+}
+
 TEST_CASE("Server: a database and a port have one server each", "[server]") {
   ServerProcess server(WINNOW_BIN_DIR "/winnow-server", {"--local-workers", "0"});
   Ran same_file = Run("--local-workers 0 --listen 127.0.0.1:0 --db " + server.database());

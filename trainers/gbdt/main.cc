@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/standard_streams.h"
 #include "trainers/common/contract.h"
 #include "trainers/common/fork_server.h"
 #include "trainers/common/program.h"
@@ -101,4 +102,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace winnow::gbdt
 
-int main(int argc, char** argv) { return winnow::gbdt::Main(argc, argv); }
+int main(int argc, char** argv) {
+  winnow::OpenStandardStreams();
+  return winnow::gbdt::Main(argc, argv);
+}

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/standard_streams.h"
 #include "trainers/common/contract.h"
 #include "trainers/common/fork_server.h"
 #include "trainers/common/program.h"
@@ -86,6 +87,7 @@ int Main(int argc, char** argv) {
 }  // namespace winnow::mlp
 
 int main(int argc, char** argv) {
+  winnow::OpenStandardStreams();
   try {
     return winnow::mlp::Main(argc, argv);
   } catch (const std::bad_alloc&) {
