@@ -268,6 +268,7 @@ TEST_CASE("a metrics file of any size holds nothing up: its begin and its end ar
     std::ofstream(folder.path() / name, std::ios::app) << (is_csv ? "\n2\n" : "\n{\"step\": 2}\n");
     follower.End();
     CHECK(seen == std::vector<std::string>{"step=1", "step=2"});
+    CHECK(follower.has_left_out());
   }
 }
 

@@ -9,7 +9,6 @@
 
 #include "base/status_text.h"
 #include "fmt/format.h"
-#include "spdlog/spdlog.h"
 #include "worker/metrics/text_records.h"
 
 namespace winnow {
@@ -143,8 +142,7 @@ bool MetricsFollower::SkipMiddle(const std::string& name) {
     file.lines = LineSplitter(kMaxMetricsLine);
     file.is_cut = true;
   }
-  spdlog::warn("{} was written faster than it is read, and some of it was left out",
-               (folder_.path() / name).string());
+  has_left_out_ = true;
   return file.is_cut;
 }
 

@@ -40,6 +40,8 @@ class MetricsFollower {
   // something was.
   std::string problem() const;
   int64_t records() const { return records_; }
+  // Whether the files were written faster than they are read, so that some of them was left out at the end.
+  bool has_left_out() const { return has_left_out_; }
   // The names of the first record's numbers, at most ten: "epoch, train, val loss"; "": it had none.
   const std::string& first_names() const { return first_names_; }
   // The line of a CSV file that is its header. "": none.
@@ -89,6 +91,7 @@ class MetricsFollower {
   int64_t records_ = 0;
   std::string first_names_;
   std::string header_;
+  bool has_left_out_ = false;
   std::string error_;  // of a file that cannot be read
   EventLoop::Id timer_ = 0;
 };

@@ -562,6 +562,10 @@ void TrainerRun::EndOutput() {
   }
   if (parser_.has_value()) lines_.End([this](std::string_view line) { Line(line); });
   if (follower_ != nullptr) follower_->End();
+  if (follower_ != nullptr && follower_->has_left_out()) {
+    spdlog::warn("{}: {} was written faster than it is read, and some of it was left out", assignment_.id(),
+                 assignment_.metrics_file());
+  }
   EndLogs();
   if (left_out_.has_value()) Report(*std::exchange(left_out_, std::nullopt));
   SendLastReport();
