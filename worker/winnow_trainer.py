@@ -57,8 +57,8 @@ def report(step, **metrics):
             line[name] = float(value)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{name} is {value!r}; expected a number") from None
-    sys.stdout.write("\n" if _unfinished_line() else "")
-    sys.stdout.write(json.dumps(line) + "\n")
+    begin = "\n" if _unfinished_line() else ""
+    sys.stdout.write(begin + json.dumps(line) + "\n")  # at once, so that no other thread's words come between
     sys.stdout.flush()
     _reported = max(int(step), _reported or 0)
 
