@@ -148,7 +148,8 @@ absl::Status RestoreFolder(const v1::Manifest& manifest, const fs::path& folder,
                            const ReplaceGuard& guard) {
   if (absl::Status status = CheckManifest(manifest); !status.ok()) return status;
   std::error_code error;
-  const fs::path target = fs::absolute(folder).lexically_normal();
+  fs::path target = fs::absolute(folder).lexically_normal();
+  if (!target.has_filename()) target = target.parent_path();  // "models/"
   fs::create_directories(target.parent_path(), error);
   if (error) return FileError(target.parent_path(), "cannot create the directory", error.value());
   RemoveLeftDrafts(target);

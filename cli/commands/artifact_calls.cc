@@ -126,6 +126,12 @@ absl::Status ArtifactCalls::Send(const v1::Manifest& manifest, const fs::path& r
 absl::Status CheckDownloadFolder(const std::string& folder) {
   std::error_code error;
   if (!fs::exists(folder, error)) return absl::OkStatus();
+  const fs::path working_folder = fs::current_path(error);
+  if (!error && fs::equivalent(folder, working_folder, error)) {
+    return absl::FailedPreconditionError(
+        fmt::format("{} is the working directory, which cannot be replaced; choose another with --download",
+                    Clean(folder)));
+  }
   if (fs::is_directory(folder, error) && fs::is_empty(folder, error)) return absl::OkStatus();
   return absl::FailedPreconditionError(
       fmt::format("{} exists and is not an empty directory; choose another with --download", folder));

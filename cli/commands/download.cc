@@ -69,9 +69,14 @@ Exit Download(Session& session, const DownloadOptions& options) {
                                            artifact->trial(), job->id(), kind,
                                            options.checkpoint ? "WINNOW_CHECKPOINT_DIR" : "SM_MODEL_DIR"));
   }
-  const absl::Status status = RestoreFolder(artifact->manifest(), options.folder,
-                                            [&](const v1::BlobName& blob) { return source.Blob(blob); });
-  if (absl::IsNotFound(status)) {
+  bool is_there = true;  // not so the folder, which may be one that cannot be made
+  const absl::Status status =
+      RestoreFolder(artifact->manifest(), options.folder, [&](const v1::BlobName& blob) {
+        absl::StatusOr<std::string> bytes = source.Blob(blob);
+        is_there = !absl::IsNotFound(bytes.status());
+        return bytes;
+      });
+  if (!is_there) {
     return absl::NotFoundError(
         fmt::format("the {} was replaced or deleted while being fetched; try again", kind));
   }

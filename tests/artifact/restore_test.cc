@@ -71,6 +71,12 @@ TEST_CASE("Restore: an empty manifest empties the folder; one that is missing is
   CHECK(Names(to.path("checkpoint")) == 0);
   REQUIRE(RestoreFolder({}, to.path("a/b/c"), nullptr).ok());
   CHECK(fs::is_directory(to.path("a/b/c")));
+  for (const char* name : {"a/b/c/", "new/", "new/."}) {
+    INFO(name);
+    CHECK(RestoreFolder({}, to.path(name), nullptr).ok());
+    CHECK(Names(to.path(name)) == 0);
+  }
+  CHECK(Names(to.path()) == 3);
 }
 
 TEST_CASE("Restore: what is missing or false leaves the folder as it was, and nothing beside it",

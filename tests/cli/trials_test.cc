@@ -233,6 +233,9 @@ TEST_CASE("best: of several objectives the front with its hypervolume", "[cli]")
   const Result download = RunWinnow({"best", "bank", "--download", "model"}, service.address());
   CHECK(download.code == 2);
   CHECK_THAT(download.err, Catch::Contains("--trial: is missing; bank has several objectives"));
+  const Result here = RunWinnow({"best", "bank", "--download", "."}, service.address());
+  CHECK(here.code == 1);
+  CHECK_THAT(here.err, Catch::Contains(". is the working directory, which cannot be replaced"));
 }
 
 TEST_CASE("best: where no trial satisfies the constraints, it says so", "[cli]") {
