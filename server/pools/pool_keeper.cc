@@ -156,7 +156,12 @@ void PoolKeeper::Do(const PoolOrders& orders) {
       FaultPoint("pools: before cancel");
       const absl::Status status = engine.pool->engine->Cancel(cancel);
       if (!status.ok()) spdlog::warn("pool {}: it could not be given back yet: {}", name, MessageOf(status));
-      engine.next_poll = {};
+      PoolNews& told = news_.emplace_back();
+      told.pool = name;
+      told.cancelled = true;
+      told.status = status;
+      // They end in a moment, not at once.
+      engine.next_poll = steady_clock::now() + std::min(options_.tick, engine.pool->settings.poll);
       FaultPoint("pools: after cancel");
     }
     for (const AllocationRow& row : orders.leftovers) {

@@ -213,6 +213,10 @@ void PoolBook::TellBroken(Engine& engine, const PoolNews& news) {
 
 absl::Status PoolBook::TakeNews(Engine& engine, const PoolNews& news, PoolOrders& orders) {
   Standing& standing = standings_[news.pool];
+  if (news.cancelled) {
+    standing.keeps = news.status.ok() ? "" : MessageOf(news.status);
+    return absl::OkStatus();
+  }
   standing.engine_error = absl::IsUnavailable(news.status) ? MessageOf(news.status) : "";
   TellBroken(engine, news);
   if (!news.submitted.empty()) return TakeSubmitted(engine, news, orders);
@@ -547,6 +551,18 @@ absl::StatusOr<AllocationSum> PoolBook::SumOf(Engine& engine, const std::string&
   return AllocationSum{pool};
 }
 
+std::string PoolBook::StateReason(const std::string& pool) {
+  const Standing& standing = standings_[pool];
+  if (!standing.engine_error.empty())
+    return Sentence("Its engine could not be asked: " + standing.engine_error);
+  const bool gives_back = std::any_of(open_.begin(), open_.end(), [&pool](const AllocationRow& row) {
+    return row.pool == pool && !row.ended() && !row.cancel.empty();
+  });
+  if (standing.keeps.empty() || !gives_back) return standing.waits;
+  return Sentence("Its engine does not end what is given back: " + standing.keeps) +
+         (standing.waits.empty() ? "" : " " + standing.waits);
+}
+
 absl::StatusOr<v1::Pool> PoolBook::Message(Engine& engine, const DeclaredPool& pool) {
   const PoolSettings& settings = pool.settings;
   const Standing& standing = standings_[settings.name];
@@ -560,9 +576,7 @@ absl::StatusOr<v1::Pool> PoolBook::Message(Engine& engine, const DeclaredPool& p
   message.set_min_nodes(settings.min_nodes);
   message.set_max_nodes(settings.max_nodes);
   message.set_cost_per_node_hour(settings.cost_per_node_hour);
-  message.set_state_reason(standing.engine_error.empty()
-                               ? standing.waits
-                               : Sentence("Its engine could not be asked: " + standing.engine_error));
+  message.set_state_reason(StateReason(settings.name));
   const Context& context = engine.context();
   if (const int64_t left_us = standing.paused_until_us - context.steady_us(); left_us > 0)
     *message.mutable_paused_until() = TimeUtil::MicrosecondsToTimestamp(context.wall_us() + left_us);

@@ -38,6 +38,8 @@ struct PoolNews {
   // Submit: the numbers of the batch, and the ids.
   std::vector<int64_t> submitted = {};
   std::vector<std::string> ids = {};
+  // Cancel: `status` says whether the engine did it.
+  bool cancelled = false;
   absl::Status status = absl::OkStatus();
 };
 
@@ -73,6 +75,7 @@ class PoolBook {
  private:
   struct Standing {
     std::string engine_error;     // why the engine could not be asked; "": it could
+    std::string keeps;            // why the engine did not give allocations back; "": it did
     std::string waits;            // PoolsPlan::waits
     int64_t paused_until_us = 0;  // PoolPausedUntil
     int64_t not_before_us = 0;    // PoolLimits::not_before_us, in Clock::steady_us
@@ -125,6 +128,7 @@ class PoolBook {
   PoolAllocation Observe(winnow::Engine& engine, const AllocationRow& row);
   absl::Status Record(winnow::Engine& engine, const PoolsPlan& plan, PoolOrders& orders);
   absl::Status Tell(winnow::Engine& engine);
+  std::string StateReason(const std::string& pool);
   absl::StatusOr<v1::Pool> Message(winnow::Engine& engine, const DeclaredPool& pool);
   absl::StatusOr<AllocationSum> SumOf(winnow::Engine& engine, const std::string& pool);
 

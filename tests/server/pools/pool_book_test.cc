@@ -127,6 +127,29 @@ TEST_CASE("Pool book: an allocation that has ended and that its engine has again
   CHECK_FALSE(HasNumber(at.Round({gone}).open, row.number));
 }
 
+TEST_CASE("Pool book: a pool says why its engine does not end what is given back", "[server]") {
+  BookPlay at(1);
+  const AllocationRow row = at.Begin(1).at(0);
+  at.Round({BookPlay::Submitted(row, "5")});
+  Allocation held{row.name, "5", EngineState::kQueued, "launch failed requeued held", {}};
+  held.held = true;
+  REQUIRE(HasNumber(at.Round({BookPlay::Listed(row, {held})}).cancel, row.number));
+  PoolNews refused;
+  refused.pool = row.pool;
+  refused.cancelled = true;
+  refused.status = absl::InvalidArgumentError("no such command: qdle");
+  at.Round({refused});
+  CHECK_THAT(at.StateReason(), Catch::Contains("does not end what is given back: no such command: qdle."));
+  SECTION("until it does") {
+    refused.status = absl::OkStatus();
+    at.Round({refused});
+  }
+  SECTION("until it has ended by itself") {
+    at.Round({BookPlay::Listed(row, {{row.name, "5", EngineState::kEnded, "", {}}})});
+  }
+  CHECK_THAT(at.StateReason(), !Catch::Contains("does not end"));
+}
+
 TEST_CASE("Pool book: an allocation that its engine holds is given back, and has failed", "[server]") {
   BookPlay at(1);
   const AllocationRow row = at.Begin(1).at(0);
