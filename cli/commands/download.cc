@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <grpcpp/channel.h>
 
+#include <atomic>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -69,11 +70,11 @@ Exit Download(Session& session, const DownloadOptions& options) {
                                            artifact->trial(), job->id(), kind,
                                            options.checkpoint ? "WINNOW_CHECKPOINT_DIR" : "SM_MODEL_DIR"));
   }
-  bool is_there = true;  // not so the folder, which may be one that cannot be made
+  std::atomic<bool> is_there = true;  // not so the folder, which may be one that cannot be made
   const absl::Status status =
       RestoreFolder(artifact->manifest(), options.folder, [&](const v1::BlobName& blob) {
         absl::StatusOr<std::string> bytes = source.Blob(blob);
-        is_there = !absl::IsNotFound(bytes.status());
+        if (absl::IsNotFound(bytes.status())) is_there = false;
         return bytes;
       });
   if (!is_there) {
