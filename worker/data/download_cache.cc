@@ -261,6 +261,7 @@ absl::Status DownloadCache::Bring(const Entry& entry, const Download& wanted,
   std::optional<FileInfo> info = ReadInfo(entry.info);
   if (info.has_value() && SizeOf(entry.data) != info->version.size) info.reset();
   if (info.has_value() && info->start != HostStart()) {
+    progress.waits(wanted.object.shown + ": its copy is from before the host was started, and is checked");
     const bool is_whole = HasContent(entry.data, info->sha256, cancellation);
     if (cancellation.cancelled()) return absl::CancelledError("not wanted any more");
     if (is_whole) {
