@@ -239,7 +239,7 @@ void Commands::DefineJobs() {
   logs->add_flag("--raw", f.logs.raw, "print every byte on a terminal too, including escape sequences");
   logs->add_flag("-f,--follow", f.logs.follow, "keep printing until the attempt ends");
   logs->add_option("-n,--tail", f.logs.tail,
-                   "only the last N lines of what there is; with -f, and what follows")
+                   "only the last N lines of what there is; with -f, also what follows")
       ->check(Whole(0, INT64_MAX))
       ->option_text("N");
 
