@@ -17,13 +17,14 @@
 #include "artifact/files.h"
 #include "artifact/folder.h"
 #include "artifact/manifest.h"
+#include "artifact/transfers.h"
 
 namespace winnow {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostSynced = 100;  // files one by one; of more, the whole file system once
+constexpr int kMostSynced = 1000;  // more files are synced together, with all else on the file system
 
 std::string DraftPrefix(const fs::path& folder) {
   return fmt::format(".{}.restore-", folder.filename().string());

@@ -1,6 +1,7 @@
 #include "base/parallel.h"
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -44,8 +45,12 @@ class CallsToMake {
 absl::Status ForEachInParallel(size_t count, int threads, const std::function<absl::Status(size_t)>& each) {
   CallsToMake calls(count, each);
   std::vector<std::thread> others;
-  for (size_t i = 1; i < std::min(count, static_cast<size_t>(threads)); ++i)
-    others.emplace_back([&calls] { calls.Run(); });
+  try {
+    for (size_t i = 1; i < std::min(count, static_cast<size_t>(threads)); ++i)
+      others.emplace_back([&calls] { calls.Run(); });
+  } catch (const std::system_error&) {
+    // The system has no more threads for this process: those that there are do all.
+  }
   calls.Run();
   for (std::thread& other : others) other.join();
   return calls.status();

@@ -14,7 +14,9 @@ LogTable::LogTable(Database& database)
       times_(database,
              "SELECT offset, received_us FROM logs WHERE assignment = ?1 AND stream = ?2"
              " AND offset + LENGTH(data) > ?3 ORDER BY offset"),
-      truncated_(database, "SELECT truncated FROM logs WHERE assignment = ?1 AND stream = ?2 ORDER BY offset DESC LIMIT 1") {}
+      truncated_(database,
+                 "SELECT truncated FROM logs WHERE assignment = ?1 AND stream = ?2"
+                 " ORDER BY offset DESC LIMIT 1") {}
 
 absl::Status LogTable::Append(int64_t assignment, int stream, int64_t offset, std::string_view data,
                               bool truncated, int64_t received_us) {

@@ -15,6 +15,7 @@
 #include "artifact/files.h"
 #include "artifact/manifest.h"
 #include "artifact/refusals.h"
+#include "artifact/transfers.h"
 #include "cli/output/format.h"
 #include "cli/output/text.h"
 

@@ -175,7 +175,7 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
     } else if (!answer->data().empty() || last) {
       session.out.Print(ToJson(*answer, true));
     }
-    truncated = truncated || answer->truncated();
+    truncated = answer->truncated();
     wrote = wrote || more;
     if (last || session.out.write_error() != 0) break;
     if (answer->truncated() && !more && !std::exchange(waits_for_end, true))

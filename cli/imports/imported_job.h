@@ -53,7 +53,7 @@ absl::StatusOr<std::string> GoalOf(const OrderedJson& object, const std::string&
                                    const std::string& path);
 // A number, also of a text.
 bool NumberOf(const OrderedJson& value, double& number);
-// As a job file has it: without its fraction, and within what an integer can be.
+// Returns the integer of a job file: without the fraction, and within what an integer can be.
 int64_t WholeOf(double number);
 
 // {"name": …, "integer"/"continuous": {"min", "max", "scaling"}}; `scaling` "": LINEAR.

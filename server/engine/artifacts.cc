@@ -56,8 +56,7 @@ absl::Status Artifacts::Load() {
   return absl::OkStatus();
 }
 
-// Rows whose blobs are not there are deleted at the next Settle. But if no blob is there, the place may be
-// the wrong one: the rows stay, because with them the right one would lose its blobs.
+// Rows whose blobs are not there are deleted at the next Settle.
 absl::Status Artifacts::FindLost() {
   absl::StatusOr<std::vector<BlobRow>> blobs = context_.store.artifacts.Blobs();
   if (!blobs.ok()) return blobs.status();
@@ -75,13 +74,7 @@ absl::Status Artifacts::FindLost() {
       lost.emplace(artifact.job, artifact.trial, artifact.kind);
     }
   }
-  if (!lost.empty() && lost_.size() == blobs->size()) {
-    lost_.clear();
-    spdlog::warn(
-        "none of the {} recorded checkpoints, models and sources is in the artifact store: is it the right "
-        "one (--state-dir, --artifacts)? They stay recorded, and count as missing",
-        lost.size());
-  } else if (!lost.empty()) {
+  if (!lost.empty()) {
     spdlog::warn(
         "{} of the recorded checkpoints, models and sources are not in the artifact store (--state-dir, "
         "--artifacts): they are forgotten",

@@ -251,6 +251,7 @@ grpc::Status FakeService::GetLogs(Context*, const v1::GetLogsRequest* request,
   response->set_next_offset(static_cast<int64_t>(offset + response->data().size()));
   response->set_ended(!log_grows && offset + response->data().size() >= text.size());
   response->set_attempt(2);
+  response->set_truncated(log_is_long && !response->ended());
   return grpc::Status::OK;
 }
 

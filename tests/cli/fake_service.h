@@ -42,6 +42,7 @@ class FakeService : public v1::TuningService::Service, private v1::InsightServic
   std::optional<std::string> error_log;  // standard error of every trial; absent: the same
   size_t log_chunk = 1 << 20;            // most bytes of one answer
   bool log_grows = false;                // the process of `log` has not ended
+  bool log_is_long = false;              // so that its end comes when the process has ended
   grpc::Status refusal;                  // of CreateTuningJob, if not OK
   v1::CreateTuningJobRequest created;
   v1::ListTrialsRequest trials_asked;

@@ -483,6 +483,17 @@ TEST_CASE("logs: only the last lines, and what follows them", "[cli]") {
   CHECK(process.out() == "second\nthird\nfourth\n");
 }
 
+TEST_CASE("logs: a long output of which the end has come is not called too long", "[cli]") {
+  FakeService service;
+  Fill(service);
+  service.log_chunk = 4;
+  service.log = "all of it\n";
+  service.log_is_long = true;
+  const Result result = RunWinnow({"logs", "bank", "3"}, service.address());
+  CHECK(result.out == service.log);
+  CHECK(result.err.empty());
+}
+
 TEST_CASE("logs: where all is on standard error, that is said", "[cli]") {
   FakeService service;
   Fill(service);

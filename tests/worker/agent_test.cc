@@ -343,13 +343,17 @@ TEST_CASE("Agent: a trainer that cannot resume is stopped at its budget", "[work
   CHECK(known.logs.at(v1::GetLogsRequest::STDOUT).starts_with("loss=1\n"));  // the folder was empty
 }
 
-TEST_CASE("Agent: a first attempt finds no checkpoint of another job with the same id", "[worker]") {
+TEST_CASE("Agent: a first attempt finds nothing of another job with the same id", "[worker]") {
   TempFolder folder;
   FakeServer server;
   RunningAgent agent(server.address(), folder);
-  std::filesystem::create_directories(folder / "shared/jobs/job/trials/1/checkpoint/old");
+  const std::string trial = folder / "shared/jobs/job/trials/1/";
+  for (const char* left : {"checkpoint/old", "model/old", "output/old", "reports"})
+    std::filesystem::create_directories(trial + left);
   v1::Assignment assignment =
-      Shell("a", "ls -A $WINNOW_CHECKPOINT_DIR; touch $WINNOW_CHECKPOINT_DIR/new; echo loss=1");
+      Shell("a",
+            "ls -A $WINNOW_CHECKPOINT_DIR; touch $WINNOW_CHECKPOINT_DIR/new; ls -A $SM_MODEL_DIR; "
+            "ls -A $SM_OUTPUT_DATA_DIR; echo loss=1");
   server.Assign(assignment);
   REQUIRE(server.AwaitEnd("a"));
   assignment.set_id("b");

@@ -255,7 +255,7 @@ TEST_CASE("of a metrics file that is rotated, or removed while it is open, no li
   CHECK(seen == std::vector<std::string>{"step=1", "step=2", "step=3", "step=4"});
 }
 
-TEST_CASE("a metrics file of any size holds nothing up: its begin and its end are read") {
+TEST_CASE("a metrics file of any size holds nothing up: its beginning and its end are read") {
   TempFolder folder;
   EventLoop loop;
   for (const std::string name : {"m.jsonl", "m.csv"}) {

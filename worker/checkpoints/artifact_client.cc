@@ -10,6 +10,7 @@
 #include "artifact/files.h"
 #include "artifact/manifest.h"
 #include "artifact/refusals.h"
+#include "artifact/transfers.h"
 #include "base/mutex.h"
 #include "fmt/format.h"
 

@@ -245,16 +245,24 @@ class ChannelView::Maker {
     return status;
   }
 
-  // Several at a time: that of a small file is mostly waiting. The first error ends the others.
+  // Downloads several files at a time: that of a small one is mostly waiting. The first error ends the
+  // others, which then say no more than that.
   absl::Status FetchAll(const DataUrl& url, const std::vector<std::string>& keys) {
     Cancellation stop(&cancellation_);
     FetchedFiles files;
     files.of = keys.size();
-    return ForEachInParallel(keys.size(), kConnections, [&](size_t i) {
+    const absl::Status any = ForEachInParallel(keys.size(), kConnections, [&](size_t i) {
       absl::Status status = FetchOne(url, keys[i], files, stop);
-      if (!status.ok()) stop.Cancel();
+      if (status.ok()) return status;
+      {
+        const MutexLock lock(files.mutex);
+        if (files.first_error.ok()) files.first_error = status;
+      }
+      stop.Cancel();
       return status;
     });
+    const MutexLock lock(files.mutex);
+    return any.ok() ? any : files.first_error;
   }
 
   // The files of a prefix, and how far they are.
@@ -263,6 +271,7 @@ class ChannelView::Maker {
     Mutex mutex;
     size_t done ABSL_GUARDED_BY(mutex) = 0;
     int64_t bytes ABSL_GUARDED_BY(mutex) = 0;
+    absl::Status first_error ABSL_GUARDED_BY(mutex);
   };
 
   absl::Status FetchOne(const DataUrl& url, const std::string& key, FetchedFiles& files,

@@ -17,8 +17,8 @@ namespace {
 constexpr std::chrono::milliseconds kPollEvery(200);
 constexpr int64_t kPieceBytes = 1 << 20;
 constexpr int kPiecesOfPoll = 4;
-// At its program's end, so many pieces of the begin of what was not read by then, and of its end: a file has
-// any size, and the loop does nothing else meanwhile.
+// Pieces that are read at the program's end: so many of the beginning of what was not read by then, and of
+// its end. A file has any size, and the loop does nothing else meanwhile.
 constexpr int kPiecesAtEnd = 32;
 constexpr size_t kMaxMetricsLine = 64 << 10;
 constexpr size_t kKnownBytes = 256;
@@ -192,7 +192,7 @@ bool MetricsFollower::ReadSome(const std::string& name, bool last) {
 }
 
 // The file has another name now, or none, such as a log that is rotated. What the program wrote into it
-// before, or still writes, counts. Whether there was any.
+// before, or still writes, counts. Returns whether there was anything.
 bool MetricsFollower::ReadMoved(File& file) {
   const int64_t known = static_cast<int64_t>(file.before.size());
   const absl::StatusOr<std::string> bytes = file.open->ReadAt(file.offset - known, known + kPieceBytes);

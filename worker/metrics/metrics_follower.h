@@ -34,7 +34,7 @@ class MetricsFollower {
                   std::function<void(const MetricRecord&)> take);
   ~MetricsFollower();
 
-  // The program has ended: gives what is left; of much, its begin and its end.
+  // The program has ended: gives what is left; of much, its beginning and its end.
   void End();
   // Why nothing was read, for a sentence: "metrics.jsonl was not written in SM_OUTPUT_DATA_DIR"; "":
   // something was.

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "artifact/files.h"
 #include "artifact/folder.h"
 #include "winnow/v1/worker.pb.h"
@@ -20,15 +22,17 @@ class KeptReports {
   // `trial`: the folder that has the checkpoint's, in which the trainer's user cannot change names.
   explicit KeptReports(const FolderName& trial);
 
-  // Returns what earlier attempts added, of levels above `from` and, unless it is 0, up to `to`. It stays
-  // kept; anything else that they added is forgotten with the first Add.
+  // Returns what earlier attempts added, of levels above `from` and, unless it is 0, up to `to`: a report for
+  // each level, in order, with the first value of each metric. It stays kept; anything else that they added
+  // is forgotten with the first Add.
   std::vector<v1::Report> Find(int64_t from, int64_t to);
   // `report`: without the assignment's id and the time.
   void Add(const v1::Report& report);
 
  private:
-  void Open();
-  void Write(const std::vector<v1::Report>& reports);
+  void Open(const std::filesystem::path& path);
+  void Write(const std::string& bytes);
+  void Fail(const absl::Status& status);
 
   const std::filesystem::path path_;
   std::optional<OpenFile> file_;  // once something was added

@@ -133,7 +133,9 @@ void LogKeeper::End() {
   const bool leaves_out = begin > max_shipped_;
   std::string end = ReadFrom(begin);
   if (leaves_out) {
-    const size_t line = std::min(end.find('\n') + 1, end.size());  // the rest of the first line may be long
+    // From the start of a line, unless the first one is long.
+    const size_t line_end = std::string_view(end).substr(0, kShippedPart).find_first_of("\r\n");
+    const size_t line = line_end == std::string::npos ? 0 : line_end + 1;
     const size_t left_out = begin - max_shipped_ + line;
     end = fmt::format("\n[Winnow: {} bytes of the output were left out here]\n", left_out) + end.substr(line);
   }

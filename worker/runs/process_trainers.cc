@@ -75,6 +75,7 @@ RankRun::Events KeptTrainer::Wrap(Events events) {
 
 void KeptTrainer::Watch(std::unique_ptr<RankRun> trainer, const FolderName& checkpoints) {
   trainer_ = std::move(trainer);
+  reached_ = 0;  // what it has told by now, earlier attempts have reached
   keeper_->Watch(assignment_, checkpoints);
 }
 
@@ -246,15 +247,21 @@ void ProcessTrainers::ChannelBroken(const std::string& id, const absl::Status& s
 }
 
 void ProcessTrainers::MakeFolders(const v1::Assignment& assignment, const PrepareDone& done) {
-  // The ranks of a trial share the folder; rank 0 empties it for all. What is there before a first attempt is
-  // of another job with the same id: the server was set back to a backup that does not know it.
-  const bool anew = assignment.attempt() <= 1 || !assignment.resumes();
-  const bool empties = anew && !GoesOnSuspended(assignment) && assignment.rank() == 0;
-  const auto make = [shared = place_.shared, job = assignment.job_id(), trial = assignment.trial(), empties] {
-    return MakeTrialDirectories(shared, job, trial, empties);
+  // The ranks of a trial share the folders; rank 0 empties them for all. What is there before a first attempt
+  // is of another job with the same id: the server was set back to a backup that does not know it.
+  Removal removal = Removal::kNothing;
+  if (assignment.rank() == 0 && assignment.attempt() <= 1) {
+    const auto folder = NameTrialFolder(place_.shared, assignment.job_id(), assignment.trial());
+    std::error_code error;
+    if (folder.ok() && std::filesystem::exists(folder->path(), error)) removal = Removal::kEverything;
+  } else if (assignment.rank() == 0 && !assignment.resumes() && !GoesOnSuspended(assignment)) {
+    removal = Removal::kCheckpoint;
+  }
+  const auto make = [shared = place_.shared, job = assignment.job_id(), trial = assignment.trial(), removal] {
+    return MakeTrialDirectories(shared, job, trial, removal);
   };
-  if (!empties || assignment.attempt() <= 1) return UseFolders(assignment, make(), done);
-  // An earlier attempt may have left any number of files.
+  if (removal == Removal::kNothing) return UseFolders(assignment, make(), done);
+  // There may be any number of files.
   emptied_.insert(assignment.id());
   emptying_.Post([this, alive = alive_, loop = loop_, make, assignment, done] {
     loop->Post([this, alive, directories = make(), assignment, done] {

@@ -16,6 +16,9 @@ inline constexpr char kHomes[] = "homes";
 // Likewise, of the credentials of ranks that run.
 inline constexpr char kCredentials[] = "credentials";
 
+// The file beside a trial's folders with what its programs have reported (KeptReports).
+inline constexpr char kReportsFile[] = "reports";
+
 // The folders of one trial, the same for all attempts and ranks: SHARED/jobs/JOB/trials/N/…
 struct TrialDirectories {
   std::filesystem::path checkpoint;
@@ -31,10 +34,12 @@ absl::StatusOr<FolderName> NameTrialFolder(const std::filesystem::path& shared, 
 absl::StatusOr<TrialDirectories> NameTrialDirectories(const std::filesystem::path& shared,
                                                       std::string_view job, int64_t trial);
 
-// Creates the missing ones. `empty_checkpoint` removes the checkpoints of earlier attempts.
+// What is removed of what earlier attempts, or another job with the same id, have left.
+enum class Removal { kNothing, kCheckpoint, kEverything };
+
+// Creates the missing ones.
 absl::StatusOr<TrialDirectories> MakeTrialDirectories(const std::filesystem::path& shared,
-                                                      std::string_view job, int64_t trial,
-                                                      bool empty_checkpoint);
+                                                      std::string_view job, int64_t trial, Removal removal);
 
 // Gives the folders, with the files of the trial's earlier attempts and of this process, to the user alone.
 // The folders above them stay this process's; the user can pass through them without listing names. REQUIRES:

@@ -15,20 +15,24 @@ namespace {
 using Levels = std::vector<int64_t>;
 
 struct KeptScene {
-  KeptScene() { REQUIRE(MakeTrialDirectories(folder / "shared", "job", 1, false).ok()); }
-  // Runs an attempt of the trial; returns the levels that it told.
-  Levels Run(int64_t attempt, int64_t from, int64_t to, const std::string& script) {
+  KeptScene() { REQUIRE(MakeTrialDirectories(folder / "shared", "job", 1, Removal::kNothing).ok()); }
+  // Runs an attempt of the trial.
+  TrainerPlay Play(int64_t attempt, int64_t from, int64_t to, const std::string& script) {
     v1::Assignment assignment =
         MakeAssignment("attempt-" + std::to_string(attempt), {"/bin/sh", "-c", script});
     assignment.set_resource_regex("epoch ([0-9]+)");
     assignment.set_attempt(attempt);
     assignment.set_resource_from(from);
     assignment.set_resource_to(to);
-    const TrainerPlay play = RunTrainer(&loop, folder, assignment, nullptr);
+    return RunTrainer(&loop, folder, assignment, nullptr);
+  }
+  // Returns the levels that it told.
+  Levels Run(int64_t attempt, int64_t from, int64_t to, const std::string& script) {
+    const TrainerPlay play = Play(attempt, from, to, script);
     CHECK(play.outcome.kind() == v1::Outcome::FINISHED);
     Levels levels;
     for (const v1::Report& report : play.reports) {
-      CHECK(report.assignment_id() == assignment.id());
+      CHECK(report.assignment_id() == "attempt-" + std::to_string(attempt));
       CHECK(report.has_time());
       CHECK(report.metrics(0).value() == 1.0 / static_cast<double>(report.resource()));
       levels.push_back(report.resource());
@@ -70,6 +74,15 @@ TEST_CASE(
     CHECK(scene.Run(2, 0, 4, "echo epoch 1 loss=1") == Levels{1});
   }
   SECTION("of a first attempt") { CHECK(scene.Run(1, 0, 4, "echo epoch 1 loss=1") == Levels{1}); }
+}
+
+TEST_CASE("KeptReports: what several attempts have told is told once, with the first values", "[worker]") {
+  KeptScene scene;
+  REQUIRE(scene.Run(1, 0, 8, kTrainsToFour) == Levels{1, 2, 4});
+  const std::string again = "echo epoch 2 loss=7; echo epoch 3 loss=0.333333333333333333";
+  TrainerPlay second = scene.Play(2, 0, 8, again);
+  CHECK(second.reports.size() == 5);  // three that are kept, and its own
+  CHECK(scene.Run(3, 0, 8, "true") == Levels{1, 2, 3, 4});
 }
 
 TEST_CASE("KeptReports: a report that was cut when the worker was killed is left out, and more can be added",

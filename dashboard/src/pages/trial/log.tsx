@@ -92,7 +92,7 @@ export function Log({job, trial, attempts, failed}: {job: string; trial: number;
   let state = 'Live';
   if (attempt === 0) state = 'Not started';
   else if (shown.trouble) state = shown.trouble.message;
-  else if (shown.ended) state = shown.truncated ? 'Ended; the middle of the output was left out' : 'Ended';
+  else if (shown.ended) state = shown.truncated ? 'Ended; only part of the output was kept' : 'Ended';
   else if (!follow) state = 'Live, scrolling paused';
   else if (shown.truncated) state = 'Live; the rest comes when the program has ended';
   return (
