@@ -14,11 +14,18 @@ namespace {
 constexpr int64_t kLogAnswer = 1 << 20;  // by default
 constexpr int64_t kMaxLogAnswer = 4 << 20;
 
+// Why the trial has no attempt on a worker.
+std::string WithoutAttempt(const TrialRow& trial) {
+  if (trial.start_us > 0) return "has no output here: a client of the job trains it, and has what it prints";
+  if (trial.end_us > 0) return "has no output: it ended before it had started";
+  return "has no attempt yet: it has not started";
+}
+
 // Names the attempts or ranks that exist. `ranks` of all attempts, by attempt and rank.
 template <typename Request>
-absl::Status NoRank(const Request& request, const std::vector<AssignmentRow>& ranks) {
+absl::Status NoRank(const Request& request, const TrialRow& row, const std::vector<AssignmentRow>& ranks) {
   std::string trial = fmt::format("trial {} of job \"{}\"", request.trial(), request.job_id());
-  if (ranks.empty()) return absl::NotFoundError(trial + " has no attempt yet: it has not started");
+  if (ranks.empty()) return absl::NotFoundError(trial + " " + WithoutAttempt(row));
   int64_t newest = ranks.back().attempt;
   int64_t attempt = request.attempt() == 0 ? newest : request.attempt();
   int32_t last = -1;
@@ -50,7 +57,7 @@ absl::StatusOr<AssignmentRow> FindRank(Store& store, const Request& request) {
   const auto found = std::find_if(ranks->rbegin(), ranks->rend(), [&](const AssignmentRow& row) {
     return row.rank == request.rank() && (request.attempt() == 0 || row.attempt == request.attempt());
   });
-  if (found == ranks->rend()) return NoRank(request, *ranks);
+  if (found == ranks->rend()) return NoRank(request, **trial, *ranks);
   return *found;
 }
 

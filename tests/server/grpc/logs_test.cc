@@ -99,6 +99,29 @@ TEST_CASE("Logs: of what does not exist are refused with what does", "[server]")
   CHECK(refusal(7, 0) == trial + " has no attempt 7; its newest is 1");
 }
 
+TEST_CASE("Logs: of a trial that no worker runs are refused with the reason", "[server]") {
+  ServicePlay play;
+  v1::TuningJobSpec spec = RandomJob(2, 9);
+  spec.clear_trainer();
+  spec.mutable_trainer()->set_external(true);
+  v1::SuggestTrialsRequest ask;
+  ask.set_job_id(play.Create(spec));
+  ask.set_client("a client");
+  v1::SuggestTrialsResponse asked;
+  REQUIRE(play.Call(&Stub::SuggestTrials, ask, asked).ok());
+  v1::GetLogsRequest request;
+  request.set_job_id(ask.job_id());
+  request.set_trial(asked.trials(0).trial());
+  v1::GetLogsResponse response;
+  CHECK(play.Call(&Stub::GetLogs, request, response).error_message() ==
+        "trial 1 of job \"" + ask.job_id() +
+            "\" has no output here: a client of the job trains it, and has what it prints");
+
+  request.set_job_id(play.Create(RandomJob(1, 9)));  // there is no worker
+  CHECK(play.Call(&Stub::GetLogs, request, response).error_message() ==
+        "trial 1 of job \"" + request.job_id() + "\" has no attempt yet: it has not started");
+}
+
 TEST_CASE("Logs: a long poll ends with the next bytes, or with the process", "[server]") {
   Fixture f;
   f.Print(0, "a");
