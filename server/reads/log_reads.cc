@@ -23,9 +23,9 @@ std::string WithoutAttempt(const TrialRow& trial) {
 
 // Names the attempts or ranks that exist. `ranks` of all attempts, by attempt and rank.
 template <typename Request>
-absl::Status NoRank(const Request& request, const TrialRow& row, const std::vector<AssignmentRow>& ranks) {
+absl::Status NoRank(const Request& request, const TrialRow& found, const std::vector<AssignmentRow>& ranks) {
   std::string trial = fmt::format("trial {} of job \"{}\"", request.trial(), request.job_id());
-  if (ranks.empty()) return absl::NotFoundError(trial + " " + WithoutAttempt(row));
+  if (ranks.empty()) return absl::NotFoundError(trial + " " + WithoutAttempt(found));
   int64_t newest = ranks.back().attempt;
   int64_t attempt = request.attempt() == 0 ? newest : request.attempt();
   int32_t last = -1;

@@ -249,18 +249,17 @@ void ProcessTrainers::ChannelBroken(const std::string& id, const absl::Status& s
 void ProcessTrainers::MakeFolders(const v1::Assignment& assignment, const PrepareDone& done) {
   // The ranks of a trial share the folders; rank 0 empties them for all. What is there before a first attempt
   // is of another job with the same id: the server was set back to a backup that does not know it.
-  Removal removal = Removal::kNothing;
+  Clearing clearing = Clearing::kNothing;
   if (assignment.rank() == 0 && assignment.attempt() <= 1) {
     const auto folder = NameTrialFolder(place_.shared, assignment.job_id(), assignment.trial());
     std::error_code error;
-    if (folder.ok() && std::filesystem::exists(folder->path(), error)) removal = Removal::kEverything;
+    if (folder.ok() && std::filesystem::exists(folder->path(), error)) clearing = Clearing::kEverything;
   } else if (assignment.rank() == 0 && !assignment.resumes() && !GoesOnSuspended(assignment)) {
-    removal = Removal::kCheckpoint;
+    clearing = Clearing::kCheckpoint;
   }
-  const auto make = [shared = place_.shared, job = assignment.job_id(), trial = assignment.trial(), removal] {
-    return MakeTrialDirectories(shared, job, trial, removal);
-  };
-  if (removal == Removal::kNothing) return UseFolders(assignment, make(), done);
+  const auto make = [shared = place_.shared, job = assignment.job_id(), trial = assignment.trial(),
+                     clearing] { return MakeTrialDirectories(shared, job, trial, clearing); };
+  if (clearing == Clearing::kNothing) return UseFolders(assignment, make(), done);
   // There may be any number of files.
   emptied_.insert(assignment.id());
   emptying_.Post([this, alive = alive_, loop = loop_, make, assignment, done] {

@@ -82,7 +82,7 @@ absl::StatusOr<TrialDirectories> NameTrialDirectories(const fs::path& shared, st
 }
 
 absl::StatusOr<TrialDirectories> MakeTrialDirectories(const fs::path& shared, std::string_view job,
-                                                      int64_t trial, Removal removal) {
+                                                      int64_t trial, Clearing clearing) {
   const auto name = NameTrialFolder(shared, job, trial);
   if (!name.ok()) return name.status();
   if (absl::Status status = MakeFolder(shared); !status.ok()) return status;
@@ -96,13 +96,13 @@ absl::StatusOr<TrialDirectories> MakeTrialDirectories(const fs::path& shared, st
     const auto folder = root->Inner(part);
     if (!folder.ok()) return folder.status();
     const bool is_checkpoint = part == kTrialFolders[0];
-    if (removal == Removal::kNothing || (removal == Removal::kCheckpoint && !is_checkpoint)) continue;
+    if (clearing == Clearing::kNothing || (clearing == Clearing::kCheckpoint && !is_checkpoint)) continue;
     if (absl::Status status = folder->RemoveAll(); !status.ok()) {
       return absl::FailedPreconditionError(
           fmt::format("cannot empty directory {}: {}", folder->path().string(), MessageOf(status)));
     }
   }
-  if (removal == Removal::kEverything) {
+  if (clearing == Clearing::kEverything) {
     if (absl::Status status = root->Remove(kReportsFile); !status.ok()) return status;
   }
   return NameTrialDirectories(shared, job, trial);

@@ -35,11 +35,11 @@ absl::StatusOr<TrialDirectories> NameTrialDirectories(const std::filesystem::pat
                                                       std::string_view job, int64_t trial);
 
 // What is removed of what earlier attempts, or another job with the same id, have left.
-enum class Removal { kNothing, kCheckpoint, kEverything };
+enum class Clearing { kNothing, kCheckpoint, kEverything };
 
 // Creates the missing ones.
 absl::StatusOr<TrialDirectories> MakeTrialDirectories(const std::filesystem::path& shared,
-                                                      std::string_view job, int64_t trial, Removal removal);
+                                                      std::string_view job, int64_t trial, Clearing clearing);
 
 // Gives the folders, with the files of the trial's earlier attempts and of this process, to the user alone.
 // The folders above them stay this process's; the user can pass through them without listing names. REQUIRES:

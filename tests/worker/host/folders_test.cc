@@ -21,23 +21,23 @@ namespace fs = std::filesystem;
 
 TEST_CASE("TrialDirectories: later attempts see the checkpoint, unless it is to be empty", "[worker]") {
   TempFolder folder;
-  const auto first = MakeTrialDirectories(folder.path(), "job", 7, Removal::kNothing);
+  const auto first = MakeTrialDirectories(folder.path(), "job", 7, Clearing::kNothing);
   REQUIRE(first.ok());
   CHECK(first->checkpoint == folder / "jobs/job/trials/7/checkpoint");
   CHECK(fs::is_directory(first->model));
   CHECK(fs::is_directory(first->output));
   fs::create_directories(first->checkpoint / "deep/er");
 
-  REQUIRE(MakeTrialDirectories(folder.path(), "job", 7, Removal::kNothing).ok());
+  REQUIRE(MakeTrialDirectories(folder.path(), "job", 7, Clearing::kNothing).ok());
   CHECK(fs::exists(first->checkpoint / "deep/er"));
-  REQUIRE(MakeTrialDirectories(folder.path(), "job", 7, Removal::kCheckpoint).ok());
+  REQUIRE(MakeTrialDirectories(folder.path(), "job", 7, Clearing::kCheckpoint).ok());
   CHECK(fs::is_empty(first->checkpoint));
 }
 
 TEST_CASE("TrialDirectories: a job id cannot leave the folder", "[worker]") {
   TempFolder folder;
   const std::string job = GENERATE("", ".", "..", "a/b", "/etc");
-  CHECK(MakeTrialDirectories(folder.path(), job, 1, Removal::kCheckpoint).status().code() ==
+  CHECK(MakeTrialDirectories(folder.path(), job, 1, Clearing::kCheckpoint).status().code() ==
         absl::StatusCode::kInvalidArgument);
   CHECK(MakeLogPrefix(folder.path(), job, 1, 1, 0).status().code() == absl::StatusCode::kInvalidArgument);
 }
@@ -45,7 +45,7 @@ TEST_CASE("TrialDirectories: a job id cannot leave the folder", "[worker]") {
 TEST_CASE("TrialDirectories: a folder that cannot be made is named", "[worker]") {
   TempFolder folder;
   std::ofstream(folder / "jobs") << "a file";
-  const absl::Status status = MakeTrialDirectories(folder.path(), "job", 1, Removal::kNothing).status();
+  const absl::Status status = MakeTrialDirectories(folder.path(), "job", 1, Clearing::kNothing).status();
   CHECK_THAT(std::string(status.message()), Catch::Contains((folder / "jobs").string()));
 }
 
@@ -53,26 +53,26 @@ TEST_CASE("TrialDirectories: a link in the place of a trial's folder goes, and n
           "[worker]") {
   TempFolder folder;
   fs::create_directories(folder / "elsewhere/inner");
-  const auto first = MakeTrialDirectories(folder.path(), "job", 7, Removal::kNothing);
+  const auto first = MakeTrialDirectories(folder.path(), "job", 7, Clearing::kNothing);
   REQUIRE(first.ok());
   for (const fs::path& part : {first->checkpoint, first->model}) {
     fs::remove(part);
     fs::create_directory_symlink(folder / "elsewhere", part);
   }
-  REQUIRE(MakeTrialDirectories(folder.path(), "job", 7, Removal::kCheckpoint).ok());
+  REQUIRE(MakeTrialDirectories(folder.path(), "job", 7, Clearing::kCheckpoint).ok());
   for (const fs::path& part : {first->checkpoint, first->model})
     CHECK(fs::is_directory(fs::symlink_status(part)));
   CHECK(fs::exists(folder / "elsewhere/inner"));
 
   fs::create_directory_symlink(folder / "elsewhere", first->checkpoint / "link");
-  REQUIRE(MakeTrialDirectories(folder.path(), "job", 7, Removal::kCheckpoint).ok());
+  REQUIRE(MakeTrialDirectories(folder.path(), "job", 7, Clearing::kCheckpoint).ok());
   CHECK(fs::is_empty(first->checkpoint));
   CHECK(fs::exists(folder / "elsewhere/inner"));
 
   fs::rename(folder / "jobs/job", folder / "moved");
   fs::create_directory_symlink(folder / "moved", folder / "jobs/job");
   CHECK_THAT(
-      std::string(MakeTrialDirectories(folder.path(), "job", 7, Removal::kCheckpoint).status().message()),
+      std::string(MakeTrialDirectories(folder.path(), "job", 7, Clearing::kCheckpoint).status().message()),
       Catch::Contains((folder / "jobs/job").string()));
 }
 

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 // A folder of a job's trial with a file, as a trainer leaves it.
 void Train(const fs::path& shared, const std::string& job) {
-  const auto made = MakeTrialDirectories(shared, job, 1, Removal::kNothing);
+  const auto made = MakeTrialDirectories(shared, job, 1, Clearing::kNothing);
   REQUIRE(made.ok());
   std::ofstream(made->checkpoint / "weights") << "0.5";
 }

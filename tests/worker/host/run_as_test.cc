@@ -43,7 +43,7 @@ struct Host {
   UserLease Begin(int64_t number) const {
     auto lease = users->Take(Trial(number));
     REQUIRE(lease.ok());
-    REQUIRE(MakeTrialDirectories(folder.path(), "job", number, Removal::kNothing).ok());
+    REQUIRE(MakeTrialDirectories(folder.path(), "job", number, Clearing::kNothing).ok());
     REQUIRE(GiveTrialDirectories(folder.path(), "job", number, lease->user()).ok());
     return *std::move(lease);
   }
@@ -214,7 +214,7 @@ TEST_CASE(
   const pid_t worker = fork();
   if (worker == 0) {
     const auto lease = host.users->Take(host.Trial(1));
-    MakeTrialDirectories(host.folder.path(), "job", 1, Removal::kNothing).status().IgnoreError();
+    MakeTrialDirectories(host.folder.path(), "job", 1, Clearing::kNothing).status().IgnoreError();
     GiveTrialDirectories(host.folder.path(), "job", 1, lease->user()).IgnoreError();
     if (fork() == 0) {
       BecomeUser(lease->user());

@@ -15,7 +15,7 @@ namespace {
 using Levels = std::vector<int64_t>;
 
 struct KeptScene {
-  KeptScene() { REQUIRE(MakeTrialDirectories(folder / "shared", "job", 1, Removal::kNothing).ok()); }
+  KeptScene() { REQUIRE(MakeTrialDirectories(folder / "shared", "job", 1, Clearing::kNothing).ok()); }
   // Runs an attempt of the trial.
   TrainerPlay Play(int64_t attempt, int64_t from, int64_t to, const std::string& script) {
     v1::Assignment assignment =
