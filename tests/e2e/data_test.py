@@ -215,6 +215,7 @@ class Downloads(Play):
         job = self.job("away", {"train": {"path": server.url + "/train.csv"}}, trials=1)
         said = (f"downloads train: {server.url}/train.csv: the server answered 503; it is tried again until nothing has "
                 "come for 60 s")
+        processes.wait_until(server.sent, "it is asked for, so that there is a trial")
         processes.wait_until(lambda: said in self.client.run("describe", job, "1"), "it is told of the trial")
         self.assertEqual(self.client.json("describe", job)["state_reason"], f"Trial 1 {said}.")
         server.broken.clear()
