@@ -27,7 +27,6 @@ absl::Status CheckManifest(const v1::Manifest& manifest);
 
 // Returns each blob once, in order of first use. REQUIRES: CheckManifest passed.
 std::vector<v1::BlobName> BlobsOf(const v1::Manifest& manifest);
-
 int64_t BytesOf(const v1::Manifest& manifest);
 
 // The name of a packed folder of code: a SHA-256 over the manifest's paths, blobs and executable bits.

@@ -14,7 +14,9 @@ namespace {
 // What is still to be called.
 class CallsToMake {
  public:
-  CallsToMake(size_t count, const std::function<absl::Status(size_t)>& each) : count_(count), each_(each) {}
+  CallsToMake(size_t count, const std::function<absl::Status(size_t)>& each,
+              const std::function<void()>& at_error)
+      : count_(count), each_(each), at_error_(at_error) {}
 
   void Run() {
     MutexLock lock(mutex_);
@@ -23,7 +25,9 @@ class CallsToMake {
       lock.Unlock();
       absl::Status status = each_(mine);
       lock.Lock();
-      if (status_.ok()) status_ = std::move(status);
+      if (status.ok() || !status_.ok()) continue;
+      status_ = std::move(status);
+      if (at_error_ != nullptr) at_error_();
     }
   }
 
@@ -35,6 +39,7 @@ class CallsToMake {
  private:
   const size_t count_;
   const std::function<absl::Status(size_t)>& each_;
+  const std::function<void()>& at_error_;
   Mutex mutex_;
   size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
@@ -42,8 +47,9 @@ class CallsToMake {
 
 }  // namespace
 
-absl::Status ForEachInParallel(size_t count, int threads, const std::function<absl::Status(size_t)>& each) {
-  CallsToMake calls(count, each);
+absl::Status ForEachInParallel(size_t count, int threads, const std::function<absl::Status(size_t)>& each,
+                               const std::function<void()>& at_error) {
+  CallsToMake calls(count, each, at_error);
   std::vector<std::thread> others;
   try {
     for (size_t i = 1; i < std::min(count, static_cast<size_t>(threads)); ++i)

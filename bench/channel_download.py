@@ -57,9 +57,17 @@ def measure(running, kind, channel, server, path, options, size):
           f"connections began at {begins}; channel there after {first - begin:.1f} s", flush=True)
 
 
+class DistantServer(data_server.DataServer):
+    """One that answers each request of a file after `latency` seconds."""
+
+    def file(self, *arguments, **options):
+        time.sleep(self.latency)
+        return super().file(*arguments, **options)
+
+
 def measure_many(running, options):
     objects = {f"set/{number % 10}/{number}.bin": os.urandom(20_000) for number in range(options.files)}
-    with data_server.DataServer(buckets={"bucket": objects}) as server, \
+    with DistantServer(buckets={"bucket": objects}) as server, \
             tempfile.TemporaryDirectory(prefix="winnow-curl-") as folder:
         server.latency, server.listed = options.latency, 1000
         config = os.path.join(folder, "config")
@@ -69,7 +77,8 @@ def measure_many(running, options):
         times = {}
         for name, flags in (("one after the other", []), ("eight at a time", ["--parallel", "--parallel-max", "8"])):
             begin = time.monotonic()
-            subprocess.run(["curl", "--silent", "--fail", "--noproxy", "*", *flags, "--config", config], check=True, stderr=subprocess.DEVNULL)
+            subprocess.run(["curl", "--silent", "--fail", "--noproxy", "*", *flags, "--config", config], check=True,
+                           stderr=subprocess.DEVNULL)
             times[name] = time.monotonic() - begin
         begin = time.time()
         channel = {"path": "s3://bucket/set/", "endpoint": server.url}
@@ -108,8 +117,8 @@ def main():
                 len(content))
         wrong = running.run(spec("wrong", {"path": files.url + "/train.bin", "sha256": "0" * 64}, options.trials, len(content)),
                             failure_is_an_answer=True)
-        measure_many(running, options)
         print(f"wrong bytes: {wrong['state']}, {wrong['trial_counts'].get('failed', 0)} trials failed: {wrong['state_reason']}")
+        measure_many(running, options)
 
 
 if __name__ == "__main__":

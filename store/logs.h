@@ -10,7 +10,7 @@
 
 namespace winnow {
 
-// At most this many bytes of a stream are kept. Workers send the first MiB of it, and less of its end.
+// At most this many bytes of a stream are kept. Workers send its first MiB, and at most 255 KiB of its end.
 inline constexpr int64_t kMaxLogBytes = (1 << 20) + (256 << 10);
 
 struct LogPart {

@@ -70,14 +70,14 @@ Exit Download(Session& session, const DownloadOptions& options) {
                                            artifact->trial(), job->id(), kind,
                                            options.checkpoint ? "WINNOW_CHECKPOINT_DIR" : "SM_MODEL_DIR"));
   }
-  std::atomic<bool> is_there = true;  // not so the folder, which may be one that cannot be made
+  std::atomic<bool> blob_is_gone = false;  // NOT_FOUND of RestoreFolder may also be its folder's
   const absl::Status status =
       RestoreFolder(artifact->manifest(), options.folder, [&](const v1::BlobName& blob) {
         absl::StatusOr<std::string> bytes = source.Blob(blob);
-        if (absl::IsNotFound(bytes.status())) is_there = false;
+        if (absl::IsNotFound(bytes.status())) blob_is_gone = true;
         return bytes;
       });
-  if (!is_there) {
+  if (blob_is_gone) {
     return absl::NotFoundError(
         fmt::format("the {} was replaced or deleted while being fetched; try again", kind));
   }

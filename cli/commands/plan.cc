@@ -43,10 +43,12 @@ struct BracketLine {
   int64_t count;
 };
 
+bool ShowsEachBracket(const Plan& plan) { return plan.brackets.size() <= kMostBracketLines; }
+
 // Lines in the order of the first bracket of each.
 std::vector<BracketLine> BracketLines(const Plan& plan) {
   std::vector<BracketLine> lines;
-  const bool each = plan.brackets.size() <= kMostBracketLines;
+  const bool each = ShowsEachBracket(plan);
   for (size_t b = 0; b < plan.brackets.size(); ++b) {
     const BracketPlan& bracket = plan.brackets[b];
     if (each) {
@@ -70,7 +72,7 @@ std::vector<BracketLine> BracketLines(const Plan& plan) {
 std::string BracketTable(const Session& session, const Plan& plan, bool resumes) {
   size_t rungs = 0;
   for (const BracketPlan& bracket : plan.brackets) rungs = std::max(rungs, bracket.rungs.size());
-  const bool each = plan.brackets.size() <= kMostBracketLines;
+  const bool each = ShowsEachBracket(plan);
   std::vector<Table::Column> columns = {{each ? "BRACKET" : "BRACKETS"}};
   for (size_t i = 0; i < rungs; ++i) columns.push_back({fmt::format("RUNG {}", i + 1), Table::Align::kRight});
   columns.push_back({each ? "UNITS" : "UNITS OF EACH", Table::Align::kRight});
@@ -96,16 +98,16 @@ std::string Totals(const Session& session, const Plan& plan, const PlanEstimate&
   const auto line = [&](std::string_view label, const std::string& value) {
     text += fmt::format("  {}{}\n", session.out.Paint(Style::kDim, fmt::format("{:<16}", label)), value);
   };
-  std::string widths;
-  for (const BracketPlan& bracket : plan.brackets) {
-    if (bracket.rungs.empty() || plan.brackets.size() > kMostBracketLines) continue;
-    widths += (widths.empty() ? "" : "/") + Thousands(bracket.rungs.front().trials);
+  std::string widths = ShowsEachBracket(plan) ? "" : Thousands(plan.trials);
+  if (ShowsEachBracket(plan)) {
+    for (const BracketPlan& bracket : plan.brackets) {
+      if (bracket.rungs.empty()) continue;
+      widths += (widths.empty() ? "" : "/") + Thousands(bracket.rungs.front().trials);
+    }
   }
-  if (plan.brackets.size() > kMostBracketLines) {
-    line("brackets", fmt::format("{} ({} trials)", Thousands(static_cast<int64_t>(plan.brackets.size())),
-                                 Thousands(plan.trials)));
-  } else if (!widths.empty()) {
-    line("brackets", fmt::format("{} ({} trials)", plan.brackets.size(), widths));
+  if (!widths.empty()) {
+    line("brackets",
+         fmt::format("{} ({} trials)", Thousands(static_cast<int64_t>(plan.brackets.size())), widths));
   }
   line("configurations", plan.trials > 0 ? Thousands(plan.trials) : "until another limit ends the job");
   if (plan.evaluations > 0)

@@ -103,8 +103,7 @@ class DataServer:
         self.tags = {}            # id of a body -> ETag, and the body, so that no other gets its id
         self.lock = threading.Lock()
         self.together = None      # a Barrier at which requests of files wait for each other
-        self.latency = 0          # seconds before the answer to each request of a file
-        self.listed = LISTED
+        self.listed = LISTED      # keys on a page of a listing
         self.gate = None          # an Event for which bodies wait that do not begin at byte 0
         server = self
 
@@ -212,7 +211,6 @@ class DataServer:
         real = real or path
         if together := self.together:
             together.wait()
-        time.sleep(self.latency)
         with self.lock:
             status, times = self.broken.get(path, (0, 0))
             if times > 0:

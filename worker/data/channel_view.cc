@@ -246,23 +246,14 @@ class ChannelView::Maker {
   }
 
   // Downloads several files at a time: that of a small one is mostly waiting. The first error ends the
-  // others, which then say no more than that.
+  // others.
   absl::Status FetchAll(const DataUrl& url, const std::vector<std::string>& keys) {
     Cancellation stop(&cancellation_);
     FetchedFiles files;
     files.of = keys.size();
-    const absl::Status any = ForEachInParallel(keys.size(), kConnections, [&](size_t i) {
-      absl::Status status = FetchOne(url, keys[i], files, stop);
-      if (status.ok()) return status;
-      {
-        const MutexLock lock(files.mutex);
-        if (files.first_error.ok()) files.first_error = status;
-      }
-      stop.Cancel();
-      return status;
-    });
-    const MutexLock lock(files.mutex);
-    return any.ok() ? any : files.first_error;
+    return ForEachInParallel(
+        keys.size(), kConnections, [&](size_t i) { return FetchOne(url, keys[i], files, stop); },
+        [&stop] { stop.Cancel(); });
   }
 
   // The files of a prefix, and how far they are.
@@ -271,7 +262,6 @@ class ChannelView::Maker {
     Mutex mutex;
     size_t done ABSL_GUARDED_BY(mutex) = 0;
     int64_t bytes ABSL_GUARDED_BY(mutex) = 0;
-    absl::Status first_error ABSL_GUARDED_BY(mutex);
   };
 
   absl::Status FetchOne(const DataUrl& url, const std::string& key, FetchedFiles& files,

@@ -121,11 +121,26 @@ int64_t SizeOf(const fs::path& path) {
   return stat(path.c_str(), &about) == 0 ? about.st_size : -1;
 }
 
+// Adds the first bytes of a file, up to `end`, to the hash.
+absl::Status HashBytes(const OpenFile& file, const fs::path& path, int64_t end,
+                       const Cancellation& cancellation, Sha256& hash) {
+  for (int64_t at = 0; at < end;) {
+    if (cancellation.cancelled()) return absl::CancelledError("not wanted any more");
+    const absl::StatusOr<std::string> bytes = file.ReadAt(at, std::min<int64_t>(kHashedBytes, end - at));
+    if (!bytes.ok()) return FaultOfDisk(bytes.status());
+    if (bytes->empty()) return absl::ResourceExhaustedError(path.string() + " has become shorter");
+    hash.Add(*bytes);
+    at += static_cast<int64_t>(bytes->size());
+  }
+  return absl::OkStatus();
+}
+
 // Writes a download to its ".part", and knows the SHA-256 of what is in it.
 class PartWriter : public ObjectReceiver {
  public:
-  PartWriter(fs::path part, const Download& wanted, const DownloadProgress& progress)
-      : part_(std::move(part)), wanted_(wanted), progress_(progress) {}
+  PartWriter(fs::path part, const Download& wanted, const DownloadProgress& progress,
+             const Cancellation& cancellation)
+      : part_(std::move(part)), wanted_(wanted), progress_(progress), cancellation_(cancellation) {}
 
   absl::Status Begin(const ObjectVersion& version, int64_t from) override {
     version_ = version;
@@ -173,40 +188,26 @@ class PartWriter : public ObjectReceiver {
  private:
   absl::Status HashUpTo(int64_t end) {
     hash_.Restart();
-    hashed_ = 0;
-    while (hashed_ < end) {
-      const absl::StatusOr<std::string> bytes =
-          file_->ReadAt(hashed_, std::min<int64_t>(kHashedBytes, end - hashed_));
-      if (!bytes.ok()) return FaultOfDisk(bytes.status());
-      if (bytes->empty()) return absl::ResourceExhaustedError(part_.string() + " has become shorter");
-      hash_.Add(*bytes);
-      hashed_ += static_cast<int64_t>(bytes->size());
-    }
-    return absl::OkStatus();
+    hashed_ = end;
+    return HashBytes(*file_, part_, end, cancellation_, hash_);
   }
 
   const fs::path part_;
   const Download& wanted_;
   const DownloadProgress& progress_;
+  const Cancellation& cancellation_;
   ObjectVersion version_;
   std::optional<OpenFile> file_;
   Sha256 hash_;
   int64_t hashed_ = 0;
 };
 
-// Whether the file still has that content.
-bool HasContent(const fs::path& path, const std::string& sha256, const Cancellation& cancellation) {
+// Whether the file of that size still has that content.
+bool HasContent(const fs::path& path, int64_t size, const std::string& sha256,
+                const Cancellation& cancellation) {
   const absl::StatusOr<OpenFile> file = OpenFile::Open(path, O_RDONLY);
-  if (!file.ok()) return false;
   Sha256 hash;
-  for (int64_t at = 0; !cancellation.cancelled();) {
-    const absl::StatusOr<std::string> bytes = file->ReadAt(at, kHashedBytes);
-    if (!bytes.ok()) return false;
-    if (bytes->empty()) return hash.Hex() == sha256;
-    hash.Add(*bytes);
-    at += static_cast<int64_t>(bytes->size());
-  }
-  return false;
+  return file.ok() && HashBytes(*file, path, size, cancellation, hash).ok() && hash.Hex() == sha256;
 }
 
 absl::Status WrongContent(const Download& wanted, const std::string& sha256) {
@@ -262,7 +263,7 @@ absl::Status DownloadCache::Bring(const Entry& entry, const Download& wanted,
   if (info.has_value() && SizeOf(entry.data) != info->version.size) info.reset();
   if (info.has_value() && info->start != HostStart()) {
     progress.waits(wanted.object.shown + ": its copy is from before the host was started, and is checked");
-    const bool is_whole = HasContent(entry.data, info->sha256, cancellation);
+    const bool is_whole = HasContent(entry.data, info->version.size, info->sha256, cancellation);
     if (cancellation.cancelled()) return absl::CancelledError("not wanted any more");
     if (is_whole) {
       info->start = HostStart();
@@ -286,7 +287,7 @@ absl::Status DownloadCache::Bring(const Entry& entry, const Download& wanted,
       kept.bytes = std::max<int64_t>(0, kept.version.size - 1);
   }
   if (info.has_value()) kept.unless_etag = info->version.etag;
-  PartWriter writer(entry.part, wanted, progress);
+  PartWriter writer(entry.part, wanted, progress, cancellation);
   const absl::StatusOr<bool> received =
       ReceiveObject(wanted.object, std::move(kept), writer, patience_, cancellation);
   if (!received.ok()) return received.status();

@@ -54,7 +54,7 @@ class MetricsFollower {
     int64_t offset = 0;  // read up to here
     std::string before;  // the last bytes before `offset`, by which a file that was written anew is noticed
     std::optional<OpenFile> open;  // of text, once something was read
-    bool is_cut = false;           // what comes next is the end of a line whose begin was left out
+    bool is_cut = false;           // what comes next is the end of a line whose beginning was left out
     LineSplitter lines;
     EventReader events;
     std::vector<std::string> header;  // of CSV; empty: not read yet

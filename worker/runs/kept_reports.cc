@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include <map>
-#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -34,20 +33,25 @@ std::vector<v1::Report> ParseReports(const std::string& bytes) {
   return reports;
 }
 
-// Merges the reports of a level. Of a metric that several attempts have told there, the first value stays.
-std::vector<v1::Report> ByLevel(std::vector<v1::Report> reports, int64_t from, int64_t to) {
-  std::map<int64_t, v1::Report> levels;
-  std::map<int64_t, std::set<std::string>> told;
-  for (v1::Report& report : reports) {
+// Merges the reports of a level. Of a metric that several attempts have reported there, the first value
+// stays.
+std::vector<v1::Report> ByLevel(const std::vector<v1::Report>& reports, int64_t from, int64_t to) {
+  std::map<int64_t, std::map<std::string, double>> levels;
+  for (const v1::Report& report : reports) {
     const int64_t level = report.resource();
     if (level <= from || (to > 0 && level > to)) continue;
-    levels[level].set_resource(level);
-    for (v1::MetricValue& metric : *report.mutable_metrics()) {
-      if (told[level].insert(metric.name()).second) *levels[level].add_metrics() = std::move(metric);
-    }
+    for (const v1::MetricValue& metric : report.metrics())
+      levels[level].emplace(metric.name(), metric.value());
   }
   std::vector<v1::Report> merged;
-  for (auto& [level, report] : levels) merged.push_back(std::move(report));
+  for (const auto& [level, values] : levels) {
+    merged.emplace_back().set_resource(level);
+    for (const auto& [name, value] : values) {
+      v1::MetricValue* metric = merged.back().add_metrics();
+      metric->set_name(name);
+      metric->set_value(value);
+    }
+  }
   return merged;
 }
 

@@ -15,7 +15,7 @@ namespace winnow {
 
 // What the programs of a trial have reported, in a file beside the trial's checkpoint, which may be ahead of
 // what the server has heard. If the worker is killed, or the server has given it up, what it has not sent is
-// lost with it; then the next attempt that goes on from the checkpoint tells it. A file that cannot be read
+// lost with it; then the next attempt that goes on from the checkpoint sends it. A file that cannot be read
 // or written has no other effect. It is not flushed to disk: it outlives the worker, not the host.
 class KeptReports {
  public:

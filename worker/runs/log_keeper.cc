@@ -116,8 +116,8 @@ void LogKeeper::Add(std::string_view bytes) {
   Write(bytes);
   if (!truncated_ && ship_ != nullptr) {
     const size_t room = max_shipped_ - size_;
-    // Nearly always more follows. Told later, it would take an empty piece, at the offset at which End
-    // begins.
+    // A stream of exactly that length counts as longer until End. Otherwise the next byte would have to be
+    // told of by an empty piece, at the offset of End's first one.
     truncated_ = bytes.size() >= room;
     ship_(size_, bytes.substr(0, room), truncated_);
   }

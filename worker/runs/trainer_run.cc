@@ -213,7 +213,7 @@ absl::Status TrainerRun::MakeLogs() {
   return absl::OkStatus();
 }
 
-// Tells first what an earlier attempt may not have told of what is in its checkpoint.
+// Keeps reports from now on. Those that an earlier attempt has kept, and may not have sent, are sent first.
 absl::Status TrainerRun::KeepReports() {
   if (assignment_.rank() != 0 || !assignment_.resumes() || repeat_.has_value()) return absl::OkStatus();
   const auto trial = NameTrialFolder(place_.shared, assignment_.job_id(), assignment_.trial());

@@ -166,7 +166,7 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   EventLoop::Clock::time_point next_look_{};
   bool looked_enough_ = false;       // a check found a connection, or it was noticed that there is none
   std::vector<Redactor> redactors_;  // by stream; empty: the trainer has no secrets
-  std::optional<KeptReports> kept_;  // where the trial's checkpoint is, for rank 0
+  std::optional<KeptReports> kept_;  // of rank 0 of a trial that resumes
   std::optional<LogKeeper> stdout_;
   std::optional<LogKeeper> stderr_;
   std::map<std::string, std::string> secrets_;                 // variables and values

@@ -49,7 +49,7 @@ constexpr char kTrainsToFour[] =
     "echo saved > $WINNOW_CHECKPOINT_DIR/at; echo epoch 1 loss=1; echo epoch 2 loss=0.5; echo epoch 4 "
     "loss=0.25";
 
-TEST_CASE("KeptReports: an attempt tells first what the one before has reported of the same part",
+TEST_CASE("KeptReports: an attempt first sends what the attempt before has reported of the same part",
           "[worker]") {
   KeptScene scene;
   REQUIRE(scene.Run(1, 0, 8, kTrainsToFour) == Levels{1, 2, 4});
@@ -60,7 +60,8 @@ TEST_CASE("KeptReports: an attempt tells first what the one before has reported 
 }
 
 TEST_CASE(
-    "KeptReports: nothing is told of a finished part, without a checkpoint, or of another trial's first",
+    "KeptReports: a new part, an attempt without a checkpoint and a first attempt send nothing of earlier "
+    "ones",
     "[worker]") {
   KeptScene scene;
   REQUIRE(scene.Run(1, 0, 4, kTrainsToFour) == Levels{1, 2, 4});
@@ -76,7 +77,8 @@ TEST_CASE(
   SECTION("of a first attempt") { CHECK(scene.Run(1, 0, 4, "echo epoch 1 loss=1") == Levels{1}); }
 }
 
-TEST_CASE("KeptReports: what several attempts have told is told once, with the first values", "[worker]") {
+TEST_CASE("KeptReports: a level that several attempts have reported is sent once, with its first value",
+          "[worker]") {
   KeptScene scene;
   REQUIRE(scene.Run(1, 0, 8, kTrainsToFour) == Levels{1, 2, 4});
   const std::string again = "echo epoch 2 loss=7; echo epoch 3 loss=0.333333333333333333";

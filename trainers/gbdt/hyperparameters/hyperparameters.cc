@@ -73,9 +73,8 @@ constexpr Field<P> kFields[] = {
         "`auc`, `aucpr`, `logloss`, `error`, `error@t`, `rmse`, `rmsle`, `mae`, `mape`, `mphe`, `mlogloss`, "
         "`merror`, `poisson-nloglik`, `gamma-nloglik`, `gamma-deviance`, `tweedie-nloglik@p`, `quantile`, "
         "`ndcg@k`, `map@k`, `pre@k` (with `-` at the end a query without a relevant row counts 0), or of the "
-        "image of SageMaker `accuracy`, `f1` (the mean over classes) and `mse`, or a list of them; by "
-        "default "
-        "the metric of the objective"),
+        "image of SageMaker `accuracy`, `f1` (the mean over classes) and `mse`, or a list of them; "
+        "by default the metric of the objective"),
     F::Whole<&P::num_round>("num_round", 0, 1e7, "boosting rounds, in a job at least 1"),
     F::Whole<&P::early_stopping_rounds>(
         "early_stopping_rounds", 0, 1e7,
