@@ -29,10 +29,10 @@
 #include "bench/no_op_job.h"
 #include "scheduler/simulate.h"
 #include "scheduler/space/random.h"
+#include "server/engine/answers/job_facts.h"
+#include "server/engine/answers/messages.h"
 #include "server/engine/best_tracker.h"
-#include "server/engine/job_facts.h"
 #include "server/engine/jobs.h"
-#include "server/engine/messages.h"
 #include "spec/search_spec.h"
 #include "tests/support/server_process.h"
 #include "winnow/v1/insight.grpc.pb.h"
@@ -202,7 +202,7 @@ BigJob MakeBigJob(const std::string& file, const std::string& name, int64_t tria
   Store& store = **opened;
   const v1::TuningJobSpec spec = Spec(name, trials, reports);
   JobRow row;
-  row.spec = SpecToJson(spec);
+  row.spec = ToStoredJson(spec);
   row.state = "running";
   row.create_us = kCreateUs;
   Require(store.Write([&]() -> absl::Status {
@@ -546,7 +546,6 @@ void Measure(int64_t trials, int64_t reports) {
 }
 
 }  // namespace
-
 
 }  // namespace winnow
 

@@ -21,7 +21,7 @@ struct ParsedJobFile {
 // hyperparameters, initial configurations and conditions may be numbers and booleans too. Violations name
 // everything that is not of this form: unknown and repeated fields, wrong types, numbers out of range, two
 // members of a oneof. A syntax error is the only violation, with its line and column. CheckSpec
-// (spec/check.h) checks the meaning of the spec.
+// (spec/checks/check_spec.h) checks the meaning of the spec.
 ParsedJobFile ParseJobFile(std::string_view json_text);
 // The same of a member of a JSON object, such as a request's "spec". Nothing is read, and nothing is
 // violated, where the text is not JSON or has no such member.

@@ -11,7 +11,7 @@
 #include "cli/output/progress.h"
 #include "cli/output/text.h"
 #include "scheduler/suggest_ranges.h"
-#include "spec/check.h"
+#include "spec/checks/check_spec.h"
 #include "spec/search_spec.h"
 #include "spec/values.h"
 

@@ -19,7 +19,7 @@ namespace winnow {
 // A kind of fact is declared once, by a struct with kKind, the name of its rows in the database, and kFields,
 // the names of all its members in their order (state/fields.h). Equality, the rows (store/fact_codec.h) and
 // Describe follow from these. The effect of a fact on a job is in job_state.cc, its sentence for people in
-// server/engine/fact_text.cc.
+// server/engine/answers/fact_text.cc.
 
 enum class AttemptOutcome {
   kFinished,    // exit code 0, or stopped by the worker at its budget

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "server/engine/job_facts.h"
-#include "server/engine/messages.h"
-#include "server/engine/requester.h"
-#include "server/engine/violations.h"
+#include "server/engine/answers/job_facts.h"
+#include "server/engine/answers/messages.h"
+#include "server/engine/answers/requester.h"
+#include "server/engine/answers/violations.h"
 #include "spec/annotation.h"
 
 namespace winnow {

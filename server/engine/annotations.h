@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "server/engine/answers/requester.h"
 #include "server/engine/context.h"
-#include "server/engine/requester.h"
 #include "store/annotations.h"
 #include "winnow/v1/tuning.pb.h"
 

@@ -10,8 +10,9 @@
 #include "artifact/manifest.h"
 #include "artifact/refusals.h"
 #include "scheduler/validate.h"
-#include "server/engine/job_view.h"
-#include "server/engine/requester.h"
+#include "server/engine/answers/job_facts.h"
+#include "server/engine/answers/job_view.h"
+#include "server/engine/answers/requester.h"
 #include "spec/search_spec.h"
 
 namespace winnow {

@@ -11,9 +11,9 @@
 
 #include "scheduler/space/random.h"
 #include "scheduler/validate.h"
-#include "server/engine/job_facts.h"
-#include "server/engine/messages.h"
-#include "server/engine/requester.h"
+#include "server/engine/answers/job_facts.h"
+#include "server/engine/answers/messages.h"
+#include "server/engine/answers/requester.h"
 #include "spec/search_spec.h"
 
 namespace winnow {

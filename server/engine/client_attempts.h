@@ -6,10 +6,10 @@
 
 #include "absl/status/statusor.h"
 #include "scheduler/decide.h"
+#include "server/engine/answers/requester.h"
 #include "server/engine/context.h"
 #include "server/engine/jobs.h"
 #include "server/engine/recorder.h"
-#include "server/engine/requester.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {

@@ -4,12 +4,12 @@
 #include <google/protobuf/util/time_util.h>
 
 #include "base/status_text.h"
+#include "server/engine/answers/job_facts.h"
+#include "server/engine/answers/job_view.h"
+#include "server/engine/answers/violations.h"
 #include "server/engine/dispatch.h"
 #include "server/engine/feasible.h"
-#include "server/engine/job_facts.h"
-#include "server/engine/job_view.h"
-#include "server/engine/violations.h"
-#include "spec/change.h"
+#include "spec/checks/change.h"
 #include "store/tables/projects.h"
 #include "winnow/v1/webhooks.pb.h"
 

@@ -10,7 +10,7 @@
 
 #include "artifact/manifest.h"
 #include "base/names.h"
-#include "server/engine/violations.h"
+#include "server/engine/answers/violations.h"
 #include "spec/cluster.h"
 #include "spec/search_spec.h"
 

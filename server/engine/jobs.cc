@@ -13,10 +13,10 @@
 #include "scheduler/plan.h"
 #include "scheduler/suggest.h"
 #include "server/engine/annotations.h"
+#include "server/engine/answers/job_facts.h"
+#include "server/engine/answers/messages.h"
 #include "server/engine/hub.h"
-#include "server/engine/job_facts.h"
-#include "server/engine/messages.h"
-#include "spec/change.h"
+#include "spec/checks/change.h"
 #include "spec/cluster.h"
 #include "spec/search_spec.h"
 #include "winnow/v1/webhooks.pb.h"
@@ -60,15 +60,6 @@ TrialNumber TrialOf(const FactBody& body) {
 
 std::string StoredRequestId(const std::string& request_id, const std::string& project) {
   return request_id.empty() || project.empty() ? request_id : request_id + '\n' + project;
-}
-
-std::string SpecToJson(const v1::TuningJobSpec& spec) { return ToStoredJson(spec); }
-
-absl::StatusOr<v1::TuningJobSpec> SpecFromJson(const std::string& json) {
-  v1::TuningJobSpec spec;
-  auto status = google::protobuf::util::JsonStringToMessage(json, &spec);
-  if (!status.ok()) return absl::DataLossError("a stored spec cannot be read: " + status.ToString());
-  return spec;
 }
 
 std::string SourceDigest(const std::string& source) {
@@ -234,7 +225,7 @@ absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const st
   if (absl::Status status = fits(); !status.ok()) return status;
   JobRow row;
   row.request_id = StoredRequestId(request_id, project);
-  row.spec = SpecToJson(spec);
+  row.spec = ToStoredJson(spec);
   row.state = "running";
   row.create_us = context_.wall_us();
   row.warm_start = start.text;

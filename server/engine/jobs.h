@@ -16,9 +16,9 @@
 #include "scheduler/placement.h"
 #include "scheduler/reservation.h"
 #include "scheduler/state/job_state.h"
+#include "server/engine/answers/requester.h"
 #include "server/engine/best_tracker.h"
 #include "server/engine/context.h"
-#include "server/engine/requester.h"
 #include "server/engine/warm_start.h"
 #include "winnow/v1/tuning.pb.h"
 
@@ -143,9 +143,5 @@ std::string StoredRequestId(const std::string& request_id, const std::string& pr
 
 // Trial that a fact is about; 0: the job.
 TrialNumber TrialOf(const FactBody& body);
-
-// The spec as it is stored. DATA_LOSS if a stored one cannot be read.
-std::string SpecToJson(const v1::TuningJobSpec& spec);
-absl::StatusOr<v1::TuningJobSpec> SpecFromJson(const std::string& json);
 
 }  // namespace winnow

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "scheduler/suggest.h"
-#include "server/engine/job_facts.h"
-#include "server/engine/messages.h"
+#include "server/engine/answers/job_facts.h"
+#include "server/engine/answers/messages.h"
 
 namespace winnow {
 namespace {

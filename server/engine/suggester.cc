@@ -8,7 +8,7 @@
 
 #include "base/status_text.h"
 #include "scheduler/suggest.h"
-#include "server/engine/job_view.h"
+#include "server/engine/answers/job_view.h"
 #include "spec/search_spec.h"
 
 namespace winnow {

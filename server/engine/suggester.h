@@ -32,7 +32,7 @@ struct Question {
   int64_t epoch = 0;        // another after facts were rolled back
 };
 
-// An ended job, of which the trial to hand out is to be chosen (server/engine/job_view.h).
+// An ended job, of which the trial to hand out is to be chosen (server/engine/answers/job_view.h).
 struct ChoiceQuestion {
   std::string id;
   int64_t job = 0;  // its key

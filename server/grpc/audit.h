@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "server/engine/answers/requester.h"
 #include "server/engine/coordinator.h"
-#include "server/engine/requester.h"
 
 namespace winnow {
 

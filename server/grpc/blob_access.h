@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
-#include "server/engine/requester.h"
+#include "server/engine/answers/requester.h"
 #include "server/reads/reads.h"
 
 namespace winnow {

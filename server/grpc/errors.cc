@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/names.h"
-#include "server/engine/violations.h"
+#include "server/engine/answers/violations.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {

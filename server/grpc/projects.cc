@@ -11,7 +11,7 @@
 
 #include "absl/strings/escaping.h"
 #include "base/names.h"
-#include "server/engine/violations.h"
+#include "server/engine/answers/violations.h"
 
 namespace winnow {
 namespace {

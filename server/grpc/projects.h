@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/engine/answers/requester.h"
 #include "server/engine/engine.h"
-#include "server/engine/requester.h"
 #include "server/grpc/auth.h"
 #include "store/tables/projects.h"
 #include "winnow/v1/projects.pb.h"

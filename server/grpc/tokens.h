@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/engine/answers/requester.h"
 #include "server/engine/coordinator.h"
-#include "server/engine/requester.h"
 #include "store/tokens.h"
 #include "winnow/v1/admin.pb.h"
 

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <memory>
 
+#include "server/engine/answers/violations.h"
 #include "server/engine/attempts.h"
-#include "server/engine/violations.h"
 #include "server/engine/worker_marks.h"
 #include "server/grpc/audit.h"
 #include "server/grpc/blob_access.h"
@@ -17,7 +17,7 @@
 #include "server/grpc/projects.h"
 #include "server/grpc/watch.h"
 #include "server/reads/warm_start_reading.h"
-#include "spec/check_size.h"
+#include "spec/checks/size.h"
 #include "spec/new_job.h"
 
 namespace winnow {

@@ -15,7 +15,8 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
-#include "server/engine/jobs.h"
+#include "server/engine/answers/job_facts.h"
+#include "server/engine/answers/messages.h"
 #include "spec/hidden_value.h"
 #include "store/check.h"
 #include "store/database/foreign_file.h"
@@ -50,7 +51,7 @@ absl::Status HideEnvironment(ColumnValue& stored, std::set<std::string>& hidden)
     value = kHiddenValue;
     hidden.insert(variable);
   }
-  stored = SpecToJson(*spec);
+  stored = ToStoredJson(*spec);
   return absl::OkStatus();
 }
 

@@ -13,7 +13,7 @@
 #include "absl/strings/ascii.h"
 #include "base/mutex.h"
 #include "base/status_text.h"
-#include "server/engine/requester.h"
+#include "server/engine/answers/requester.h"
 #include "server/http/call_message.h"
 #include "server/http/errors.h"
 #include "server/http/openapi.h"

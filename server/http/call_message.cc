@@ -14,7 +14,7 @@
 #include "base/status_text.h"
 #include "base/utf8.h"
 #include "json/message_json.h"
-#include "server/engine/violations.h"
+#include "server/engine/answers/violations.h"
 #include "server/grpc/errors.h"
 #include "server/http/errors.h"
 #include "spec/job_file.h"

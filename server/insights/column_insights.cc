@@ -11,7 +11,7 @@
 
 #include "insight/even_choice.h"
 #include "insight/parallel_lines.h"
-#include "server/engine/messages.h"
+#include "server/engine/answers/messages.h"
 #include "server/insights/insight_messages.h"
 #include "server/insights/insights.h"
 

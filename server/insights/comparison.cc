@@ -10,7 +10,7 @@
 #include "insight/pareto.h"
 #include "scheduler/space/space.h"
 #include "scheduler/state/standing.h"
-#include "server/engine/job_view.h"
+#include "server/engine/answers/job_view.h"
 #include "server/insights/insights.h"
 
 namespace winnow {
@@ -112,7 +112,7 @@ void FillRow(const v1::TuningJob& job, v1::ComparisonRow& row) {
 struct Grouping {
   std::vector<double> keys;             // by row; NaN: in no group
   std::map<double, std::string> names;  // of each key
-  bool by_name = false;  // sorts groups by name instead of by key
+  bool by_name = false;                 // sorts groups by name instead of by key
 };
 
 Grouping GroupingByNodes(const std::vector<int32_t>& nodes) {

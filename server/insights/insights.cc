@@ -15,8 +15,8 @@
 #include "insight/parallel_lines.h"
 #include "insight/sieve.h"
 #include "insight/stairs.h"
-#include "server/engine/job_view.h"
-#include "server/engine/messages.h"
+#include "server/engine/answers/job_view.h"
+#include "server/engine/answers/messages.h"
 #include "server/insights/insight_messages.h"
 #include "server/reads/annotations.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/engine/messages.h"
+#include "server/engine/answers/messages.h"
 #include "server/insights/insight_messages.h"
 
 namespace winnow {

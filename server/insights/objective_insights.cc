@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "insight/objective_points.h"
-#include "server/engine/messages.h"
+#include "server/engine/answers/messages.h"
 #include "server/insights/insights.h"
 
 namespace winnow {

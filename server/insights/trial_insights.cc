@@ -9,7 +9,7 @@
 #include "insight/filter.h"
 #include "insight/neighbours.h"
 #include "insight/parallel_lines.h"
-#include "server/engine/requester.h"
+#include "server/engine/answers/requester.h"
 #include "server/insights/insight_messages.h"
 #include "server/insights/insights.h"
 

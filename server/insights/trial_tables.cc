@@ -4,8 +4,8 @@
 
 #include "scheduler/space/range_change.h"
 #include "scheduler/state/job_state.h"
-#include "server/engine/jobs.h"
-#include "server/engine/requester.h"
+#include "server/engine/answers/job_facts.h"
+#include "server/engine/answers/requester.h"
 #include "spec/search_spec.h"
 
 namespace winnow {

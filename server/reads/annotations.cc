@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "server/engine/annotations.h"
-#include "server/engine/messages.h"
+#include "server/engine/answers/messages.h"
 
 namespace winnow {
 namespace {

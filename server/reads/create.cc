@@ -7,8 +7,8 @@
 #include "artifact/manifest.h"
 #include "scheduler/plan.h"
 #include "scheduler/plan_estimate.h"
-#include "server/engine/violations.h"
-#include "spec/check.h"
+#include "server/engine/answers/violations.h"
+#include "spec/checks/check_spec.h"
 #include "spec/plan_message.h"
 #include "spec/search_spec.h"
 

@@ -2,7 +2,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/reads/readable_folders.h"
-#include "spec/check_files.h"
+#include "spec/checks/files.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {

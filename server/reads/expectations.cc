@@ -1,7 +1,7 @@
 #include "server/reads/expectations.h"
 
 #include "scheduler/expected_values.h"
-#include "server/engine/job_view.h"
+#include "server/engine/answers/job_view.h"
 
 namespace winnow {
 namespace {

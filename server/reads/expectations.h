@@ -7,15 +7,15 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "server/engine/job_view.h"
+#include "server/engine/answers/job_view.h"
 #include "server/reads/reading_thread.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {
 
-// What models expect of jobs' best trials (server/engine/job_view.h), beside all other reads because a fit
-// takes up to some tenths of a second. Answers are kept, for a running job until another trial has ended.
-// Owner: its thread.
+// What models expect of jobs' best trials (server/engine/answers/job_view.h), beside all other reads because
+// a fit takes up to some tenths of a second. Answers are kept, for a running job until another trial has
+// ended. Owner: its thread.
 class Expectations {
  public:
   Expectations(Store& store, const Clock&) : store_(store), views_(store) {}

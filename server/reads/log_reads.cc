@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "server/engine/messages.h"
-#include "server/engine/requester.h"
+#include "server/engine/answers/messages.h"
+#include "server/engine/answers/requester.h"
 #include "server/reads/reads.h"
 
 namespace winnow {

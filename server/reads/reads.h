@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/engine/answers/job_view.h"
+#include "server/engine/answers/requester.h"
 #include "server/engine/context.h"
-#include "server/engine/job_view.h"
-#include "server/engine/requester.h"
 #include "server/reads/reading_thread.h"
 #include "winnow/v1/artifact.pb.h"
 #include "winnow/v1/audit.pb.h"

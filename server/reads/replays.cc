@@ -6,7 +6,7 @@
 #include <future>
 
 #include "scheduler/replay.h"
-#include "server/engine/job_view.h"
+#include "server/engine/answers/job_view.h"
 
 namespace winnow {
 namespace {

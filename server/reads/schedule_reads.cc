@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "server/engine/messages.h"
+#include "server/engine/answers/messages.h"
 #include "server/reads/reads.h"
 
 namespace winnow {

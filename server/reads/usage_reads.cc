@@ -8,7 +8,7 @@
 #include <limits>
 #include <map>
 
-#include "server/engine/requester.h"
+#include "server/engine/answers/requester.h"
 #include "server/reads/reads.h"
 
 namespace winnow {

@@ -13,7 +13,7 @@
 #include <tuple>
 
 #include "base/status_text.h"
-#include "server/engine/violations.h"
+#include "server/engine/answers/violations.h"
 #include "server/reads/earlier_fit.h"
 #include "server/reads/imports/csv_file.h"
 #include "server/reads/imports/optuna_study.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "server/engine/messages.h"
+#include "server/engine/answers/messages.h"
 
 namespace winnow {
 namespace {

@@ -1,15 +1,15 @@
 // Facts and configurations in the tables' form: kind, trial and detail.
 
-#include "server/engine/fact_text.h"
+#include "server/engine/answers/fact_text.h"
 #include "store/fact_codec.h"
 #include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace winnow;
   constexpr std::string_view kKinds[] = {
-      "reported",          "attempt_started",  "attempt_ended", "checkpoint_lost", "stop_requested",
-      "wall_time_reached", "prior_observed",   "suggested",     "trial_created",   "trial_resumed",
-      "trial_paused",      "trial_ended",      "rung_cut",      "bracket_ended",   "completion_met",
+      "reported",          "attempt_started",   "attempt_ended", "checkpoint_lost", "stop_requested",
+      "wall_time_reached", "prior_observed",    "suggested",     "trial_created",   "trial_resumed",
+      "trial_paused",      "trial_ended",       "rung_cut",      "bracket_ended",   "completion_met",
       "job_ended",         "node_time_reached", "noticed"};
   fuzz::Input input(data, size);
   const std::string kind(kKinds[input.Below(std::size(kKinds))]);

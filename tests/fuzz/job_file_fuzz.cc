@@ -2,7 +2,7 @@
 
 #include "scheduler/plan.h"
 #include "scheduler/validate.h"
-#include "spec/check.h"
+#include "spec/checks/check_spec.h"
 #include "spec/initial_configurations.h"
 #include "spec/job_file.h"
 #include "spec/plan_message.h"

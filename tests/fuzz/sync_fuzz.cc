@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "server/engine/engine.h"
-#include "spec/check.h"
+#include "spec/checks/check_spec.h"
 #include "spec/job_file.h"
 #include "tests/fuzz/sync_play.h"
 

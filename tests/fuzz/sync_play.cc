@@ -6,7 +6,7 @@
 #include <optional>
 #include <tuple>
 
-#include "spec/check.h"
+#include "spec/checks/check_spec.h"
 #include "spec/job_file.h"
 
 namespace winnow::fuzz {
@@ -75,8 +75,7 @@ void Play::CreateJob(size_t which) {
 }
 
 void Play::StopJob(size_t number) {
-  Batch(
-      [&] { Require(engine_->StopJob(jobs_[number % jobs_.size()], {}).ok(), "a job can be stopped"); });
+  Batch([&] { Require(engine_->StopJob(jobs_[number % jobs_.size()], {}).ok(), "a job can be stopped"); });
 }
 
 void Play::Tick(int64_t us) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "scheduler/replay.h"
+#include "server/engine/answers/job_facts.h"
 #include "spec/search_spec.h"
 
 namespace winnow {

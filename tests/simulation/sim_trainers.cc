@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "scheduler/placement.h"
-#include "server/engine/requester.h"
+#include "server/engine/answers/requester.h"
 #include "worker/runs/trainer_parents.h"
 #include "worker/runs/waiting_trainers.h"
 

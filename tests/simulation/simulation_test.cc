@@ -2,7 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "spec/check.h"
+#include "spec/checks/check_spec.h"
 #include "tests/catch.h"
 
 namespace winnow {

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "checkout.h"
-#include "spec/check.h"
+#include "spec/checks/check_spec.h"
 #include "tests/catch.h"
 #include "tests/spec/job_files.h"
 

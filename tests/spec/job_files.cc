@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "spec/check.h"
+#include "spec/checks/check_spec.h"
 #include "spec/job_file.h"
 
 namespace winnow {

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "scheduler/replay.h"
-#include "server/engine/job_view.h"
+#include "server/engine/answers/job_view.h"
 #include "spec/search_spec.h"
 #include "tests/catch.h"
 #include "tests/server/engine/fake_blobs.h"

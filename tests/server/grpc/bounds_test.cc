@@ -15,8 +15,8 @@
 #include <future>
 #include <mutex>
 
+#include "server/engine/answers/violations.h"
 #include "server/engine/metrics.h"
-#include "server/engine/violations.h"
 #include "server/grpc/errors.h"
 #include "server/grpc/health_watch.h"
 #include "server/host/last_resort.h"
@@ -397,7 +397,9 @@ TEST_CASE("Last resort: acts when its time is over, and not when it is gone befo
   std::promise<void> acted;
   const LastResort late(std::chrono::milliseconds(0), [&acted] { acted.set_value(); });
   acted.get_future().wait();
-  { const LastResort early(std::chrono::hours(1), [] { std::abort(); }); }
+  {
+    const LastResort early(std::chrono::hours(1), [] { std::abort(); });
+  }
 }
 
 }  // namespace

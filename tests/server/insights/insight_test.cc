@@ -4,10 +4,10 @@
 #include <limits>
 #include <map>
 
+#include "server/engine/answers/job_facts.h"
+#include "server/engine/answers/job_view.h"
+#include "server/engine/answers/messages.h"
 #include "server/engine/best_tracker.h"
-#include "server/engine/job_facts.h"
-#include "server/engine/job_view.h"
-#include "server/engine/messages.h"
 #include "server/insights/insights.h"
 #include "server/insights/learning_curves.h"
 #include "server/insights/trial_tables.h"

@@ -1,4 +1,4 @@
-#include "spec/changed_range.h"
+#include "spec/checks/changed_range.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "scheduler/changes.h"
 #include "scheduler/space/range_change.h"
-#include "spec/check.h"
+#include "spec/checks/check_spec.h"
 #include "spec/search_spec.h"
 #include "spec/values.h"
 

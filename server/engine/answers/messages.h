@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "scheduler/state/job_state.h"
-#include "server/engine/job_view.h"
+#include "server/engine/answers/job_view.h"
 #include "store/assignments.h"
 #include "store/jobs.h"
 #include "store/trials.h"

@@ -1,4 +1,4 @@
-#include "spec/change.h"
+#include "spec/checks/change.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "scheduler/changes.h"
-#include "spec/changed_range.h"
-#include "spec/check_cluster.h"
+#include "spec/checks/changed_range.h"
+#include "spec/checks/cluster.h"
 #include "spec/cluster.h"
 #include "spec/initial_configurations.h"
 

@@ -1,9 +1,10 @@
+#include "spec/checks/files.h"
+
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "spec/check_files.h"
 #include "spec/job_file.h"
 #include "tests/catch.h"
 #include "tests/spec/job_files.h"

@@ -1,4 +1,4 @@
-#include "server/engine/messages.h"
+#include "server/engine/answers/messages.h"
 
 #include <google/protobuf/util/json_util.h>
 #include <google/protobuf/util/time_util.h>
@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "scheduler/state/repeat_effects.h"
-#include "server/engine/fact_text.h"
-#include "server/engine/job_view.h"
+#include "server/engine/answers/fact_text.h"
+#include "server/engine/answers/job_view.h"
 #include "spec/search_spec.h"
 #include "spec/values.h"
 #include "store/fact_codec.h"

@@ -1,12 +1,11 @@
-#include "server/engine/job_view.h"
+#include "server/engine/answers/job_view.h"
 
 #include <fmt/format.h>
 
 #include "scheduler/expected_values.h"
 #include "scheduler/state/repeat_effects.h"
-#include "server/engine/job_facts.h"
-#include "server/engine/jobs.h"
-#include "server/engine/requester.h"
+#include "server/engine/answers/job_facts.h"
+#include "server/engine/answers/requester.h"
 #include "spec/search_spec.h"
 
 namespace winnow {

@@ -1,4 +1,4 @@
-#include "spec/check_mlp.h"
+#include "spec/checks/mlp.h"
 
 #include <fmt/format.h>
 

@@ -6,9 +6,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "scheduler/state/job_state.h"
-#include "server/engine/requester.h"
+#include "server/engine/answers/requester.h"
 #include "store/facts.h"
 #include "store/jobs.h"
+#include "winnow/v1/tuning.pb.h"
 
 namespace winnow {
 
@@ -17,6 +18,9 @@ namespace winnow {
 // has the facts before it.
 absl::Status ApplyFacts(FactTable& facts, const JobRow& row, JobState& state,
                         const std::function<void(const Fact&)>& applied);
+
+// The spec as a job's row has it (ToStoredJson). DATA_LOSS: it cannot be read.
+absl::StatusOr<v1::TuningJobSpec> SpecFromJson(const std::string& json);
 
 // The row of a job that `by` may change. NOT_FOUND; PERMISSION_DENIED.
 absl::StatusOr<JobRow> FindChangeable(JobTable& jobs, const std::string& id, const Requester& by);

@@ -1,4 +1,4 @@
-#include "server/engine/violations.h"
+#include "server/engine/answers/violations.h"
 
 #include <fmt/format.h>
 

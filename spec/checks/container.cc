@@ -1,4 +1,4 @@
-#include "spec/check_container.h"
+#include "spec/checks/container.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "spec/check_source.h"
+#include "spec/checks/source.h"
 
 #include <fmt/format.h>
 

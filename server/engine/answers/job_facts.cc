@@ -1,6 +1,7 @@
-#include "server/engine/job_facts.h"
+#include "server/engine/answers/job_facts.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/util/json_util.h>
 
 namespace winnow {
 namespace {
@@ -38,6 +39,13 @@ absl::Status ApplyFacts(FactTable& facts, const JobRow& row, JobState& state,
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<v1::TuningJobSpec> SpecFromJson(const std::string& json) {
+  v1::TuningJobSpec spec;
+  auto status = google::protobuf::util::JsonStringToMessage(json, &spec);
+  if (!status.ok()) return absl::DataLossError("a stored spec cannot be read: " + status.ToString());
+  return spec;
 }
 
 absl::StatusOr<JobRow> FindChangeable(JobTable& jobs, const std::string& id, const Requester& by) {

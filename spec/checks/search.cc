@@ -1,4 +1,4 @@
-#include "spec/check_search.h"
+#include "spec/checks/search.h"
 
 #include <fmt/format.h>
 #include <google/protobuf/descriptor.h>

@@ -1,4 +1,4 @@
-#include "spec/check_channels.h"
+#include "spec/checks/channels.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "server/engine/fact_text.h"
+#include "server/engine/answers/fact_text.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "spec/check.h"
+#include "spec/checks/check_spec.h"
 
 #include <fmt/format.h>
 #include <re2/re2.h>
@@ -11,14 +11,14 @@
 #include "base/names.h"
 #include "spec/annotation.h"
 #include "spec/builtin_trainers.h"
-#include "spec/check_channels.h"
-#include "spec/check_cluster.h"
-#include "spec/check_container.h"
-#include "spec/check_hyperparameters.h"
-#include "spec/check_search.h"
-#include "spec/check_size.h"
-#include "spec/check_source.h"
-#include "spec/check_suspend.h"
+#include "spec/checks/channels.h"
+#include "spec/checks/cluster.h"
+#include "spec/checks/container.h"
+#include "spec/checks/hyperparameters.h"
+#include "spec/checks/search.h"
+#include "spec/checks/size.h"
+#include "spec/checks/source.h"
+#include "spec/checks/suspend.h"
 #include "spec/placeholders.h"
 #include "spec/values.h"
 #include "spec/violations.h"

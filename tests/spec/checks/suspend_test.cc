@@ -1,4 +1,4 @@
-#include "spec/check_suspend.h"
+#include "spec/checks/suspend.h"
 
 #include "spec/job_file.h"
 #include "spec/search_spec.h"

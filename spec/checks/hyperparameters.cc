@@ -1,4 +1,4 @@
-#include "spec/check_hyperparameters.h"
+#include "spec/checks/hyperparameters.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "base/names.h"
 #include "scheduler/space/space.h"
 #include "spec/builtin_trainers.h"
-#include "spec/check_mlp.h"
+#include "spec/checks/mlp.h"
 #include "spec/cluster.h"
 #include "spec/strategy.h"
 

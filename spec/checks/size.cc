@@ -1,4 +1,4 @@
-#include "spec/check_size.h"
+#include "spec/checks/size.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "spec/check_files.h"
+#include "spec/checks/files.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "spec/check_cluster.h"
+#include "spec/checks/cluster.h"
 
 #include "spec/cluster.h"
 #include "spec/job_file.h"

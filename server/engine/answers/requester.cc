@@ -1,4 +1,4 @@
-#include "server/engine/requester.h"
+#include "server/engine/answers/requester.h"
 
 #include <fmt/format.h>
 
