@@ -24,8 +24,15 @@ constexpr size_t kWidestValue = 40;  // a longer one moves what is behind it
 
 // Flags that ask for something else than to run with them.
 const std::set<std::string>& NotSettings() {
-  static const std::set<std::string> names = {
-      "help", "version", "config", "show-config", "check", "restore", "accept-log-damage", "archive"};
+  static const std::set<std::string> names = {"help",
+                                              "version",
+                                              "config",
+                                              "show-config",
+                                              "check",
+                                              "restore",
+                                              "accept-log-damage",
+                                              "accept-missing-artifacts",
+                                              "archive"};
   return names;
 }
 

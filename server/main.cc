@@ -282,18 +282,27 @@ absl::StatusOr<std::unique_ptr<ArtifactStore>> OpenArtifacts(const ServerFlags& 
   if (place == nullptr) return nullptr;
   const absl::StatusOr<std::vector<BlobRow>> blobs = store.artifacts.Blobs();
   if (!blobs.ok()) return blobs.status();
+  const bool has_blobs = !blobs->empty() && !flags.accept_missing_artifacts;
   // A service that is away for a while does not keep a server from leading.
-  const absl::Status taken = place->TakeFor(identity);
+  const absl::Status taken = place->TakeFor(identity, has_blobs);
   if (!taken.ok() && !absl::IsUnavailable(taken)) return taken;
+  const std::string name = place->name();
   ArtifactStoreOptions options;
   options.place = std::move(place);
+  std::vector<std::string> digests;
   for (const BlobRow& row : *blobs) {
-    v1::BlobName& name = options.recorded.emplace_back();
-    name.set_digest(row.digest);
-    name.set_size(row.size);
+    v1::BlobName& blob = options.recorded.emplace_back();
+    blob.set_digest(row.digest);
+    blob.set_size(row.size);
+    digests.push_back(row.digest);
   }
   options.quota_bytes = static_cast<int64_t>(flags.artifact_quota_gib * (1 << 30));
-  return ArtifactStore::Open(std::move(options));
+  auto store_of_place = ArtifactStore::Open(std::move(options));
+  // The next leader of a PostgreSQL database leads, whatever its own folder has.
+  if (store_of_place.ok() && has_blobs && !IsPostgres(flags.db) &&
+      (*store_of_place)->Missing(digests).size() == digests.size())
+    return absl::FailedPreconditionError(MissingArtifacts(name));
+  return store_of_place;
 }
 
 // Adds to the metrics of the coordinator and the gRPC server. The arguments outlive the metrics' last use.

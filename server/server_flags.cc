@@ -272,6 +272,9 @@ void Declare(CLI::App& app, ServerFlags& flags) {
       ->option_text("DIR");
   app.add_flag("--accept-log-damage", flags.accept_log_damage,
                "Start although the database's log is damaged; records after the damage are lost");
+  app.add_flag("--accept-missing-artifacts", flags.accept_missing_artifacts,
+               "Start although the artifact store has nothing of what the database lists, and forget it: "
+               "checkpoints, models and sources");
   app.add_flag("--check", flags.check,
                "Verify the database, also beside a running server, and exit: 0 if it is sound, else 1");
   app.add_option("--restore", flags.restore,

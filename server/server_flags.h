@@ -50,6 +50,7 @@ struct ServerFlags {
   std::vector<std::string> read_dirs;
   std::string secrets_dir;
   bool accept_log_damage = false;
+  bool accept_missing_artifacts = false;
   bool check = false;
   std::string restore;
   std::string copy_to;

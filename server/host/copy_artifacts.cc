@@ -106,7 +106,7 @@ absl::StatusOr<CopiedArtifacts> CopyArtifacts(const std::string& database, BlobP
   if (!own.ok()) return own.status();
   const absl::StatusOr<std::string> identity = own->store->Identity();
   if (!identity.ok()) return identity.status();
-  if (absl::Status status = to.TakeFor(*identity); !status.ok()) return status;
+  if (absl::Status status = to.TakeFor(*identity, false); !status.ok()) return status;
   const absl::StatusOr<std::vector<BlobRow>> blobs = own->store->artifacts.Blobs();
   if (!blobs.ok()) return blobs.status();
   return BlobCopy(from, to, tell).Run(*blobs);

@@ -29,10 +29,11 @@ std::string BlobBucket::NameOf(const std::string& digest) const {
   return fmt::format("{}, object {}", name(), KeyOf(digest));
 }
 
-absl::Status BlobBucket::TakeFor(const std::string& identity) {
+absl::Status BlobBucket::TakeFor(const std::string& identity, bool has_blobs) {
   {
     MutexLock lock(mutex_);
     identity_ = identity;
+    has_blobs_ = has_blobs;
   }
   const absl::Status taken = Taken();
   return absl::IsAlreadyExists(taken) ? absl::FailedPreconditionError(MessageOf(taken)) : AtWork(taken);
@@ -40,14 +41,19 @@ absl::Status BlobBucket::TakeFor(const std::string& identity) {
 
 absl::Status BlobBucket::Taken() {
   std::string identity;
+  bool has_blobs = false;
   {
     MutexLock lock(mutex_);
     identity = identity_;
+    has_blobs = has_blobs_;
   }
   if (identity.empty()) return absl::OkStatus();
   const std::string key = prefix_ + "database", text = identity + "\n";
   BlobBuffer owner;
   absl::Status status = bucket_->Get(key, kIdentityBytes, owner);
+  if (absl::IsNotFound(status) && has_blobs) {
+    return absl::AlreadyExistsError(MissingArtifacts(fmt::format("{} under \"{}\"", name(), prefix_)));
+  }
   if (absl::IsNotFound(status)) {
     status = bucket_->Put(key, text, DigestOf(text));
   } else if (status.ok() && owner.bytes() != text) {

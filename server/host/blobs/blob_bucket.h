@@ -23,7 +23,7 @@ class BlobBucket : public BlobPlace {
   // Writes a small object, reads it and deletes it.
   absl::Status Probe() override;
   // If the service is away, whatever comes next takes it first.
-  absl::Status TakeFor(const std::string& identity) override;
+  absl::Status TakeFor(const std::string& identity, bool has_blobs) override;
   absl::Status List(const std::function<void(const std::string& digest, int64_t size)>& found) override;
   absl::Status HasRoom(int64_t) override { return absl::OkStatus(); }
   absl::Status Write(const std::string& digest, std::string_view bytes) override;
@@ -33,7 +33,7 @@ class BlobBucket : public BlobPlace {
 
  private:
   std::string KeyOf(const std::string& digest) const;
-  // OK: it is not another database's, or nobody has asked. ALREADY_EXISTS: it is.
+  // OK: it is the database's, or nobody has asked. ALREADY_EXISTS: it is not.
   absl::Status Taken();
   // As a failure of a service that was right at the start: UNAVAILABLE for refusals too, which people may
   // mend. A new reason is logged.
@@ -42,8 +42,9 @@ class BlobBucket : public BlobPlace {
   const std::unique_ptr<Bucket> bucket_;
   const std::string prefix_;
   Mutex mutex_;
-  std::string identity_ ABSL_GUARDED_BY(mutex_);  // for which it is still to be taken; "": none
-  std::string told_ ABSL_GUARDED_BY(mutex_);      // the last reason; "": the last call was good
+  std::string identity_ ABSL_GUARDED_BY(mutex_);    // for which it is still to be taken; "": none
+  bool has_blobs_ ABSL_GUARDED_BY(mutex_) = false;  // of TakeFor
+  std::string told_ ABSL_GUARDED_BY(mutex_);        // the last reason; "": the last call was good
 };
 
 }  // namespace winnow

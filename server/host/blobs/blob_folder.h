@@ -19,7 +19,7 @@ class BlobFolder : public BlobPlace {
   std::string name() const override { return folder_.string(); }
   std::string NameOf(const std::string& digest) const override { return PathOf(digest).string(); }
   // The database's state directory has its identity.
-  absl::Status TakeFor(const std::string&) override { return absl::OkStatus(); }
+  absl::Status TakeFor(const std::string&, bool) override { return absl::OkStatus(); }
   // Removes files that were being written when a server ended. FAILED_PRECONDITION: the folder cannot be made
   // or read.
   absl::Status List(const std::function<void(const std::string& digest, int64_t size)>& found) override;

@@ -10,6 +10,14 @@
 
 namespace winnow {
 
+// Why a server does not start with a place that has nothing of what its database lists.
+inline std::string MissingArtifacts(const std::string& place) {
+  return "the database lists checkpoints, models or sources, and " + place +
+         " has none of their files; expected the place that had them (--state-dir, --artifacts), a copy of "
+         "it "
+         "(--copy-artifacts), or --accept-missing-artifacts to go on without them";
+}
+
 // Where the bytes of blobs are: each is there complete and correct, or absent. Methods block for as long as
 // the disk or the network takes, within a bound. UNAVAILABLE: it cannot be reached now, and has logged why.
 // Thread-safe.
@@ -30,9 +38,9 @@ class BlobPlace {
 
   // Whether it can be used now. UNAVAILABLE: it is away; FAILED_PRECONDITION: its settings are wrong.
   virtual absl::Status Probe() { return absl::OkStatus(); }
-  // Makes it the place of the database with this identity. FAILED_PRECONDITION: it is that of another one, or
-  // cannot be used.
-  virtual absl::Status TakeFor(const std::string& identity) = 0;
+  // Makes it the place of the database with this identity. FAILED_PRECONDITION: it is that of another one,
+  // cannot be used, or is nobody's yet although `has_blobs`: the database lists blobs that must be there.
+  virtual absl::Status TakeFor(const std::string& identity, bool has_blobs) = 0;
   // Calls `found` for each blob that is there.
   virtual absl::Status List(const std::function<void(const std::string& digest, int64_t size)>& found) = 0;
   // RESOURCE_EXHAUSTED: there is no room for so many bytes more. Does not wait.

@@ -120,6 +120,12 @@ class CopyTest(scene.Scene):
         shutil.rmtree(self.artifacts)
         code, said = self.task(self.state, *self.copy())
         self.assertEqual((code, self.copied(said)), (0, [len(self.blobs), 0]), said)
+        # A prefix that is nobody's yet has nothing of what the database lists.
+        start = ["--listen", "127.0.0.1:0", "--http", "off", "--local-workers", "0"]
+        for _ in range(2):
+            code, said = self.task(self.state, *self.flags(place="s3://models/wrong"), *start)
+            self.assertEqual(code, 1)
+            self.assertIn('under "wrong/" has none of their files', said)
         # Another database's are not mixed with them.
         os.makedirs(f"{self.folder}/b")
         other = processes.Server(f"{self.folder}/b")

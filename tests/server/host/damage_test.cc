@@ -8,7 +8,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "artifact/digest.h"
 #include "checkout.h"
+#include "store/store.h"
 #include "tests/catch.h"
 #include "tests/store/temp_folder.h"
 #include "tests/support/run_command.h"
@@ -194,6 +196,56 @@ TEST_CASE("Server: whatever bit of its log is flipped after kill -9, it is refus
   CHECK(left < kReports);
   CHECK_THAT(other.log(), Catch::Contains("started in spite of this"));
   CHECK(other.Stop() == 0);
+}
+
+TEST_CASE("Server: a place that has nothing of what the database lists is refused, and forgets nothing",
+          "[server]") {
+  ServerProcess server(WINNOW_BIN_DIR "/winnow-server", {"--local-workers", "0"});
+  REQUIRE(Create(*server.Client()).ok());
+  REQUIRE(server.Stop() == 0);
+  const std::string bytes = "a model", digest = DigestOf(bytes);
+  const fs::path blobs = server.database() + ".d/artifacts/blobs",
+                 blob = blobs / digest.substr(0, 2) / digest;
+  fs::create_directories(blob.parent_path());
+  std::ofstream(blob) << bytes;
+  {
+    auto store = Store::Open(server.database());
+    REQUIRE(store.ok());
+    ArtifactRow row;
+    row.job = 1;
+    row.trial = 1;
+    row.kind = ArtifactKind::kModel;
+    REQUIRE((*store)->artifacts.Put(row, {{digest, static_cast<int64_t>(bytes.size())}}).ok());
+  }
+  const std::string start = "--local-workers 0 --http off --listen 127.0.0.1:0 --db " + server.database();
+  const std::string wrong = server.folder() + "/wrong";
+  for (int times = 0; times < 2; ++times) {
+    const Ran refused = RunServer(start + " --state-dir " + wrong);
+    CHECK(refused.exit_code == 1);
+    CHECK_THAT(refused.output, Catch::Contains(wrong + "/artifacts has none of their files") &&
+                                   Catch::Contains("--accept-missing-artifacts"));
+  }
+  const auto listed = [&] {
+    auto store = Store::Open(server.database());
+    REQUIRE(store.ok());
+    return (*store)->artifacts.List()->size();
+  };
+  CHECK(listed() == 1);
+  server.Restart();
+  CHECK(server.Stop() == 0);
+  CHECK(listed() == 1);
+  CHECK(fs::exists(blob));
+  // Who has lost them goes on without.
+  fs::remove_all(blobs);
+  CHECK(RunServer(start).exit_code == 1);
+  ServerProcess without(WINNOW_BIN_DIR "/winnow-server",
+                        {"--local-workers", "0", "--db", server.database(), "--accept-missing-artifacts"});
+  CHECK_THAT(without.log(), Catch::Contains("are not in the artifact store"));
+  REQUIRE(Create(*without.Client()).ok());
+  REQUIRE(without.Stop() == 0);
+  CHECK(listed() == 0);
+  server.Restart();
+  CHECK(server.Stop() == 0);
 }
 
 TEST_CASE("Server: the error for a file of another program says what the file is", "[server]") {
