@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
+#include "base/environment.h"
 #include "base/status_text.h"
 #include "rpc/address.h"
 
@@ -23,12 +23,6 @@ constexpr char kTlsCert[] = "tls-cert";
 constexpr char kTlsKey[] = "tls-key";
 constexpr char kTokenFile[] = "token-file";
 constexpr char kToken[] = "token";
-
-// Returns the value of a variable; "" if it is not set.
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 absl::Status Wrong(const std::string& where, std::string_view what) {
   return absl::InvalidArgumentError(fmt::format("{}: {}", where, what));
@@ -69,7 +63,8 @@ bool Endpoint::UsesTls() const {
 
 std::vector<EndpointSetting> EndpointSettings(const EndpointFlags& flags, const EndpointContext& context) {
   const bool environment = !context.chosen;
-  const bool other_server = !flags.server.empty() || (environment && !Variable("WINNOW_SERVER").empty());
+  const bool other_server =
+      !flags.server.empty() || (environment && !EnvironmentVariable("WINNOW_SERVER").empty());
   const EndpointFlags none;
   const bool counts = !context.name.empty() && !other_server;
   const EndpointFlags& kept = counts ? context.values : none;
@@ -77,7 +72,7 @@ std::vector<EndpointSetting> EndpointSettings(const EndpointFlags& flags, const 
   const auto add = [&](const char* name, const std::string& flag, const char* variable,
                        const std::string& own) {
     EndpointSetting& setting = settings.emplace_back(EndpointSetting{name, flag, fmt::format("--{}", name)});
-    if (setting.value.empty() && environment) setting = {name, Variable(variable), variable};
+    if (setting.value.empty() && environment) setting = {name, EnvironmentVariable(variable), variable};
     if (setting.value.empty()) setting = {name, own, "context " + context.name};
     if (setting.value.empty()) setting = {name, "", "default"};
   };
@@ -86,10 +81,10 @@ std::vector<EndpointSetting> EndpointSettings(const EndpointFlags& flags, const 
   add(kTlsCa, flags.tls_ca, "WINNOW_TLS_CA", kept.tls_ca);
   add(kTlsCert, flags.tls_cert, "WINNOW_TLS_CERT", kept.tls_cert);
   add(kTlsKey, flags.tls_key, "WINNOW_TLS_KEY", kept.tls_key);
-  const bool direct = flags.token_file.empty() && environment && !Variable("WINNOW_TOKEN").empty();
+  const bool direct = flags.token_file.empty() && environment && !EnvironmentVariable("WINNOW_TOKEN").empty();
   if (direct) {
     settings.push_back({kTokenFile, "", "default"});
-    settings.push_back({kToken, Variable("WINNOW_TOKEN"), "WINNOW_TOKEN"});
+    settings.push_back({kToken, EnvironmentVariable("WINNOW_TOKEN"), "WINNOW_TOKEN"});
     return settings;
   }
   add(kTokenFile, flags.token_file, "WINNOW_TOKEN_FILE", kept.token_file);

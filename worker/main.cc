@@ -26,6 +26,7 @@
 
 #include "CLI/CLI.hpp"
 #include "artifact/folder.h"
+#include "base/environment.h"
 #include "base/gpus.h"
 #include "base/standard_streams.h"
 #include "base/status_text.h"
@@ -272,22 +273,6 @@ int DefaultWarmTrainers(const Flags& flags) {
   return std::clamp(static_cast<int>(kPerGib * flags.capacity.memory_gib), 1, by_slots);
 }
 
-// The directory in which the built-in trainers of this worker keep what they have read (docs/data-files.md);
-// "": none.
-std::string TrainersCache() {
-  const auto value = [](const char* variable) {
-    const char* found = std::getenv(variable);
-    return std::string(found == nullptr ? "" : found);
-  };
-  if (std::getenv("WINNOW_CACHE_DIR") != nullptr) {
-    const std::string folder = value("WINNOW_CACHE_DIR");
-    return folder == "off" ? "" : folder;
-  }
-  if (const std::string base = value("XDG_CACHE_HOME"); base.starts_with("/")) return base + "/winnow";
-  if (const std::string home = value("HOME"); home.starts_with("/")) return home + "/.cache/winnow";
-  return "";
-}
-
 // Fills in the defaults that depend on other flags. Returns the error, or "".
 std::string Complete(Flags* flags) {
   absl::StatusOr<Endpoint> server = MakeEndpoint(flags->endpoint);
@@ -333,8 +318,8 @@ std::string Complete(Flags* flags) {
                        flags->slots);
   }
   if (flags->work_dir.empty()) {
-    const char* home = std::getenv("HOME");
-    if (home == nullptr || *home == '\0') return "--work-dir: expected, since HOME is not set";
+    const std::string home = EnvironmentVariable("HOME");
+    if (home.empty()) return "--work-dir: expected, since HOME is not set";
     flags->work_dir = fmt::format("{}/.winnow/worker/{}", home, flags->name);
   }
   if (!flags->secrets_dir.empty()) {
@@ -345,7 +330,7 @@ std::string Complete(Flags* flags) {
   }
   flags->work_dir = fs::absolute(flags->work_dir).string();
   if (flags->data_dir.empty()) {
-    const std::string cache = flags->run_as.has_value() ? "" : TrainersCache();
+    const std::string cache = flags->run_as.has_value() ? "" : UserCacheFolder().value_or("");
     flags->data_dir = (cache.empty() ? flags->work_dir : cache) + "/downloads";
   }
   flags->data_dir = fs::absolute(flags->data_dir).string();
@@ -363,8 +348,7 @@ std::string Complete(Flags* flags) {
 std::vector<std::string> SecretFiles(const Flags& flags) {
   std::vector<std::string> files;
   const auto add = [&files](const std::string& flag, const char* variable) {
-    const char* value = std::getenv(variable);
-    if (const std::string file = !flag.empty() ? flag : value == nullptr ? "" : value; !file.empty())
+    if (const std::string file = !flag.empty() ? flag : EnvironmentVariable(variable); !file.empty())
       files.push_back(file);
   };
   add(flags.endpoint.token_file, "WINNOW_TOKEN_FILE");

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/names.h"
 #include "base/status_text.h"
 #include "cli/output/text.h"
@@ -108,21 +108,16 @@ std::vector<std::pair<std::string, std::string>> VariablesOf(const SagemakerUse&
   return variables;
 }
 
-std::string Variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 // The key that a client on this machine uses, whose server and region go into `use`. Absent: its variables
 // name no server, or no key.
 std::optional<UserKey> TakeVariables(SagemakerUse& use) {
-  std::string url = Variable("AWS_ENDPOINT_URL");
-  UserKey key{Variable("AWS_ACCESS_KEY_ID"), Variable("AWS_SECRET_ACCESS_KEY"), "", ""};
+  std::string url = EnvironmentVariable("AWS_ENDPOINT_URL");
+  UserKey key{EnvironmentVariable("AWS_ACCESS_KEY_ID"), EnvironmentVariable("AWS_SECRET_ACCESS_KEY"), "", ""};
   if (url.empty() || key.id.empty() || key.secret.empty()) return std::nullopt;
   while (url.ends_with('/')) url.pop_back();
   use.url = url;
   for (const char* name : {"AWS_DEFAULT_REGION", "AWS_REGION"}) {
-    if (const std::string region = Variable(name); !region.empty()) use.region = region;
+    if (const std::string region = EnvironmentVariable(name); !region.empty()) use.region = region;
   }
   return key;
 }

@@ -6,25 +6,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 
+#include "base/environment.h"
 #include "cli/output/text.h"
 #include "flags/wrap.h"
 
 namespace winnow::cli {
-namespace {
-
-std::string_view Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string_view() : value;
-}
-
-}  // namespace
-
 Terminal::Terminal(int fd, bool no_color) : fd_(fd) {
   is_terminal_ = isatty(fd) != 0;
-  interactive_ = is_terminal_ && Environment("TERM") != "dumb";
-  color_ = interactive_ && !no_color && Environment("NO_COLOR").empty();
+  interactive_ = is_terminal_ && EnvironmentVariable("TERM") != "dumb";
+  color_ = interactive_ && !no_color && EnvironmentVariable("NO_COLOR").empty();
 }
 
 int Terminal::width() const {

@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "base/check.h"
+#include "base/environment.h"
 #include "base/utf8.h"
 #include "store/database/faults/commit_hook.h"
 #include "store/database/postgres_dialect.h"
@@ -137,8 +138,7 @@ std::string Trimmed(const char* message) {
 // PGPASSWORD, which is removed from the environment: trainers of local workers would inherit it.
 const std::string& PasswordOfEnvironment() {
   static const std::string kPassword = [] {
-    const char* value = getenv("PGPASSWORD");
-    std::string password = value == nullptr ? "" : value;
+    std::string password = EnvironmentVariable("PGPASSWORD");
     unsetenv("PGPASSWORD");
     return password;
   }();

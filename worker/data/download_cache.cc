@@ -18,7 +18,7 @@
 
 #include "absl/status/status.h"
 #include "artifact/digest.h"
-#include "base/read_file.h"
+#include "base/environment.h"
 #include "base/status_text.h"
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
@@ -60,15 +60,6 @@ class Sha256 {
   std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_;
 };
 
-// Returns what tells one start of this host from another.
-const std::string& HostStart() {
-  static const std::string start = [] {
-    const absl::StatusOr<std::string> id = ReadFile("/proc/sys/kernel/random/boot_id");
-    return id.ok() ? id->substr(0, id->find('\n')) : std::string("unknown");
-  }();
-  return start;
-}
-
 // Files are not flushed to disk, which would take longer than the download of a small one. So what was
 // written before the host has started anew may not be as it was.
 struct FileInfo {
@@ -76,8 +67,10 @@ struct FileInfo {
   std::string url;     // as messages show it, for people who look
   std::string sha256;  // of a whole file
   std::string job;     // that asked the server last
-  std::string start = HostStart();
+  std::string start = BootId();
 };
+
+bool IsOfThisStart(const FileInfo& info) { return !info.start.empty() && info.start == BootId(); }
 
 std::optional<FileInfo> ReadInfo(const fs::path& path) {
   const absl::StatusOr<OpenFile> file = OpenFile::Open(path, O_RDONLY);
@@ -261,12 +254,12 @@ absl::Status DownloadCache::Bring(const Entry& entry, const Download& wanted,
                                   const DownloadProgress& progress, const Cancellation& cancellation) {
   std::optional<FileInfo> info = ReadInfo(entry.info);
   if (info.has_value() && SizeOf(entry.data) != info->version.size) info.reset();
-  if (info.has_value() && info->start != HostStart()) {
+  if (info.has_value() && !IsOfThisStart(*info)) {
     progress.waits(wanted.object.shown + ": its copy is from before the host was started, and is checked");
     const bool is_whole = HasContent(entry.data, info->version.size, info->sha256, cancellation);
     if (cancellation.cancelled()) return absl::CancelledError("not wanted any more");
     if (is_whole) {
-      info->start = HostStart();
+      info->start = BootId();
       if (absl::Status status = WriteInfo(entry.info, *info); !status.ok()) return status;
     } else {
       spdlog::warn("{} is downloaded again: its content has changed on the disk", wanted.object.shown);
@@ -279,7 +272,7 @@ absl::Status DownloadCache::Bring(const Entry& entry, const Download& wanted,
   }
   ObjectKept kept;
   if (const std::optional<FileInfo> part = ReadInfo(entry.part_info);
-      part.has_value() && part->start == HostStart()) {
+      part.has_value() && IsOfThisStart(*part)) {
     kept.version = part->version;
     kept.bytes = std::max<int64_t>(0, SizeOf(entry.part));
     // All of it: its end was not seen, so that its last byte is asked for again.

@@ -10,7 +10,7 @@
 #include <memory>
 #include <system_error>
 
-#include "base/read_file.h"
+#include "base/environment.h"
 #include "rpc/address.h"
 
 namespace winnow {
@@ -54,10 +54,9 @@ std::string OwnAddressTowards(const std::string& server) {
 
 std::string LoopbackOf(const std::string& host) {
   if (!IsLoopbackHost(host)) return "";
-  const absl::StatusOr<std::string> boot = ReadFile("/proc/sys/kernel/random/boot_id");
   std::error_code error;
   const std::filesystem::path space = std::filesystem::read_symlink("/proc/self/ns/net", error);
-  return boot.value_or("unknown boot\n") + space.string();
+  return BootId() + "\n" + space.string();
 }
 
 }  // namespace winnow

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <initializer_list>
 #include <random>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "artifact/files.h"
 #include "aws/aws_files.h"
 #include "aws/s3_answers.h"
+#include "base/environment.h"
 #include "base/status_text.h"
 #include "server/host/pools/curl_headers.h"
 
@@ -40,8 +40,7 @@ constexpr int64_t kMostListingBytes = 8 << 20;  // of a page of 1,000 objects
 
 std::string Variable(std::initializer_list<const char*> names) {
   for (const char* name : names) {
-    const char* value = std::getenv(name);
-    if (value != nullptr && *value != '\0') return value;
+    if (std::string value = EnvironmentVariable(name); !value.empty()) return value;
   }
   return "";
 }

@@ -19,6 +19,8 @@
 namespace winnow {
 namespace {
 
+namespace fs = std::filesystem;
+
 // Runs winnow-server to its end.
 Ran RunServer(const std::string& flags) { return RunCommand(WINNOW_BIN_DIR "/winnow-server " + flags); }
 
@@ -141,7 +143,6 @@ int64_t FramesEnd(const std::string& log) {
 
 TEST_CASE("Server: whatever bit of its log is flipped after kill -9, it is refused or every report is there",
           "[server]") {
-  namespace fs = std::filesystem;
   constexpr int kReports = 90;
   ServerProcess server(WINNOW_BIN_DIR "/winnow-server", {"--local-workers", "0"});
   ReportLevels(*server.Client(), kReports);

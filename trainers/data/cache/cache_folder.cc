@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +18,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/environment.h"
 #include "fmt/format.h"
 
 namespace winnow {
@@ -31,11 +31,6 @@ constexpr uint64_t kShareOfDisk = 10;                // one in this many
 constexpr uint64_t kFolderLock = uint64_t{1} << 62;  // beyond the lock numbers of entries
 constexpr int64_t kMemoSeconds = 90 * 24 * 3600;     // older memos are deleted
 
-std::string ValueOf(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value == nullptr ? "" : value;
-}
-
 absl::Status FolderError(const std::string& path, const std::string& what, int error) {
   const std::string text = fmt::format("cache folder {}: {}: {}", path, what, std::strerror(error));
   return error == EACCES || error == EPERM || error == EROFS ? absl::PermissionDeniedError(text)
@@ -47,17 +42,11 @@ int64_t Nanoseconds(const timespec& time) { return int64_t{time.tv_sec} * 1'000'
 }  // namespace
 
 std::string DefaultCacheFolder() {
-  if (std::getenv("WINNOW_CACHE_DIR") != nullptr) {
-    const std::string folder = ValueOf("WINNOW_CACHE_DIR");
-    return folder == "off" ? "" : folder;
-  }
-  if (const std::string base = ValueOf("XDG_CACHE_HOME"); base.starts_with("/")) return base + "/winnow";
-  if (const std::string home = ValueOf("HOME"); home.starts_with("/")) return home + "/.cache/winnow";
-  return fmt::format("/tmp/winnow-{}", ::geteuid());
+  return UserCacheFolder().value_or(fmt::format("/tmp/winnow-{}", ::geteuid()));
 }
 
 absl::StatusOr<uint64_t> DefaultCacheBytes(const std::string& folder) {
-  if (const std::string text = ValueOf("WINNOW_CACHE_BYTES"); !text.empty()) {
+  if (const std::string text = EnvironmentVariable("WINNOW_CACHE_BYTES"); !text.empty()) {
     uint64_t bytes = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
     if (error != std::errc() || end != text.data() + text.size()) {
@@ -100,7 +89,7 @@ absl::StatusOr<CacheFolder> CacheFolder::Open(const std::string& folder_path, ui
   CacheFolder folder;
   folder.path_ = path;
   folder.size_limit_ = size_limit;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> folder.boot_id_;
+  folder.boot_id_ = BootId();
   return folder;
 }
 

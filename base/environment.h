@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace winnow {
+
+// What a process finds around it.
+
+// "": the variable is not set.
+std::string EnvironmentVariable(const char* name);
+
+// The directory of what programs keep for later and can make again: that of WINNOW_CACHE_DIR, or "winnow" in
+// the user's cache directory. "": WINNOW_CACHE_DIR is "off". Absent: the environment names none.
+std::optional<std::string> UserCacheFolder();
+
+// Tells one start of this host from another; "": not known.
+const std::string& BootId();
+
+}  // namespace winnow
