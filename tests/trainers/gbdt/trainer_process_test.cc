@@ -1,5 +1,8 @@
 // winnow-gbdt as a process: the trainer contract, flags, predictions, and errors for bad input.
 
+#include <fmt/format.h>
+
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -403,6 +406,39 @@ TEST_CASE("Trainer: a model directory that cannot be made is found before the fi
     CHECK(ended.out.empty());
     CHECK_THAT(ended.err, Catch::Contains("model directory " + model + " cannot be made: "));
   }
+}
+
+TEST_CASE("Trainer: without memory it ends with one line that says so", "[gbdt]") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return;  // which take more themselves
+#endif
+  Trial trial("{}");
+  {
+    std::ofstream file(trial.folder / "large.csv");
+    file << "y";
+    for (int column = 1; column < 20; ++column) file << ",x" << column;
+    file << '\n';
+    for (int row = 0; row < 60'000; ++row) {
+      file << row % 2;
+      for (int column = 1; column < 20; ++column)
+        file << ',' << (row * 7919 + column * 104'729) % 100'003 * 1e-5;
+      file << '\n';
+    }
+  }
+  int told = 0;
+  for (int kib = 16'000; kib < 40'000; kib += 2'000) {
+    const std::string command =
+        fmt::format("ulimit -v {}; WINNOW_CACHE_DIR=off '" WINNOW_BIN_DIR
+                    "/winnow-gbdt' --threads 1 --label y --train '{}' --model-dir '{}' > '{}' 2>&1",
+                    kib, trial.Path("large.csv"), trial.Path("model"), trial.Path("output"));
+    const int code = WEXITSTATUS(std::system(command.c_str()));
+    const std::string output = ReadAll(trial.folder / "output");
+    INFO(kib << " KiB, exit code " << code << ": " << output);
+    CHECK((code == 0 || code == 1 || code == 127));  // 127: not even its libraries
+    CHECK(output.find("terminate called") == std::string::npos);
+    if (output == "winnow-gbdt: out of memory\n") ++told;
+  }
+  CHECK(told > 0);
 }
 
 TEST_CASE("Trainer: wrong flags are a usage error, wrong files are not", "[gbdt]") {
