@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/cord.h"
 #include "artifact/manifest.h"
@@ -27,12 +28,26 @@ constexpr int64_t kEndedUs = 86'400'000'000;
 constexpr int64_t kAskedUs = 3'600'000'000;
 // A caller who waits for a model asks for it again and again; one who has not for so long waits no more.
 constexpr int64_t kWaitsUs = 60'000'000;
+// Of a larger front the first ones by number are handed out.
+constexpr size_t kMostOfFront = 32;
+
+// The trials whose models the job hands out.
+std::set<TrialNumber> HandedOutBy(const JobState& state) {
+  if (const std::optional<TrialNumber> best = state.best_trial()) return {*best};
+  std::set<TrialNumber> trials;
+  if (!state.spec().has_several_objectives()) return trials;
+  for (const Standing& member : state.front()) {
+    if (trials.size() == kMostOfFront) break;
+    trials.insert(member.number);
+  }
+  return trials;
+}
 
 }  // namespace
 
 absl::Status Artifacts::Load() {
   kept_.clear();
-  best_.clear();
+  handed_out_.clear();
   wanted_.clear();
   asked_.clear();
   lost_.clear();
@@ -93,13 +108,26 @@ absl::Status Artifacts::WantOfEnded() {
     absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row.spec);
     if (!spec.ok()) return spec.status();
     if (spec->trainer().external()) continue;
-    absl::StatusOr<TrialNumber> best = HandedOutTrial(context_.store, row, *spec, ToSearchSpec(*spec));
-    if (!best.ok()) return best.status();
-    if (*best == 0) continue;
-    Want({row.key, *best}, row.id, asked);
-    ForgetAsked(row.key, *best);
+    const absl::StatusOr<std::set<TrialNumber>> handed_out = HandedOutByEnded(row, *spec);
+    if (!handed_out.ok()) return handed_out.status();
+    for (const TrialNumber trial : *handed_out) Want({row.key, trial}, row.id, asked);
+    ForgetAsked(row.key, *handed_out);
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::set<TrialNumber>> Artifacts::HandedOutByEnded(const JobRow& row,
+                                                                  const v1::TuningJobSpec& spec) {
+  SearchSpec search = ToSearchSpec(spec);
+  if (!search.has_several_objectives()) {
+    const absl::StatusOr<TrialNumber> best = HandedOutTrial(context_.store, row, spec, search);
+    if (!best.ok()) return best.status();
+    return *best == 0 ? std::set<TrialNumber>() : std::set<TrialNumber>{*best};
+  }
+  JobState state(std::move(search));
+  const absl::Status status = ApplyFacts(context_.store.facts, row, state, [](const Fact&) {});
+  if (!status.ok()) return status;
+  return HandedOutBy(state);
 }
 
 absl::Status Artifacts::Put(const v1::PutArtifactRequest& request, const Rank* rank) {
@@ -151,14 +179,23 @@ absl::Status Artifacts::PutModel(const v1::PutArtifactRequest& request) {
     asked_[key] = context_.wall_us() + kAskedUs;
     return status;
   }
-  std::vector<Key> others;  // that were the best before
-  for (auto kept = kept_.lower_bound({key.first, 0}); kept != kept_.end() && kept->first.first == key.first;
-       ++kept) {
-    if (kept->second.model && kept->first != key && asked_.count(kept->first) == 0)
+  // Those that were handed out before. Of an ended job's front nothing has changed.
+  if (const auto open = handed_out_.find(key.first); open != handed_out_.end()) {
+    DropModels(key.first, open->second);
+  } else if (const auto spec = SpecFromJson(job->spec); spec.ok() && spec->objectives().empty()) {
+    DropModels(key.first, {key.second});
+  }
+  return status;
+}
+
+// Those that somebody has asked for stay.
+void Artifacts::DropModels(int64_t job, const std::set<TrialNumber>& but) {
+  std::vector<Key> others;
+  for (auto kept = kept_.lower_bound({job, 0}); kept != kept_.end() && kept->first.first == job; ++kept) {
+    if (kept->second.model && !but.contains(kept->first.second) && !asked_.contains(kept->first))
       others.push_back(kept->first);
   }
   for (const Key& other : others) Drop(other, ArtifactKind::kModel);
-  return status;
 }
 
 absl::StatusOr<std::vector<BlobRow>> Artifacts::Claim(const v1::Manifest& manifest) {
@@ -287,10 +324,10 @@ void Artifacts::Drop(Key key, ArtifactKind kind) {
   if (!found->second.model && !found->second.checkpoint) kept_.erase(found);
 }
 
-void Artifacts::DropUnneeded(const OpenJob& job, TrialNumber trial, std::optional<TrialNumber> best) {
+void Artifacts::DropUnneeded(const OpenJob& job, TrialNumber trial, const std::set<TrialNumber>& handed_out) {
   const Key key{job.row.key, trial};
   const auto found = kept_.find(key);
-  if (found == kept_.end() || best == trial) return;
+  if (found == kept_.end() || handed_out.contains(trial)) return;
   const TrialState& state = job.state.trial(trial);
   const bool over = (state.ended() && !state.live) || job.state.ended();
   if (found->second.checkpoint && over) Drop(key, ArtifactKind::kCheckpoint);
@@ -299,15 +336,15 @@ void Artifacts::DropUnneeded(const OpenJob& job, TrialNumber trial, std::optiona
 void Artifacts::SettleJob(const OpenJob& job, std::set<std::string>& asked) {
   if (job.external()) return;
   const int64_t key = job.row.key;
-  const std::optional<TrialNumber> best = job.state.best_trial();
-  TrialNumber& known = best_[key];
-  if (known != best.value_or(0)) {
-    wanted_.erase({key, known});
-    if (known > 0) DropUnneeded(job, known, best);
-    known = best.value_or(0);
+  const std::set<TrialNumber> handed_out = HandedOutBy(job.state);
+  std::set<TrialNumber>& known = handed_out_[key];
+  for (const TrialNumber trial : std::exchange(known, handed_out)) {
+    if (handed_out.contains(trial)) continue;
+    wanted_.erase({key, trial});
+    DropUnneeded(job, trial, handed_out);
   }
   for (const TrialNumber trial : job.touched) {
-    DropUnneeded(job, trial, best);
+    DropUnneeded(job, trial, handed_out);
     if (job.state.trial(trial).live) DropAskedOf({key, trial});
   }
   if (job.state.ended()) {
@@ -315,17 +352,19 @@ void Artifacts::SettleJob(const OpenJob& job, std::set<std::string>& asked) {
     for (auto kept = kept_.lower_bound({key, 0}); kept != kept_.end() && kept->first.first == key; ++kept) {
       rest.push_back(kept->first.second);
     }
-    for (const TrialNumber trial : rest) DropUnneeded(job, trial, best);
-    best_.erase(key);
+    for (const TrialNumber trial : rest) DropUnneeded(job, trial, handed_out);
+    if (job.state.spec().has_several_objectives()) DropModels(key, handed_out);
+    handed_out_.erase(key);
   }
-  if (!best) return;
-  const TrialState& trial = job.state.trial(*best);
-  if (trial.live || !(trial.ended() || job.state.ended())) return;
-  // What somebody has asked for stays as the best's.
-  if (asked_.erase({key, *best}) > 0) ForgetAsked(key, *best);
-  if (const auto wanted = wanted_.find({key, *best}); wanted != wanted_.end()) wanted->second.until_us = 0;
-  const auto found = kept_.find({key, *best});
-  if (found == kept_.end() || !found->second.model) Want({key, *best}, job.row.id, asked);
+  for (const TrialNumber number : handed_out) {
+    const TrialState& trial = job.state.trial(number);
+    if (trial.live || !(trial.ended() || job.state.ended())) continue;
+    // What somebody has asked for stays as one that is handed out.
+    if (asked_.erase({key, number}) > 0) ForgetAsked(key, handed_out);
+    if (const auto wanted = wanted_.find({key, number}); wanted != wanted_.end()) wanted->second.until_us = 0;
+    const auto found = kept_.find({key, number});
+    if (found == kept_.end() || !found->second.model) Want({key, number}, job.row.id, asked);
+  }
 }
 
 void Artifacts::Want(Key key, const std::string& job_id, std::set<std::string>& asked, int64_t until_us) {
@@ -403,6 +442,8 @@ absl::Status Artifacts::RequestModelFile(const v1::GetArtifactRequest& request,
       return absl::NotFoundError(fmt::format("{} does not exist yet: it is being trained", model));
     settled = state.ended() || (known && state.trial(trial).ended());
   }
+  const auto open = handed_out_.find(row->key);
+  const bool is_handed_out = trial == best || (open != handed_out_.end() && open->second.contains(trial));
   const auto rows = context_.Note(context_.store.assignments.OfTrial(row->key, trial));
   const auto last = std::find_if(rows.rbegin(), rows.rend(), [](const auto& rank) { return rank.rank == 0; });
   if (last == rows.rend())
@@ -414,13 +455,13 @@ absl::Status Artifacts::RequestModelFile(const v1::GetArtifactRequest& request,
                               ? "a deleted worker"
                               : fmt::format("worker {} on {}", home->second.row.name, home->second.row.host);
   if (!there) {
-    return absl::NotFoundError(fmt::format(
-        "the server does not have {}: it fetches the best trial's model when that has ended, and others "
-        "on request. The model is on {}, which is not connected; start that worker again with the same "
-        "directories and try again",
-        model, who));
+    return absl::NotFoundError(
+        fmt::format("the server does not have {}: it fetches the model of the best trial, or those of the "
+                    "Pareto front, when they have ended, and others on request. The model is on {}, which is "
+                    "not connected; start that worker again with the same directories and try again",
+                    model, who));
   }
-  const bool stays = trial == best && settled;
+  const bool stays = is_handed_out && settled;
   Want({row->key, trial}, row->id, asked, stays ? 0 : context_.wall_us() + kWaitsUs);
   if (const auto wanted = wanted_.find({row->key, trial});
       wanted != wanted_.end() && wanted->second.until_us > 0)
@@ -466,12 +507,15 @@ void Artifacts::DropAskedOf(Key key) {
   if (wanted != wanted_.end() && wanted->second.until_us > 0) wanted_.erase(wanted);
 }
 
-// That models beside the best's were asked for is not recorded: another server drops them.
-void Artifacts::ForgetAsked(int64_t job, TrialNumber best) {
-  const auto of_best = kept_.find({job, best});
-  if (of_best == kept_.end() || !of_best->second.model) return;
+// That models beside those handed out were asked for is not recorded: another server drops them.
+void Artifacts::ForgetAsked(int64_t job, const std::set<TrialNumber>& handed_out) {
+  const auto is_kept = [&](TrialNumber trial) {
+    const auto kept = kept_.find({job, trial});
+    return kept != kept_.end() && kept->second.model;
+  };
+  if (std::none_of(handed_out.begin(), handed_out.end(), is_kept)) return;
   for (auto kept = kept_.lower_bound({job, 0}); kept != kept_.end() && kept->first.first == job; ++kept) {
-    if (kept->second.model && kept->first.second != best) asked_.emplace(kept->first, 0);
+    if (kept->second.model && !handed_out.contains(kept->first.second)) asked_.emplace(kept->first, 0);
   }
 }
 

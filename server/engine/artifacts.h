@@ -28,9 +28,10 @@ struct StoragePlaces {
 
 // The checkpoints, model files and sources in the artifact store: which there are, which attempt is given
 // one, which are not needed any more, and which model files workers are to send. It keeps the newest
-// checkpoint of each trial that may train on, and the checkpoint and the model file of the best trial.
-// Another trial's model file is fetched when somebody asks for it, and kept for a while. Owner: the
-// coordinator thread; methods run inside the batch's transaction unless they say otherwise.
+// checkpoint of each trial that may train on, and the checkpoint and the model file of each trial that its
+// job hands out: the best one, or those of the front. Another trial's model file is fetched when somebody
+// asks for it, and kept for a while. Owner: the coordinator thread; methods run inside the batch's
+// transaction unless they say otherwise.
 class Artifacts {
  public:
   // Null `blobs`: nothing is ever kept.
@@ -91,14 +92,15 @@ class Artifacts {
     std::string worker;        // that ran rank 0 last
     std::string storage;       // its
     std::string problem = {};  // why it was not sent when that was tried last
-    // somebody waits for it until then; 0: it is the best trial's, and stays wanted
+    // somebody waits for it until then; 0: the job hands it out, and it stays wanted
     int64_t until_us = 0;
   };
 
   absl::Status FindLost();
   void DropAsked();
   void DropAskedOf(Key key);
-  void ForgetAsked(int64_t job, TrialNumber best);
+  void ForgetAsked(int64_t job, const std::set<TrialNumber>& handed_out);
+  absl::StatusOr<std::set<TrialNumber>> HandedOutByEnded(const JobRow& row, const v1::TuningJobSpec& spec);
   absl::Status WantOfEnded();
   absl::Status PutCheckpoint(const v1::PutArtifactRequest& request, const Rank* rank);
   absl::Status PutModel(const v1::PutArtifactRequest& request);
@@ -108,7 +110,8 @@ class Artifacts {
   void Store(StoredOfJob job, const ArtifactRow& row, const std::vector<BlobRow>& blobs);
   void Dropped(int64_t job, const DroppedArtifacts& dropped);
   void Drop(Key key, ArtifactKind kind);
-  void DropUnneeded(const OpenJob& job, TrialNumber trial, std::optional<TrialNumber> best);
+  void DropUnneeded(const OpenJob& job, TrialNumber trial, const std::set<TrialNumber>& handed_out);
+  void DropModels(int64_t job, const std::set<TrialNumber>& but);
   void SettleJob(const OpenJob& job, std::set<std::string>& asked);
   void Want(Key key, const std::string& job_id, std::set<std::string>& asked, int64_t until_us = 0);
   bool OneStorage();
@@ -119,12 +122,12 @@ class Artifacts {
   BlobIndex* const blobs_;
   std::map<Key, Kept> kept_;
   StoredBytes stored_;
-  std::map<int64_t, TrialNumber> best_;  // of open jobs, as last settled
-  std::map<Key, Wanted> wanted_;         // models
-  std::map<Key, int64_t> asked_;         // models that are kept only since they were asked for, until when
-  std::set<std::string> lost_;           // blobs that were missing at Load
-  std::set<std::string> unused_;         // to be forgotten once the batch is committed
-  std::optional<bool> one_storage_;      // of this batch: whether all workers share their folder
+  std::map<int64_t, std::set<TrialNumber>> handed_out_;  // by open jobs, as last settled
+  std::map<Key, Wanted> wanted_;                         // models
+  std::map<Key, int64_t> asked_;     // models that are kept only since they were asked for, until when
+  std::set<std::string> lost_;       // blobs that were missing at Load
+  std::set<std::string> unused_;     // to be forgotten once the batch is committed
+  std::optional<bool> one_storage_;  // of this batch: whether all workers share their folder
 };
 
 }  // namespace winnow

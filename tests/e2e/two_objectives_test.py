@@ -79,6 +79,11 @@ class TwoObjectivesTest(unittest.TestCase):
         self.assertIn("front", self.client.run("best", name))
         self.client.run("best", name, "--download", os.path.join(self.cluster.folder, "model"), "--trial", str(member))
         self.assertTrue(os.path.exists(os.path.join(self.cluster.folder, "model", "model.json")))
+        # The server has the models of the whole front, and no others but those that were asked for.
+        def kept():
+            return {trial for trial, in processes.rows(self.cluster.server.database,
+                                                       "SELECT trial FROM artifacts WHERE kind = 'model'")}
+        processes.wait_until(lambda: kept() == front, "the models of the front are kept")
         self.client.run("replay", name, "--verify")
 
 

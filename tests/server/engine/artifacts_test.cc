@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -318,6 +319,52 @@ TEST_CASE(
   scene.play.Tick(1'000'000);
   CHECK_FALSE(scene.blobs.Has("m3"));
   CHECK(scene.blobs.Has("m2"));
+}
+
+TEST_CASE("Artifacts: the models of a front are fetched, and what is not on it any more is dropped",
+          "[server]") {
+  ArtifactScene scene;
+  FakeWorker worker(scene.play, "worker", 1, "disk-1");
+  // Trials 1, 3 and 4 are the front; 2 is on it until 3 has come.
+  const double kLoss[] = {0.1, 0.5, 0.4, 0.3}, kSeconds[] = {9, 5, 4, 6};
+  worker.objective = [&](TrialNumber trial, int64_t) { return kLoss[trial - 1]; };
+  worker.seconds = [&](TrialNumber trial) { return kSeconds[trial - 1]; };
+  v1::TuningJobSpec spec = RandomJob(4, 2);
+  spec.clear_objective();
+  for (const char* metric : {"loss", "seconds"}) {
+    auto* objective = spec.add_objectives();
+    objective->set_metric(metric);
+    objective->set_goal(v1::MINIMIZE);
+  }
+  const std::string id = scene.play.Create(spec);
+  const auto send_wanted = [&] {
+    auto answer = scene.play.Sync(worker.Request());
+    REQUIRE(answer.ok());
+    for (const v1::ModelWanted& wanted : answer->models_wanted())
+      REQUIRE(scene.PutModel(id, wanted.trial(), "m" + std::to_string(wanted.trial())).ok());
+    worker.Act(*answer);
+  };
+  const auto kept = [&] {
+    std::string trials;
+    for (const char* trial : {"1", "2", "3", "4"}) {
+      if (scene.blobs.Has(std::string("m") + trial)) trials += trial;
+    }
+    return trials;
+  };
+  std::set<std::string> seen;
+  while (scene.play.Describe(id).state() == v1::TuningJob::RUNNING) {
+    worker.Train();
+    send_wanted();
+    seen.insert(kept());
+  }
+  CHECK(seen.contains("12"));
+  // The last one's model is fetched by the next server.
+  scene.play.Restart();
+  send_wanted();
+  CHECK(kept() == "134");
+  scene.play.Restart();
+  send_wanted();
+  CHECK(kept() == "134");
 }
 
 TEST_CASE("Artifacts: the error for a model out of reach says where it is", "[server]") {

@@ -303,7 +303,7 @@ void FakeWorker::Train() {
       loss->set_value(objective(assignment.trial(), run.reached));
       v1::MetricValue* other = report.add_metrics();
       other->set_name("seconds");
-      other->set_value(0.5);
+      other->set_value(seconds(assignment.trial()));
     }
     if (run.reached == assignment.resource_to()) end(v1::Outcome::FINISHED, "");
   }

@@ -97,6 +97,8 @@ class FakeWorker {
 
   // The objective of a trial at a level; default: a curve of its own for every trial.
   std::function<double(TrialNumber, int64_t)> objective;
+  // The other metric of a trial, "seconds".
+  std::function<double(TrialNumber)> seconds = [](TrialNumber) { return 0.5; };
   // The levels at which trials fail, by trial.
   std::map<TrialNumber, int64_t> fails_at;
   bool leaving = false;

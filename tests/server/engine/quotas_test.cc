@@ -9,8 +9,7 @@ namespace {
 
 constexpr int64_t kHour = 3'600'000'000;
 
-TEST_CASE("Quotas: a project holds no more slots than its quota, and a job that waits says why",
-          "[server]") {
+TEST_CASE("Quotas: a project holds no more slots than its quota, and a job that waits says why", "[server]") {
   Play play;
   FakeWorker worker(play, "one", 16);
   SetQuota(play, {"vision", "", {.slots = 8}});
