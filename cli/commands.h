@@ -37,7 +37,7 @@ struct Flags {
   int64_t schedule_trial = 0;
   double patience = 600;
   std::string exec;
-  bool front = false, schedule = false;
+  bool schedule = false;
   bool verbose = false;
   bool from_start = false;
   ListOptions list{50, {}, {}, "", ""};

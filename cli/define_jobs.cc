@@ -145,25 +145,25 @@ void Commands::DefineJobs() {
   CLI::App* best = Add("best", "Show the best configuration, or download its model", Formats::kTextJson,
                        [&f](Session& session) -> Exit {
                          if (!f.download.folder.empty()) return Download(session, f.download);
-                         if (f.front) return ShowFront(session, f.download.job);
+                         if (f.download.front) return ShowFront(session, f.download.job);
                          if (f.schedule) return ShowSchedule(session, f.download.job, f.schedule_trial);
                          return ShowBest(session, f.download.job);
                        });
   Job(best, &f.download.job);
-  CLI::Option* into =
-      best->add_option("--download", f.download.folder,
-                       "download the best trial's model into this directory; created if missing");
+  CLI::Option* into = best->add_option(
+      "--download", f.download.folder,
+      "download the best trial's model into this directory; created if missing. With --front "
+      "the models of the whole front, each into DIR/TRIAL");
   into->check(NotEmpty(4096))->option_text("DIR");
-  best->add_option("--trial", f.download.trial, "download from this trial (default: the best)")
-      ->check(Whole(1, INT64_MAX))
-      ->needs(into)
-      ->option_text("N");
+  CLI::Option* trial =
+      best->add_option("--trial", f.download.trial, "download from this trial (default: the best)");
+  trial->check(Whole(1, INT64_MAX))->needs(into)->option_text("N");
   best->add_flag("--checkpoint", f.download.checkpoint, "download the newest checkpoint instead of the model")
       ->needs(into)
       ->option_text(" ");
-  best->add_flag("--front", f.front,
+  best->add_flag("--front", f.download.front,
                  "show the Pareto front of a job with several objectives, with its hypervolume")
-      ->excludes(into)
+      ->excludes(trial)
       ->option_text(" ");
   CLI::Option* schedule = best->add_flag(
       "--schedule", f.schedule,

@@ -116,10 +116,11 @@ struct DownloadOptions {
   std::string folder;       // "": no download
   int64_t trial = 0;        // 0: the best
   bool checkpoint = false;  // instead of the model
+  bool front = false;       // of all trials of the front, each into a directory named by its number
 };
 
 // Downloads the trial's model into the folder, which must be empty or missing: whole and verified, or not at
-// all. A model other than the best is fetched from its worker on request, and shortly after a trial's end its
+// all. A model that the server has not kept is fetched from its worker on request, and shortly after a trial's end its
 // model may still be in transfer: this waits for it.
 Exit Download(Session& session, const DownloadOptions& options);
 

@@ -84,6 +84,11 @@ class TwoObjectivesTest(unittest.TestCase):
             return {trial for trial, in processes.rows(self.cluster.server.database,
                                                        "SELECT trial FROM artifacts WHERE kind = 'model'")}
         processes.wait_until(lambda: kept() == front, "the models of the front are kept")
+        models = os.path.join(self.cluster.folder, "models")
+        got = self.client.json("best", name, "--front", "--download", models)
+        self.assertEqual({int(model["trial"]) for model in got["trials"]}, front)
+        for trial in front:
+            self.assertTrue(os.path.exists(os.path.join(models, str(trial), "model.json")), trial)
         self.client.run("replay", name, "--verify")
 
 
