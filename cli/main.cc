@@ -169,8 +169,8 @@ int Main(int argc, char** argv) {
     Terminal(STDERR_FILENO, true).Print(app.help());
     return kUsage;
   }
-  if (const CommandLine line = ReadCommandLine(app, argc, argv); line.answered) {
-    return 0;
+  if (const CommandLine line = ReadCommandLine(app, argc, argv); line.exit_code) {
+    return *line.exit_code;
   } else if (!line.problem.empty()) {
     return WrongUsage(app, line.unknown.has_value() ? ProblemOf(*line.unknown) : line.problem);
   }

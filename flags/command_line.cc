@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <iostream>
 #include <regex>
 #include <string_view>
 
@@ -124,7 +125,9 @@ CommandLine ReadCommandLine(CLI::App& app, int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {
     app.exit(asked);
-    line.answered = true;
+    std::cout.flush();
+    line.exit_code = std::cout.good() ? 0 : 1;
+    if (!std::cout.good()) fmt::print(stderr, "{}: cannot write to standard output\n", app.get_name());
   } catch (const CLI::ExtrasError& error) {
     line.problem = error.what();
     line.unknown = FindUnknownWord(app);

@@ -21,7 +21,9 @@ struct UnknownWord {
 
 // What became of a command line.
 struct CommandLine {
-  bool answered = false;               // --help or --version was asked for, and is printed
+  // --help or --version was asked for, and is printed: 0, or 1 if standard output does not take it, which is
+  // said on standard error. Absent: neither was.
+  std::optional<int> exit_code;
   std::string problem;                 // "" if there is none
   std::optional<UnknownWord> unknown;  // what the problem is about, if it is about a word
 };

@@ -628,7 +628,7 @@ int Main(int argc, char** argv) {
   Declare(app, flags);
   Settings settings(app, "WINNOW_SERVER_");
   const CommandLine line = ReadCommandLine(app, argc, argv);
-  if (line.answered) return 0;
+  if (line.exit_code) return *line.exit_code;
   if (!line.problem.empty()) return Misused(line.problem);
   if (const std::string problem = settings.Fill(); !problem.empty()) return Misused(problem);
   if (const std::string shown = settings.Shown(); !shown.empty()) {

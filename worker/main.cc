@@ -638,7 +638,7 @@ int Main(int argc, char** argv) {
                      {"--tls-key", {"WINNOW_TLS_KEY"}},
                      {"--token-file", {"WINNOW_TOKEN_FILE", "WINNOW_TOKEN"}}});
   const CommandLine line = ReadCommandLine(app, argc, argv);
-  if (line.answered) return 0;
+  if (line.exit_code) return *line.exit_code;
   std::string problem = line.problem.empty() ? settings.Fill() : line.problem;
   if (const std::string shown = settings.Shown(); problem.empty() && !shown.empty()) {
     fmt::print("{}", shown);

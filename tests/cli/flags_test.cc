@@ -130,6 +130,16 @@ TEST_CASE("Flags: wrong usage has its exit code where standard error is closed o
   }
 }
 
+TEST_CASE("Flags: an answer that standard output does not take is a failure", "[cli]") {
+  for (const std::string asked :
+       {"winnow --version", "winnow trials --help", "winnow-server --version", "winnow-worker --version"}) {
+    INFO(asked);
+    const int status = std::system((WINNOW_BIN_DIR "/" + asked + " >/dev/full 2>/dev/null").c_str());
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 1);
+  }
+}
+
 TEST_CASE("Flags: a wrong WINNOW_SERVER is named as such", "[cli]") {
   const Result result = RunWinnow({"list"}, "nowhere");
   CHECK(result.code == 2);

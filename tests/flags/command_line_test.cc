@@ -60,7 +60,7 @@ TEST_CASE("Command line: the word that is not known is named, with what is near 
     INFO(words.front() << " " << words.back());
     const CommandLine line = Read(words);
     CHECK(line.problem == problem);
-    CHECK_FALSE(line.answered);
+    CHECK_FALSE(line.exit_code.has_value());
   }
   const CommandLine right = Read({"--server", "x", "token", "create", "--role", "viewer"});
   CHECK(right.problem.empty());

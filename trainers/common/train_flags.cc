@@ -106,7 +106,7 @@ absl::Status TrainFlags::OfHyperparameters(const absl::Status& problem) const {
 
 std::optional<int> EndOfParsing(CLI::App* app, int argc, char** argv, const TrainerMain& process) {
   const CommandLine line = ReadCommandLine(*app, argc, argv);
-  if (line.answered) return 0;
+  if (line.exit_code) return line.exit_code;
   if (!line.problem.empty()) return process.Usage(line.problem);
   return std::nullopt;
 }
