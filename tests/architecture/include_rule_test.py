@@ -35,7 +35,7 @@ RULE = {  # base is everybody's
     "json": ({"json", "proto"}, {"absl", "google", "fmt"}),
     "rpc": ({"rpc"}, COMMON | {"grpc", "grpcpp", "openssl"}),
     "artifact": ({"artifact", "proto"}, COMMON | {"openssl"}),
-    "aws": ({"aws"}, COMMON | {"curl"}),
+    "aws": ({"aws"}, COMMON | {"curl", "nlohmann"}),
     "spec": (SCHEDULER | HYPERPARAMETERS | {"spec", "proto"}, COMMON | {"google", "nlohmann", "re2"}),
     "store/database": ({"store/database"}, COMMON | {"libpq-fe.h", "sqlite3.h"}),
     "store": (SCHEDULER | STORE, COMMON | {"libpq-fe.h", "sqlite3.h", "nlohmann"}),

@@ -18,11 +18,6 @@ namespace {
 
 constexpr int64_t kMostFileBytes = 1 << 20;
 
-std::string ValueIn(const Variables& variables, const std::string& name) {
-  const auto found = variables.find(name);
-  return found == variables.end() ? "" : found->second;
-}
-
 // The first value that is not empty: of the job, then of the worker.
 std::string FirstOf(const Variables& job, const Variables& worker, std::initializer_list<const char*> names) {
   for (const Variables* variables : {&job, &worker}) {
@@ -73,6 +68,11 @@ absl::StatusOr<std::optional<AwsCredentials>> FromVariables(const Variables& var
 }
 
 }  // namespace
+
+std::string ValueIn(const Variables& variables, const std::string& name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? "" : found->second;
+}
 
 absl::StatusOr<AwsAccess> FindAwsAccess(const std::string& endpoint, const Variables& job,
                                         const Variables& worker, std::shared_ptr<AwsRole> role,
@@ -143,7 +143,8 @@ absl::StatusOr<AwsAccess> FindAwsAccess(const std::string& endpoint, const Varia
 
 absl::Status RenewCredentials(AwsAccess& access, const Cancellation& cancellation) {
   if (access.role == nullptr) return absl::OkStatus();
-  absl::StatusOr<std::optional<AwsCredentials>> credentials = access.role->Get(cancellation);
+  absl::StatusOr<std::optional<AwsCredentials>> credentials =
+      access.role->Get([&cancellation] { return cancellation.cancelled(); });
   if (!credentials.ok()) return credentials.status();
   if (credentials->has_value()) access.credentials = **std::move(credentials);
   return absl::OkStatus();

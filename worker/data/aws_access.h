@@ -1,14 +1,21 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "aws/aws_role.h"
 #include "base/data_url.h"
 #include "worker/checkpoints/cancellation.h"
-#include "worker/data/aws_role.h"
 
 namespace winnow {
+
+// Variables of an environment: name -> value.
+using Variables = std::map<std::string, std::string>;
+
+// "": the variable is not set.
+std::string ValueIn(const Variables& variables, const std::string& name);
 
 // How the objects of a bucket are reached.
 struct AwsAccess {

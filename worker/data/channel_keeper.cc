@@ -102,7 +102,9 @@ ChannelKeeper::ChannelKeeper(EventLoop* loop, ChannelPlace place)
       place_(std::move(place)),
       views_(place_.folder / kViews / DigestOf(place_.worker).substr(0, 16)),
       cache_(place_.folder / "files", place_.most_bytes, place_.patience),
-      role_(std::make_shared<AwsRole>(place_.environment)),
+      role_(std::make_shared<AwsRole>(
+          "worker",
+          [variables = place_.environment](const std::string& name) { return ValueIn(variables, name); })),
       threads_(kDataThreads) {
   std::error_code ignored;  // what cannot be made shows with the first channel
   fs::remove_all(views_, ignored);

@@ -17,8 +17,6 @@ namespace {
 constexpr long kConnectSeconds = 15;
 constexpr long kSilentSeconds = 30;  // without a byte: the connection is taken for dead
 constexpr long kMostRedirections = 5;
-constexpr long kNearbyConnectMilliseconds = 1000;
-constexpr long kNearbyMilliseconds = 5000;
 constexpr size_t kMostErrorBytes = 4096;
 constexpr long kReceiveBytes = 256 << 10;
 
@@ -128,12 +126,7 @@ absl::StatusOr<HttpAnswer> HttpGet(const HttpRequest& request, const HttpBody& b
   curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, LookWhetherCancelled);
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &exchange);
-  if (request.puts) curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, "PUT");
-  if (request.is_nearby) {
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, kNearbyConnectMilliseconds);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, kNearbyMilliseconds);
-    curl_easy_setopt(curl, CURLOPT_PROXY, "");
-  } else if (request.access == nullptr) {
+  if (request.access == nullptr) {
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
   } else if (const AwsCredentials& keys = request.access->credentials; !keys.id.empty()) {
     SignForS3(curl, keys, request.access->region, kEmptySha256, add);

@@ -20,9 +20,6 @@ struct HttpRequest {
   std::vector<std::string> headers = {};  // "Name: value"
   const AwsAccess* access = nullptr;      // signs it with SigV4; null: it is not signed
   bool slow_reader = false;               // the body's receiver may take any time
-  bool puts = false;                      // PUT without a body; otherwise GET
-  // A service of this machine: it answers within seconds, and there is no proxy and no redirection.
-  bool is_nearby = false;
 };
 
 struct HttpHead {

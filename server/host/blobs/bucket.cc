@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <initializer_list>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -45,13 +46,16 @@ std::string Variable(std::initializer_list<const char*> names) {
   return "";
 }
 
-absl::StatusOr<AwsCredentials> CredentialsOfEnvironment() {
+// Absent: the environment has none.
+absl::StatusOr<std::optional<AwsCredentials>> CredentialsOfEnvironment() {
   AwsCredentials found{Variable({"AWS_ACCESS_KEY_ID"}), Variable({"AWS_SECRET_ACCESS_KEY"}),
                        Variable({"AWS_SESSION_TOKEN"}), "in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"};
-  if (!found.id.empty() && !found.secret.empty()) return found;
+  if (found.id.empty() && found.secret.empty()) return std::optional<AwsCredentials>();
+  if (!found.id.empty() && !found.secret.empty()) return std::optional(std::move(found));
   return absl::FailedPreconditionError(
-      "there are no credentials for the bucket; expected --s3-credentials, or both AWS_ACCESS_KEY_ID and "
-      "AWS_SECRET_ACCESS_KEY in the environment");
+      fmt::format("{} is not set, but {} is; expected both, or --s3-credentials",
+                  found.id.empty() ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY",
+                  found.id.empty() ? "AWS_SECRET_ACCESS_KEY" : "AWS_ACCESS_KEY_ID"));
 }
 
 // A file as ~/.aws/credentials, of which AWS_PROFILE or "default" counts.
@@ -189,10 +193,29 @@ absl::StatusOr<std::unique_ptr<Bucket>> Bucket::Open(BucketSettings settings) {
   return bucket;
 }
 
+Bucket::Bucket(BucketSettings settings)
+    : settings_(std::move(settings)),
+      role_("server", [](const std::string& name) { return EnvironmentVariable(name.c_str()); }) {}
+
+absl::StatusOr<AwsCredentials> Bucket::FindCredentials() {
+  if (!settings_.credentials_file.empty()) return CredentialsOfFile(settings_.credentials_file);
+  absl::StatusOr<std::optional<AwsCredentials>> found = CredentialsOfEnvironment();
+  if (found.ok() && !found->has_value()) {
+    is_of_role_ = true;
+    found = role_.Get([this] {
+      const MutexLock lock(mutex_);
+      return ends_;
+    });
+  }
+  if (!found.ok()) return found.status();
+  if (found->has_value()) return **std::move(found);
+  return absl::FailedPreconditionError(
+      "there are no credentials for the bucket; expected --s3-credentials, both AWS_ACCESS_KEY_ID and "
+      "AWS_SECRET_ACCESS_KEY in the environment, or a role of this container or machine");
+}
+
 absl::StatusOr<bool> Bucket::ReadCredentials() {
-  absl::StatusOr<AwsCredentials> read = settings_.credentials_file.empty()
-                                            ? CredentialsOfEnvironment()
-                                            : CredentialsOfFile(settings_.credentials_file);
+  absl::StatusOr<AwsCredentials> read = FindCredentials();
   if (!read.ok()) return read.status();
   MutexLock lock(mutex_);
   const bool differ =
@@ -243,7 +266,7 @@ absl::Status Bucket::Refusal(const Answer& answer) const {
     advice = "; expected this machine's clock to be right";
   } else if (answer.status == 401 || answer.status == 403 || code == "ExpiredToken") {
     advice = fmt::format(
-        "; expected credentials in --s3-credentials, or in the environment, that may read, write, "
+        "; expected credentials in --s3-credentials, in the environment, or of a role, that may read, write, "
         "delete and list; these are {}",
         origin);
   } else if (code.empty() && !IsPassing(answer.status, answer.body)) {
@@ -267,6 +290,9 @@ absl::StatusOr<Bucket::Answer> Bucket::SendOnce(const Request& request) {
   Handle handle = TakeHandle();
   CURL* const curl = handle.get();
   if (curl == nullptr) return Away("libcurl has no memory");
+  if (is_of_role_) {
+    if (const auto read = ReadCredentials(); !read.ok()) return Away(MessageOf(read.status()));
+  }
   AwsCredentials credentials;
   {
     MutexLock lock(mutex_);

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "aws/aws_role.h"
 #include "aws/requests.h"
 #include "base/mutex.h"
 #include "server/host/blobs/blob_buffer.h"
@@ -23,7 +24,7 @@ struct BucketSettings {
   std::string bucket;
   std::string endpoint;          // http(s)://HOST[:PORT], perhaps with "{bucket}"; "": AWS
   std::string region;            // "": of the environment, else us-east-1
-  std::string credentials_file;  // "": the environment's
+  std::string credentials_file;  // "": the environment's, else those of the role of this container or machine
   std::string tls_ca;            // PEM; "": the system's authorities
   // A request that has failed in a passing way is tried again for so long, with growing pauses.
   std::chrono::milliseconds patience{5'000};
@@ -79,9 +80,10 @@ class Bucket {
   };
   using Handle = std::unique_ptr<CURL, EndHandle>;
 
-  explicit Bucket(BucketSettings settings) : settings_(std::move(settings)) {}
+  explicit Bucket(BucketSettings settings);
   std::string UrlOf(const std::string& key) const;
   Request To(const char* method, std::string url) const;
+  absl::StatusOr<AwsCredentials> FindCredentials();
   // Reads them anew. True: they differ from those before.
   absl::StatusOr<bool> ReadCredentials();
   // Sends it until it is answered with other than a passing failure.
@@ -95,6 +97,8 @@ class Bucket {
   bool Sleep(std::chrono::milliseconds pause);
 
   BucketSettings settings_;
+  AwsRole role_;
+  std::atomic<bool> is_of_role_ = false;  // the credentials are: they are asked for before each request
   mutable Mutex mutex_;
   CondVar ending_;
   bool ends_ ABSL_GUARDED_BY(mutex_) = false;

@@ -2,6 +2,7 @@
 signed right with odd names; wrong settings are told at the start; a bucket that goes away is waited for.
 """
 
+import datetime
 import hashlib
 import os
 import shutil
@@ -9,6 +10,7 @@ import sqlite3
 import ssl
 import subprocess
 import threading
+import unittest.mock
 
 import scene  # which makes the modules beside this folder known
 from scene import KEY, PREFIX, job, most_memory
@@ -110,8 +112,8 @@ class BucketTest(scene.Scene):
     def test_wrong_settings_are_told_at_the_start(self):
         place = f"bucket models at {self.bucket.url}: "
         self.write_credentials("another")
-        self.assertIn(f"{place}the service answered 403 (SignatureDoesNotMatch); expected credentials in --s3-credentials, or in "
-                      f"the environment, that may read, write, delete and list; these are in {self.credentials}", self.refusal(self.flags()))
+        self.assertIn(f"{place}the service answered 403 (SignatureDoesNotMatch); expected credentials in --s3-credentials, in "
+                      f"the environment, or of a role, that may read, write, delete and list; these are in {self.credentials}", self.refusal(self.flags()))
         self.write_credentials(KEY.secret, 0o640)
         self.assertIn(f"--s3-credentials: {self.credentials} has mode 0640: others may use it; expected 0600",
                       self.refusal(self.flags()))
@@ -134,6 +136,41 @@ class BucketTest(scene.Scene):
         self.assertIn("; the server starts without it", second.log())
         self.bucket.open()
         wait_until(lambda: "has the artifacts of another database" in second.log(), "it says whose prefix it is")
+
+    def test_the_role_of_the_machine_gives_credentials(self):
+        def answer(minutes):
+            until = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(minutes=minutes)
+            return {"Code": "Success", "AccessKeyId": KEY.id, "SecretAccessKey": KEY.secret, "Token": KEY.token,
+                    "Expiration": until.strftime("%Y-%m-%dT%H:%M:%SZ")}
+        all_flags = self.flags()
+        flags = all_flags[:all_flags.index("--s3-credentials")]
+        with data_server.RoleServer(answer(60)) as role, unittest.mock.patch.dict(
+                os.environ, {"AWS_EC2_METADATA_SERVICE_ENDPOINT": role.url, "AWS_EC2_METADATA_DISABLED": "false"}):
+            for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+                os.environ.pop(name, None)
+            server = processes.Server(self.folder, flags=[*flags, "--lease", "2"])
+            self.addCleanup(server.kill)
+            server.start()
+            self.worker(server, "w1")
+            open(f"{self.folder}/gate", "w", encoding="ascii").close()
+            processes.Client(server).submit(job(self.folder), self.folder)
+            wait_until(lambda: rows(server.database, "SELECT 1 FROM artifacts WHERE kind = 'model'"), "the model is kept")
+            self.assertNotEqual(self.bucket.keys(PREFIX + "/blobs/"), [])
+            # They are asked for once; such as expire soon, for each request.
+            self.assertEqual(role.asked.count("PUT /latest/api/token"), 1)
+            server.stop()
+            role.asked.clear()
+            role.credentials = answer(3)
+            server.start()
+            self.assertGreater(role.asked.count("PUT /latest/api/token"), 2)
+            server.stop()
+            role.credentials = answer(-1)
+            self.assertIn("the credentials of the server's role tuning", self.refusal(flags))
+            role.credentials = None
+            self.assertIn("there are no credentials for the bucket; expected --s3-credentials", self.refusal(flags))
+            os.environ["AWS_ACCESS_KEY_ID"] = KEY.id
+            self.assertIn("AWS_SECRET_ACCESS_KEY is not set, but AWS_ACCESS_KEY_ID is", self.refusal(flags))
+        self.assertEqual(self.bucket.refused, [])
 
     def test_what_is_no_bucket(self):
         said = self.refusal(["--s3-endpoint", self.bucket.url])
