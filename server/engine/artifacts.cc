@@ -28,7 +28,7 @@ constexpr int64_t kEndedUs = 86'400'000'000;
 constexpr int64_t kAskedUs = 3'600'000'000;
 // A caller who waits for a model asks for it again and again; one who has not for so long waits no more.
 constexpr int64_t kWaitsUs = 60'000'000;
-// Of a larger front the first ones by number are handed out.
+// The most trials of a front that are handed out: the first ones by number.
 constexpr size_t kMostOfFront = 32;
 
 // The trials whose models the job hands out.
