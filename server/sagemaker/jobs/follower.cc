@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/status_text.h"
+#include "base/utf8.h"
 #include "server/sagemaker/jobs/job_spec.h"
 #include "server/sagemaker/jobs/model_archive.h"
 #include "server/sagemaker/jobs/script_spec.h"
@@ -58,7 +60,8 @@ std::pair<std::string, std::string> EndOf(const v1::Trial& trial) {
   return {"Stopped", "Stopped"};
 }
 
-std::string Bounded(const std::string& text) { return text.substr(0, 1024); }
+// As long as FailureReason may be.
+std::string Bounded(const std::string& text) { return std::string(Utf8Prefix(text, 1024)); }
 
 // The last value of each metric.
 json FinalMetrics(const std::vector<v1::MetricPoint>& points) {
@@ -167,7 +170,13 @@ bool Follower::LookOnce() {
       if (stopping_) return true;
     }
     if (row.winnow_job.empty()) continue;  // its Create has not ended
-    const absl::Status status = Follow(row);
+    absl::Status status;
+    // A job that nobody thought of must not end the server.
+    try {
+      status = Follow(row);
+    } catch (const std::exception& exception) {
+      status = absl::InternalError(exception.what());
+    }
     if (!status.ok() && !absl::IsUnavailable(status))
       spdlog::warn("SageMaker: the job {} cannot be followed: {}", row.name, MessageOf(status));
   }
@@ -246,6 +255,12 @@ absl::Status Follower::FollowTraining(const CallerOf& caller, SagemakerJob row) 
       row.status = row.secondary = job.state() == v1::TuningJob::STOPPED ? "Stopped" : "Failed";
       row.ended_us = row.modified_us = UsOf(job.end_time());
       row.result = json({{"reason", Bounded(job.state_reason())}}).dump();
+    } else if (row.status == "Stopped" && job.state() == v1::TuningJob::FAILED) {
+      // Likewise, with a trial that waited.
+      row.status = row.secondary = "Failed";
+      json result = json::parse(row.result);
+      result["reason"] = Bounded(job.state_reason());
+      row.result = result.dump();
     } else if (row.status == "Stopped" && job.state() == v1::TuningJob::COMPLETED) {
       row.secondary = "MaxRuntimeExceeded";
     }

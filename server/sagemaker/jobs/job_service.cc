@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <utility>
 #include <vector>
@@ -42,6 +43,11 @@ std::map<std::string, std::string> TagsIn(const json& request) {
 
 // A member that is null is absent.
 json WithoutNulls(const json& value) {
+  if (value.is_array()) {
+    json kept = json::array();
+    for (const json& each : value) kept.push_back(WithoutNulls(each));
+    return kept;
+  }
   if (!value.is_object()) return value;
   json kept = json::object();
   for (const auto& [name, member] : value.items()) {
@@ -187,7 +193,13 @@ JobService::Answer JobService::Create(SagemakerJob row, const json& request, con
 }
 
 absl::Status JobService::Start(SagemakerJob row, const CallerOf& caller) {
-  absl::StatusOr<std::string> jobs = starter_.Start(row, caller);
+  absl::StatusOr<std::string> jobs = AwsError("InternalFailure", "The request failed within the server.");
+  // What nobody thought of gives the name back too, and does not end the server when it starts.
+  try {
+    jobs = starter_.Start(row, caller);
+  } catch (const std::exception& exception) {
+    spdlog::error("SageMaker: {} could not be created: {}", row.name, exception.what());
+  }
   if (!jobs.ok()) {
     const absl::Status status = table_.Delete(row, ArnOf(row));
     return status.ok() ? jobs.status() : status;

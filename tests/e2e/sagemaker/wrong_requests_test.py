@@ -7,14 +7,17 @@ sagemaker_clients.with_newest_boto3()
 
 import http.client  # noqa: E402
 import json  # noqa: E402
+import os  # noqa: E402
 import re  # noqa: E402
 import unittest  # noqa: E402
+import unittest.mock  # noqa: E402
 
 import botocore.auth  # noqa: E402
 import botocore.awsrequest  # noqa: E402
 import botocore.credentials  # noqa: E402
 import botocore.parsers  # noqa: E402
 import botocore.session  # noqa: E402
+import processes  # noqa: E402
 
 OPERATIONS = ["CreateTrainingJob", "DescribeTrainingJob", "ListTrainingJobs", "StopTrainingJob", "DeleteTrainingJob",
               "CreateHyperParameterTuningJob", "DescribeHyperParameterTuningJob", "ListHyperParameterTuningJobs",
@@ -175,6 +178,58 @@ class WrongRequests(unittest.TestCase):
             connection.request("POST", "/", signed.data, dict(signed.headers))
             answer = connection.getresponse()
             self.assertEqual((answer.status, json.loads(answer.read())["__type"]), (400, "SerializationException"))
+        self.assertTrue(cluster.server.alive())
+
+
+class OddRequests(unittest.TestCase):
+    """With any boto3."""
+
+    def endpoint(self, workers):
+        cluster = self.enterContext(sagemaker_clients.Endpoint(workers=workers))
+        s3 = cluster.boto3("s3")
+        s3.create_bucket(Bucket="bucket")
+        table = os.path.join(cluster.folder, "table.csv")
+        sagemaker_clients.write_table(table, 50, 1)
+        for name in ("train/train.csv", "validation/validation.csv"):
+            s3.upload_file(table, "bucket", "data/" + name)
+        return cluster
+
+    def test_what_is_null_within_a_list_is_absent(self):
+        cluster = self.endpoint(workers=0)
+        request = sagemaker_clients.tuning_job("nulls", "bucket")
+        del request["Tags"]
+        definition = {**request.pop("TrainingJobDefinition"), "EnableManagedSpotTraining": None, "CheckpointConfig": None}
+        request["TrainingJobDefinitions"] = [definition]
+        signed = botocore.awsrequest.AWSRequest("POST", cluster.url + "/", data=json.dumps(request).encode(), headers={
+            "Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": "SageMaker.CreateHyperParameterTuningJob", "Host": cluster.address})
+        botocore.auth.SigV4Auth(botocore.credentials.Credentials(
+            cluster.keys[0]["access_key_id"], cluster.keys[0]["secret_access_key"]), "sagemaker", "us-east-1").add_auth(signed)
+        connection = http.client.HTTPConnection(cluster.address)
+        self.addCleanup(connection.close)
+        connection.request("POST", "/", signed.data, dict(signed.headers))
+        answer = connection.getresponse()
+        self.assertEqual((answer.status, answer.read()[:200]), (200, unittest.mock.ANY))
+        cluster.restart()
+        described = cluster.boto3("sagemaker").describe_hyper_parameter_tuning_job(HyperParameterTuningJobName="nulls")
+        self.assertEqual(described["HyperParameterTuningJobStatus"], "InProgress")
+
+    def test_a_long_reason_is_cut_between_two_characters(self):
+        cluster = self.endpoint(workers=0)
+        s3, sagemaker = cluster.boto3("s3"), cluster.boto3("sagemaker")
+        begins = ("", "a", "ab")  # 1,024 bytes end within a character in two of these cases
+        for begin in begins:
+            key = begin + "語" * 340
+            s3.put_object(Bucket="bucket", Key=key, Body=b"1,2\n")
+            request = sagemaker_clients.training_job("long" + begin, "bucket")
+            request["InputDataConfig"][0]["DataSource"]["S3DataSource"]["S3Uri"] = "s3://bucket/" + key
+            sagemaker.create_training_job(**request)
+            s3.delete_object(Bucket="bucket", Key=key)  # so that the reason names it
+        cluster.add_worker("late")
+        for begin in begins:
+            described = processes.wait_until(lambda name="long" + begin: (lambda said: said if said["TrainingJobStatus"] == "Failed" else None)(
+                sagemaker.describe_training_job(TrainingJobName=name)), "the job fails")
+            self.assertIn(begin + "語" * 100, described["FailureReason"])
+            self.assertIn(len(described["FailureReason"].encode()), (1022, 1023, 1024))
         self.assertTrue(cluster.server.alive())
 
 
