@@ -13,13 +13,15 @@ from winnow import errors
 from winnow.reading import JobReader
 
 _RENEWALS = 4  # in the time of one lease
+_LEAST_PAUSE = 0.2  # seconds
 
 
 class Trial:
     """A trial that this process trains, from `resource_from` to `resource_to`.
 
     Use it in `with`: the trial is completed at the end, or has failed if an exception was raised; TrialPruned only ends
-    the block. Otherwise call `complete` or `fail`.
+    the block. If the server could not be reached for so long that a call of the block gave up, its lease ends, and the
+    trial begins again. Otherwise call `complete` or `fail`.
     """
 
     def __init__(self, job: JobReader, found: Mapping[str, Any], lease: float) -> None:
@@ -38,8 +40,9 @@ class Trial:
         self._told = False  # that it is completed, or has failed
         self.stops_at_end = False  # whether report raises TrialPruned at `resource_to` too
         self.raw = dict(found)
+        self._pause = max(_LEAST_PAUSE, lease / _RENEWALS)  # seconds between renewals
         self._path = f"{job._path}/trials/{self.number}"
-        _RENEWER.add(self, lease)
+        _RENEWER.add(self)
 
     def __repr__(self) -> str:
         return f"<winnow.Trial {self.number} of {self.job.id!r}: {self.params}>"
@@ -92,7 +95,10 @@ class Trial:
 
     def renew(self) -> None:
         """Renews the lease; without a call it is renewed on a thread of its own."""
-        self.job._calls.call("POST", self._path + "/report", {"attempt": self.attempt, "points": []}, patience=0)
+        # On a connection that has died unnoticed it waits no longer than for the next renewal, which opens another.
+        calls = self.job._calls
+        calls.call("POST", self._path + "/report", {"attempt": self.attempt, "points": []}, patience=0,
+                   timeout=min(calls.timeout, max(1.0, self._pause)))
 
     def __enter__(self) -> Trial:
         return self
@@ -104,17 +110,23 @@ class Trial:
         if not self.ended:
             if error is None:
                 self.complete()
-            elif not isinstance(error, errors.ServerError):
+            elif isinstance(error, (errors.Unavailable, errors.CallTimeout)):
+                self._over()  # the server cannot be told; nobody trains it any more
+            else:
                 self.fail(said(error))
         return False
 
     def _points(self, step: int, value: Optional[float], metrics: Mapping[str, float]) -> list[dict[str, Any]]:
+        try:
+            level = int(step)
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError(f"step: is {step!r:.100}; expected a whole number, such as 3") from None
         if isinstance(step, float) and step % 1:
             raise ValueError(f"step: is {step!r}; expected a whole number")
-        if int(step) < 1:
+        if level < 1:
             raise ValueError(f"step: is {step!r}; expected 1 or more: steps count from 1")
         values = {**({} if value is None else {self.job.metric: value}), **metrics}
-        return [{"resource": int(step), "metric": metric, "value": _number(metric, content)}
+        return [{"resource": level, "metric": metric, "value": _number(metric, content)}
                 for metric, content in values.items()]
 
     def _end(self, fields: dict[str, Any]) -> None:
@@ -181,9 +193,9 @@ class _Renewer:
         self._wakes = -math.inf  # when the thread looks again by itself
         self._thread: Optional[threading.Thread] = None
 
-    def add(self, trial: Trial, lease: float) -> None:
+    def add(self, trial: Trial) -> None:
         with self._changed:
-            self._pauses[trial] = pause = max(0.2, lease / _RENEWALS)
+            self._pauses[trial] = pause = trial._pause
             if time.monotonic() + pause < self._wakes:
                 self._changed.notify()
             if self._thread is None:

@@ -58,14 +58,17 @@ _LIBC: Any = ctypes.CDLL(None) if sys.platform == "linux" else None
 class Server:
     """winnow-server with its database in a directory, on free ports of loopback, without workers.
 
-    It stops with this object, at the latest with this process, however that ends. If it dies it is started again, on the
-    same port. Use it in `with`, which gives its Client.
+    It stops with `stop`, at the latest with this process, however that ends. If it dies it is started again, on the same
+    port. Use it in `with`, which gives its Client and stops it at the end.
     """
 
     def __init__(self, directory: Union[str, "os.PathLike[str]", None] = None, *, local_workers: int = 0) -> None:
         self._program = find_program()
         self._own = tempfile.mkdtemp(prefix="winnow-") if directory is None else None
         self.directory = pathlib.Path(self._own or directory or ".").absolute()
+        if any(other._serves(self.directory) for other in list(_OF_THIS_PROCESS)):
+            raise errors.ServerNotStarted(f"directory: {self.directory} has a server of this process already; expected its "
+                                          "stop() first, or another directory")
         self.directory.mkdir(parents=True, exist_ok=True)
         self._workers = local_workers
         self._port_file = self.directory / f"http-port.{os.getpid()}"
@@ -79,8 +82,13 @@ class Server:
         self._listens = threading.Event()
         # Linux's parent-death signal is sent when the *thread* that started the process ends, so one thread does all.
         self._thread = threading.Thread(target=self._keep, name="winnow-server", daemon=True)
+        _OF_THIS_PROCESS.add(self)
         self._thread.start()
-        self._listens.wait()
+        try:
+            self._listens.wait()
+        except BaseException:  # such as Ctrl-C
+            self.stop()
+            raise
         if self._failure:
             self.stop()
             raise errors.ServerNotStarted(self._failure)
@@ -124,8 +132,19 @@ class Server:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
+    def _serves(self, directory: pathlib.Path) -> bool:
+        return self.directory == directory and self._thread.is_alive() and not self._stopping
+
     def _keep(self) -> None:
-        """Starts the server, and again when it has died. Runs on the thread."""
+        """What the thread does."""
+        try:
+            self._run()
+        except OSError as error:  # such as a directory that may not be written to
+            self._failure = f"{self._program} did not start: {error}"
+        self._listens.set()
+
+    def _run(self) -> None:
+        """Starts the server, and again when it has died."""
         until = time.monotonic() + _START
         while not self._stopping:
             self._port_file.unlink(missing_ok=True)
@@ -136,6 +155,8 @@ class Server:
                      str(self._workers), "--rate-limit", "0"],
                     stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env={**_MALLOC, **os.environ},
                     preexec_fn=lambda: end_with_parent(signal.SIGTERM))
+            if self._stopping:  # `stop` may have looked before it was there
+                self._process.terminate()
             while self._process.poll() is None and not self._port_file.exists():
                 time.sleep(_LOOK)
             if self._port_file.exists():
@@ -146,7 +167,6 @@ class Server:
                 until = time.monotonic() + _START
             elif self._process.returncode == 2 or time.monotonic() > until:
                 self._failure = f"{self._program} did not start: {self._said()}"
-                self._listens.set()
                 return
             else:
                 time.sleep(0.1)  # the directory's earlier server may still be stopping
@@ -155,6 +175,9 @@ class Server:
         with open(self._log, "rb") as log:
             log.seek(self._log_start)
             return log.read()[-_LAST:].decode("utf-8", "replace").strip()
+
+
+_OF_THIS_PROCESS: weakref.WeakSet[Server] = weakref.WeakSet()
 
 
 def serve(directory: Union[str, "os.PathLike[str]", None] = None, *, local_workers: int = 0) -> Server:

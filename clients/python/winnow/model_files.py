@@ -35,14 +35,17 @@ def _wait_for(job: JobReader, trial: int, wait: float) -> list[Mapping[str, Any]
             files: list[Mapping[str, Any]] = found["manifest"]["files"]
             return files
         except errors.NotFound:
-            if time.monotonic() > until or not _may_come(job):
+            if time.monotonic() > until or not _may_come(job, trial):
                 raise
             time.sleep(_BETWEEN_LOOKS)
 
 
-def _may_come(job: JobReader) -> bool:
-    """Whether a model that is not there may be on its way: the job runs, or has ended a moment ago."""
-    end = to_time(job.describe().get("end_time"))
+def _may_come(job: JobReader, trial: int) -> bool:
+    """Whether a model that is not there may be on its way: the job runs, or has ended a moment ago with that trial."""
+    described = job.describe()
+    end = to_time(described.get("end_time"))
+    if end is not None and trial == 0 and not described.get("best"):
+        return False
     return end is None or datetime.datetime.now(datetime.timezone.utc) - end < _MODEL_COMES
 
 

@@ -23,6 +23,8 @@ def html(job: JobReader) -> str:
     rows = [("State", f"{described['state']} {described['state_reason']}".strip()),
             ("Trials", f"{progress.ended(described)} ended of {described['planned_trials'] or '?'}; "
                        f"{described['trial_counts']['running']} running")]
+    if job.objectives > 1:
+        rows.append(("Pareto front", f"{described.get('front_trials') or 0} trials"))
     best = described.get("best")
     if best:
         params = job.trial(int(best["trial"])).params

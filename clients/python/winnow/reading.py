@@ -169,8 +169,8 @@ class JobReader:
             fields["page_token"] = page["next_page_token"]
 
     def to_pandas(self) -> Any:
-        """A DataFrame with a row for each trial: number, state, value, step, seconds, times, then a column for each
-        hyperparameter, with the type of its range. Needs pandas."""
+        """A DataFrame with a row for each trial: number, state, value, step, seconds, times, with several metrics the newest
+        value of each, then a column for each hyperparameter, with the type of its range. Needs pandas."""
         return frame(self.trials(), self.spec["parameters"])
 
     def logs(self, trial: int, *, stream: str = "stdout", attempt: int = 0, rank: int = 0) -> str:
@@ -213,6 +213,10 @@ def frame(trials: Sequence[TrialRecord], parameters: Sequence[Mapping[str, Any]]
         "start_time": pandas.to_datetime([trial.start_time for trial in trials], utc=True),
         "end_time": pandas.to_datetime([trial.end_time for trial in trials], utc=True),
     }
+    for metric in dict.fromkeys(name for trial in trials for name in trial.values):
+        if metric != "value":
+            columns[metric if metric not in columns else "metric." + metric] = pandas.array(
+                [trial.values.get(metric, math.nan) for trial in trials], dtype="float64")
     for parameter in parameters:
         name = parameter["name"]
         values = [trial.params.get(name) for trial in trials]

@@ -24,6 +24,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0  # seconds between two tries
 _MORE = 10.0  # seconds by which a socket's timeout exceeds what the server was asked to wait
 _SAFE = frozenset(("GET", "DELETE"))
 _LONGEST_LINE, _MOST_HEADERS = 65536, 100  # of a response's head
+_TIMEOUTS = (TimeoutError, socket.timeout)  # noqa: UP041: two until Python 3.9
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -190,17 +191,17 @@ class Transport:
                 raise errors.Unavailable("UNAVAILABLE", f"{address}: does not speak HTTP; expected the address of "
                                          "winnow-server's --http, not of its --listen, and https:// if it has TLS"
                                          ) from error
-            except (ConnectionError, http.client.HTTPException, FileNotFoundError, socket.gaierror) as error:
+            except _TIMEOUTS as error:
+                self._leave(address)
+                raise errors.CallTimeout("DEADLINE_EXCEEDED",
+                                         f"{verb} {path}: no answer of {address} in {limit:g} s") from error
+            except (OSError, http.client.HTTPException) as error:  # also no name, no route, or no network
+                if _is_final(error):
+                    raise errors.Unavailable("UNAVAILABLE", f"{address}: {_said(error)}") from error
                 silent = isinstance(error, http.client.RemoteDisconnected) and not address.tls and not address.path
                 hint = "; if it has TLS, expected https://" if silent else ""
                 problem: errors.ServerError = errors.Unavailable("UNAVAILABLE", f"{address}: {_said(error)}{hint}")
                 self._leave(address)
-            except ssl.SSLError as error:
-                raise errors.Unavailable("UNAVAILABLE", f"{address}: {_said(error)}") from error
-            except TimeoutError as error:
-                self._leave(address)
-                raise errors.CallTimeout("DEADLINE_EXCEEDED",
-                                         f"{verb} {path}: no answer of {address} in {limit:g} s") from error
             else:
                 if status == 200 and _is_ours(path, answer):
                     return answer
@@ -283,8 +284,10 @@ class Transport:
                         last = number_ or last
                         yield json.loads(data)
                     problem = errors.Unavailable("UNAVAILABLE", f"{address}: the stream was cut off")
-            except (ConnectionError, http.client.HTTPException, FileNotFoundError, TimeoutError) as error:
+            except (OSError, http.client.HTTPException) as error:
                 problem = errors.Unavailable("UNAVAILABLE", f"{address}: {_said(error)}")
+                if _is_final(error):
+                    raise problem from error
                 self._leave(address)
             finally:
                 connection.close()
@@ -331,7 +334,7 @@ class Transport:
             try:
                 held.sock.sendall(request)
                 return held.receive()
-            except (ConnectionError, http.client.BadStatusLine):
+            except (ConnectionError, http.client.BadStatusLine, ssl.SSLEOFError):
                 if not used:
                     raise
                 # A server closes connections that were idle; this one may have been.
@@ -488,6 +491,12 @@ def _parsed(data: bytes) -> Any:
 def _is_ours(path: str, answer: Any) -> bool:
     """Whether it is what a method answers; other paths may answer anything."""
     return isinstance(answer, dict) or not path.startswith("/v1/")
+
+
+def _is_final(error: BaseException) -> bool:
+    """Whether another try would find the same: the certificate is not trusted, the socket not readable. A server that ends
+    may cut off a connection in the midst of TLS."""
+    return isinstance(error, PermissionError) or isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError)
 
 
 def _said(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 """The Python client against a real server: jobs, errors, ask and tell, TLS and tokens, restarts."""
 
 import datetime
+import errno
 import http.client
 import http.server
 import importlib
@@ -10,6 +11,7 @@ import multiprocessing
 import os
 import pathlib
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -19,7 +21,7 @@ import unittest.mock
 from servers import BIN, EXTERNAL, PATIENCE, SHELL, WithFolder, main, wait_until
 from certificates import make_certificates
 import winnow
-from winnow import transport
+from winnow import model_files, transport
 
 
 def train(job_id, address, values):
@@ -74,6 +76,11 @@ class Jobs(WithFolder):
         self.assertAlmostEqual(float((target / "model.txt").read_text().split()[-1]), job.best().value)
         with self.assertRaisesRegex(FileExistsError, "not an empty directory"):
             job.download_best(target)
+        none = winnow.connect(server.http).submit(EXTERNAL)
+        none.stop()
+        with unittest.mock.patch.object(model_files.time, "sleep", side_effect=AssertionError("waits for a model that cannot come")):
+            with self.assertRaisesRegex(winnow.NotFound, "has no best trial"):
+                none.download_best(pathlib.Path(self.folder, "none"))
 
     def test_to_pandas_has_typed_columns(self):
         try:
@@ -254,6 +261,33 @@ class Errors(WithFolder):
             with self.assertRaisesRegex(winnow.CallTimeout, "no answer of"):
                 client.jobs()
 
+    def test_a_network_that_is_away_for_a_while_is_waited_for(self):
+        client = winnow.connect(self.serve().http)
+        job = client.submit(EXTERNAL)
+        job.stop()
+        connect = transport._NoDelay.connect
+        for problem in (OSError(errno.ENETUNREACH, "Network is unreachable"), OSError(errno.EHOSTUNREACH, "No route to host"),
+                        socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution"),
+                        ssl.SSLEOFError(ssl.SSL_ERROR_EOF, "EOF occurred in violation of protocol")):
+            left = [problem, problem]
+
+            def refuse_twice(connection):
+                if left:
+                    raise left.pop()
+                connect(connection)
+
+            with self.subTest(problem), unittest.mock.patch.object(transport._NoDelay, "connect", refuse_twice):
+                client.close()
+                self.assertEqual(len(client.jobs()), 1)
+                left += [problem, problem]
+                self.assertTrue(list(job.events()))
+        with self.subTest("at once"), unittest.mock.patch.object(transport._NoDelay, "connect", side_effect=ssl.SSLCertVerificationError("is not trusted")):
+            client.close()
+            with self.assertRaisesRegex(winnow.Unavailable, "is not trusted"):
+                client.jobs()
+            with self.assertRaisesRegex(winnow.Unavailable, "is not trusted"):
+                list(job.events())
+
     def test_wrong_addresses(self):
         for wrong in ("host", "ftp://host:1", "unix:relative", "host:port", "a b:1", "höst:1"):
             with self.subTest(wrong), self.assertRaisesRegex(ValueError, "is not an address"):
@@ -294,6 +328,34 @@ def relay(listener, port):
 
         for ends in ((caller, server), (server, caller)):
             threading.Thread(target=pump, args=ends, daemon=True).start()
+
+
+class Way:
+    """To a local port; connections on it may die without a word, as behind a router that forgets them."""
+
+    def __init__(self, listener, port):
+        self.listener, self.port, self.callers, self.lost = listener, port, 0, 0
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            self.callers += 1
+            far = socket.create_connection(("127.0.0.1", self.port))
+            for ends in ((near, far), (far, near)):
+                threading.Thread(target=self.pump, args=(*ends, self.callers), daemon=True).start()
+
+    def pump(self, source, sink, caller):
+        for data in iter(lambda: source.recv(65536), b""):
+            if caller > self.lost:
+                sink.sendall(data)
+        sink.close()
+
+    def lose_all(self):
+        self.lost = self.callers
 
 
 class Sockets(WithFolder):
@@ -382,6 +444,30 @@ class AskAndTell(WithFolder):
             1 / 0
         self.assertEqual((job.trial(1).state, job.trial(1).reason), ("FAILED", "ZeroDivisionError: division by zero"))
 
+    def test_a_call_that_is_refused_fails_the_trial_and_one_without_an_answer_lets_it_begin_again(self):
+        job = winnow.connect(self.serve().http).submit({**EXTERNAL, "limits": {"max_trials": 2, "max_parallel_trials": 1}})
+        with self.assertRaises(winnow.NotFound), job.ask() as refused:
+            winnow.connect(job._calls.address.text).job("of-no-one")
+        self.assertEqual((job.trial(1).state, job.trial(1).reason), ("FAILED", 'NotFound: there is no job "of-no-one"'))
+        with self.assertRaises(winnow.Unavailable), job.ask() as kept:
+            raise winnow.Unavailable("UNAVAILABLE", "the server is away")
+        again = job.ask(wait=PATIENCE)  # though `kept` is not collected, as in a notebook
+        self.assertEqual((refused.number, kept.number, again.number, again.attempt), (1, 2, 2, 2))
+        again.complete(0.5)
+
+    def test_a_lease_is_renewed_when_its_connection_has_died_unnoticed(self):
+        server = self.serve()
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            through = Way(listener, server.http_port)
+            job = winnow.connect(f"127.0.0.1:{listener.getsockname()[1]}").submit({**EXTERNAL, "trainer": {"external": True, "lease": "8s"}})
+            trial = job.ask()
+            wait_until(lambda: through.callers == 2, "the lease is renewed, on a connection of its own")
+            through.lose_all()
+            wait_until(lambda: through.callers == 3, "the lease is renewed on another connection")
+            trial.job = winnow.connect(server.http).job(job.id)
+            trial.complete(0.5)
+            self.assertEqual(trial.job.trial(1).state, "COMPLETED")
+
     def test_a_silent_function_keeps_its_lease(self):
         server = self.serve()
         # The lease of the second job is shorter than the time between two renewals of the first.
@@ -395,6 +481,9 @@ class AskAndTell(WithFolder):
             again = job.ask(wait=PATIENCE)
         with self.assertRaisesRegex(TypeError, "loss: is 'low'; expected a number"):
             trial.complete("low")
+        for step in ("first", None, float("nan")):
+            with self.assertRaisesRegex((TypeError, ValueError), f"step: is {step!r}; expected a whole number"):
+                trial.report(step, 0.5)
         trial.complete(0.5)
         with self.assertRaisesRegex(ValueError, "has been completed, or has failed, already"):
             trial.complete(0.25)

@@ -50,6 +50,7 @@ class Shown(WithFolder):
             several = winnow.tune(lambda x: {"error": x, "score": x * x}, {"x": winnow.uniform(0, 1)}, max_trials=4,
                                   objectives={"error": "minimize", "score": "maximize"}, server=client)
             self.assertEqual(progress.line(several.job.describe()), "4 on the Pareto front")
+            self.assertIn("Pareto front</th><td style='text-align:left'>4 trials</td>", several.job._repr_html_())
             repeated = winnow.tune(lambda x, trial: x + trial.seed % 7, {"x": winnow.uniform(0, 1)}, max_trials=2, repeats=2,
                                    server=client, name="repeated").job
             self.assertRegex(progress.line(repeated.describe()), r"^best [0-9.]+ ± [0-9.]+ \(trial \d\)")

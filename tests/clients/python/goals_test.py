@@ -23,6 +23,17 @@ class SeveralObjectives(unittest.TestCase):
                 self.assertEqual((result.best_value, result.best_params), (errors[0], result.front[0].params))
                 self.assertEqual(result.front[0].values["score"], result.best_params["x"] ** 2)
 
+    def test_the_table_has_a_column_for_each_metric(self):
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            self.skipTest("pandas is not installed")
+        result = winnow.tune(lambda x: {"error": x, "score": 1 - x, "state": 3}, LINE, max_trials=3, objectives=SEVERAL, at_most={"state": 5})
+        table = result.to_pandas()
+        self.assertEqual(list(table.columns), ["number", "state", "value", "step", "seconds", "start_time", "end_time",
+                                               "error", "score", "metric.state", "x"])
+        self.assertTrue((table["score"] == 1 - table["x"]).all() and (table["metric.state"] == 3).all())
+
     def test_reported_values_count_too(self):
         def f(x, trial):
             for step in (1, 2):

@@ -10,12 +10,15 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import unittest
+import unittest.mock
 import warnings
 
 from servers import PACKAGE, PATIENCE, WithFolder, main, processes, wait_until
 import winnow
+from winnow import embedded
 
 SPACE = {"x": winnow.uniform(-10, 10), "y": winnow.uniform(-10, 10)}
 
@@ -299,6 +302,28 @@ class Interruptions(WithFolder):
         self.assertEqual({trial.reason for trial in failed}, {"its process was killed by SIGKILL"})
         self.assertEqual({trial.number for trial in failed},
                          {trial.number for trial in result.trials if trial.params["x"] > 0.6})
+
+    def test_a_server_that_cannot_start_says_why_at_once(self):
+        with self.assertRaisesRegex(winnow.ServerNotStarted, "did not start: .*/proc/server.log"):
+            winnow.serve("/proc")
+        with winnow.serve(self.folder):
+            with self.assertRaisesRegex(winnow.ServerNotStarted, "has a server of this process already; expected its stop"):
+                winnow.serve(self.folder)
+        with winnow.serve(self.folder) as client:
+            self.assertEqual(client.jobs(), [])
+
+    def test_a_start_that_is_interrupted_leaves_no_server(self):
+        popen, begun = subprocess.Popen, []
+
+        def interrupted(*args, **options):
+            begun.append(popen(*args, **options))
+            os.kill(os.getpid(), signal.SIGINT)
+            return begun[0]
+
+        with unittest.mock.patch.object(embedded.subprocess, "Popen", interrupted), self.assertRaises(KeyboardInterrupt):
+            winnow.serve(self.folder)
+        self.assertIsNotNone(begun[0].poll())
+        self.assertEqual([thread.name for thread in threading.enumerate() if thread.name == "winnow-server"], [])
 
     def test_a_killed_embedded_server_is_started_again(self):
         with winnow.serve(self.folder) as client:
