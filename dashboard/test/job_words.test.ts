@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import type {JobSpend, JobState, TrialCounts, TuningJob} from '../src/api/types';
-import {bestLevelText, bestValueText, countsText, endedOf, noBestText, progressOf, savedOf, secondsLeft, shownState, trialsOf} from '../src/pages/job_words';
+import {bestLevelText, bestValueText, countsText, deletedText, endedOf, noBestText, progressOf, savedOf, secondsLeft, shownState, trialsOf} from '../src/pages/job_words';
 
 const kNone: TrialCounts = {pending: 0, running: 0, paused: 0, completed: 0, pruned: 0, failed: 0, cancelled: 0};
 const kSpend: JobSpend = {resource: 0, fullResource: 0, elapsedSeconds: 0, trainingSeconds: 0, billableNodeSeconds: 0, savedResource: 0, startupSeconds: 0, cost: 0};
@@ -74,4 +74,11 @@ test('Best: why there is none, and with repeats how sure the mean is', () => {
   const best = {trial: 3, objective: 0.5, resource: 4, standardError: 0.0123};
   assert.equal(`${bestValueText(best)}, ${bestLevelText(repeated, best)}`, '0.5 ± 0.012, mean of 4 repeats');
   assert.equal(`${bestValueText({trial: 3, objective: 0.5, resource: 1})}, ${bestLevelText(job('RUNNING', {}), {trial: 3, objective: 0.5, resource: 1})}`, '0.5, at 1 unit');
+});
+
+test('Deleted: what was not deleted is named with its reason', () => {
+  const jobs = [{id: 'a'}, {id: 'b'}, {id: 'c'}];
+  assert.equal(deletedText(jobs, ['', '', '']), '3 jobs deleted.');
+  assert.equal(deletedText(jobs, ['', 'it runs', '']), '2 jobs deleted, 1 was not. b: it runs');
+  assert.equal(deletedText(jobs.slice(0, 2), ['it is gone', 'it runs']), '0 jobs deleted, 2 were not. a: it is gone; b: it runs');
 });

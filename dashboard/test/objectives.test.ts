@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import type {Trial, TuningJobSpec} from '../src/api/types';
-import {attainment, constraintText, objectiveText, violationsText} from '../src/pages/objectives';
+import {attainment, bestName, constraintText, figuresOf, objectiveText, violationsText} from '../src/pages/objectives';
 
 test('Objectives: objectives and constraints are named with what is wanted', () => {
   assert.equal(objectiveText({metric: 'auc', goal: 'MAXIMIZE'}), 'auc (highest)');
@@ -25,4 +25,14 @@ test('Constraints: a violation names the metric, its value and the bound', () =>
   const spec = {metricConstraints: [{metric: 'size', atMost: 10}, {metric: 'auc', atLeast: 0.5, atMost: 1}, {metric: 'ms', atMost: 3}]} as TuningJobSpec;
   const trial = {metrics: [{metric: 'size', value: 12}, {metric: 'auc', value: 0.25}]} as Trial;
   assert.equal(violationsText(spec, trial), 'size = 12, expected at most 10; auc = 0.25, expected at least 0.5; ms has no value');
+});
+
+test('Objectives: a trial of a job with several is shown by the newest value of each, and the best is that in the first', () => {
+  const one = {objective: {metric: 'loss', goal: 'MINIMIZE'}} as TuningJobSpec;
+  const two = {objective: {metric: 'loss', goal: 'MINIMIZE'}, objectives: [{metric: 'loss', goal: 'MINIMIZE'}, {metric: 'auc', goal: 'MAXIMIZE'}]} as TuningJobSpec;
+  const trial = {value: 0.1, metrics: [{metric: 'loss', value: 0.3}, {metric: 'auc', value: 0.7}]} as Trial;
+  const shown = (spec: TuningJobSpec) => figuresOf(spec, 'best ').map(({name, goal, of}) => [name, goal, of(trial)]);
+  assert.deepEqual(shown(one), [['best loss', 'MINIMIZE', 0.1]]);
+  assert.deepEqual(shown(two), [['loss', 'MINIMIZE', 0.3], ['auc', 'MAXIMIZE', 0.7]]);
+  assert.deepEqual([bestName(one), bestName(two)], ['best', 'best in loss']);
 });

@@ -88,6 +88,14 @@ test('Dashboard: members see their project, and list its jobs alone; for others 
   await page.getByRole('link', {name: 'private@vision'}).waitFor();
   await page.getByText('project vision').waitFor();
   await page.getByRole('link', {name: 'guarded', exact: true}).waitFor();
+  // Of a job of somebody else the menu offers nothing that would be refused.
+  await page.getByRole('button', {name: 'Actions on guarded'}).click();
+  await page.getByRole('menuitem', {name: 'Run again with changes'}).waitFor();
+  assert.equal(await page.getByRole('menuitem').count(), 1);
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', {name: 'Actions on private@vision'}).click();
+  await page.getByRole('menuitem', {name: /^(Stop|Delete)…$/}).waitFor();
+  await page.keyboard.press('Escape');
   await page.getByLabel('Project', {exact: true}).selectOption('vision');
   await page.getByRole('link', {name: 'guarded', exact: true}).waitFor({state: 'detached'});
   assert.deepEqual(await seriousFindings(page), []);

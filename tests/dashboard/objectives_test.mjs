@@ -124,3 +124,26 @@ for (const [theme, viewport, size] of [['light', desktop, ''], ['dark', desktop,
     await picture(page, `front-${theme}${size}`, {fullPage: true});
   });
 }
+
+test('Dashboard: a trial of several objectives is shown with each of them, alone and beside others', async () => {
+  const {site, browser} = here;
+  const {trials} = await frontOf(site);
+  const first = trials[0].trial;
+  const leaves = String(first.metrics.find(({metric}) => metric === 'model:leaves').value);
+  const page = await browser.visit(site.url);
+  await page.goto(`/jobs/front/trials/${first.number}`);
+  const figure = (label) => page.locator('.stat').filter({has: page.getByText(label, {exact: true})});
+  assert.match(await figure('model:leaves (lowest)').innerText(), new RegExp(`\\b${leaves}\\b[^]*its newest value`));
+  await figure('validation:auc (highest)').waitFor();
+  await figure('Rank by validation:auc').waitFor();
+  const compared = page.getByRole('region', {name: 'Configuration compared with others'});
+  await compared.getByRole('columnheader', {name: /the best in validation:auc|^Best in validation:auc: /}).waitFor();
+  await compared.getByRole('rowheader', {name: 'model:leaves'}).waitFor();
+  assert.equal(await page.getByText(/best validation:auc/i).count(), 0);
+
+  await page.goto(`/jobs/front/compare?trials=${trials.slice(0, 2).map(({trial}) => trial.number).join(',')}`);
+  const row = page.getByRole('group', {name: 'Trials side by side'}).getByRole('row', {name: /^model:leaves /});
+  await row.waitFor();
+  assert.equal(await row.getByRole('cell').first().innerText(), leaves);
+  assert.deepEqual(page.faults, []);
+});

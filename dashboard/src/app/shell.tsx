@@ -1,5 +1,5 @@
 import type {ComponentChildren} from 'preact';
-import {DialogHost, Icon, Menu, ToastHost} from '../design';
+import {DialogHost, Icon, Menu, toast, ToastHost} from '../design';
 import {path, paths} from './router';
 import {caller, isReadOnly, mayAdminister, maySubmit, signOut} from './session';
 import {theme, themeChoice, type ThemeChoice} from './theme';
@@ -46,7 +46,7 @@ function AccountMenu() {
           Tokens
         </a>
       )}
-      <button type="button" role="menuitem" onClick={() => void signOut()}>
+      <button type="button" role="menuitem" onClick={() => void signOut().catch((problem: Error) => toast(`You are still logged in: ${problem.message}`))}>
         Log out
       </button>
     </Menu>

@@ -2,7 +2,7 @@ import {annotate, deleteJob, keepTrial, pauseJob, releaseTrial, resumeJob, stopJ
 import type {Trial, TuningJob} from '../api/types';
 import {ask, type Tone, toast} from '../design';
 import {counted} from '../format';
-import {trialsOf} from './job_words';
+import {deletedText, kNamedJobs, trialsOf} from './job_words';
 
 // Favourites are jobs with this tag, for everybody who sees them.
 export const kFavourite = 'favourite';
@@ -45,11 +45,13 @@ export async function toggleKept({jobId, number, kept}: Trial): Promise<boolean>
 // The colour of its bar: that of a job that goes on or completed is the usual one.
 export const toneOf = (job: TuningJob): Tone => (job.state === 'STOPPED' ? 'cancelled' : job.state === 'FAILED' ? 'failed' : '');
 
+const runningText = (running: number) => (running > 0 ? `, and the ${counted(running, 'trial')} running now ${running === 1 ? 'is' : 'are'} cancelled` : '');
+
 // Both ask first. True if it was done.
 export function askToStop(job: TuningJob): Promise<boolean> {
   return ask({
     title: `Stop ${job.id}?`,
-    text: `No further trial starts, and the ${counted(job.trialCounts.running, 'trial')} running now ${job.trialCounts.running === 1 ? 'is' : 'are'} cancelled. Results so far are kept.`,
+    text: `No further trial starts${runningText(job.trialCounts.running)}. Results so far are kept.`,
     confirm: 'Stop the job',
     danger: true,
     action: async () => {
@@ -83,9 +85,9 @@ export function askToDeleteAll(jobs: TuningJob[]): Promise<boolean> {
     confirm: `Delete ${counted(jobs.length, 'job')}`,
     danger: true,
     action: async () => {
-      for (const job of jobs) await deleteJob(job.id);
-      toast(`${counted(jobs.length, 'job')} deleted.`);
+      const problems: string[] = [];
+      for (const job of jobs) problems.push(await deleteJob(job.id).then(() => '', (problem: Error) => problem.message));
+      toast(deletedText(jobs, problems));
     },
   });
 }
-const kNamedJobs = 5;

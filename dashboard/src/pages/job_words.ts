@@ -1,5 +1,5 @@
 import type {BestTrial, TrialCounts, TuningJob, TuningJobSpec} from '../api/types';
-import {counted, number, secondsOf} from '../format';
+import {count, counted, number, secondsOf} from '../format';
 
 // What trials are ranked by: "loss", "mean loss", "last loss". `best`: "best loss" where it is the best of a trial's values.
 export function objectiveName({metric, value}: TuningJobSpec['objective'], best = ''): string {
@@ -96,4 +96,15 @@ export function countsText(counts: TrialCounts): string {
     .filter((name) => counts[name] > 0)
     .map((name) => `${counts[name].toLocaleString('en-US')} ${name}`)
     .join(', ');
+}
+
+// Jobs that are named where several are spoken of.
+export const kNamedJobs = 5;
+
+// "2 jobs deleted, 1 was not. a: it runs". `problems`: of each job; "": it was deleted.
+export function deletedText(jobs: readonly {id: string}[], problems: readonly string[]): string {
+  const kept = jobs.flatMap(({id}, i) => (problems[i] ? [`${id}: ${problems[i]}`] : []));
+  const done = counted(jobs.length - kept.length, 'job');
+  if (!kept.length) return `${done} deleted.`;
+  return `${done} deleted, ${count(kept.length)} ${kept.length === 1 ? 'was' : 'were'} not. ${kept.slice(0, kNamedJobs).join('; ')}`;
 }

@@ -1,5 +1,6 @@
-import type {Trial, TuningJob, TuningJobSpec} from '../api/types';
+import type {Goal, Trial, TuningJob, TuningJobSpec} from '../api/types';
 import {number} from '../format';
+import {objectiveName} from './job_words';
 
 type Objective = NonNullable<TuningJobSpec['objectives']>[number];
 
@@ -19,6 +20,25 @@ export function objectiveText({metric, goal, threshold}: Objective): string {
 export function constraintText({metric, atMost, atLeast}: NonNullable<TuningJobSpec['metricConstraints']>[number]): string {
   const ends = [atLeast === undefined ? '' : `at least ${number(atLeast)}`, atMost === undefined ? '' : `at most ${number(atMost)}`];
   return `${metric} ${ends.filter(Boolean).join(' and ')}`;
+}
+
+// A value by which trials are ranked.
+export interface Figure {
+  name: string;
+  goal: Goal;
+  of(trial: Trial): number | undefined;
+}
+const readingOf = (metric: string) => (trial: Trial) => trial.metrics?.find((each) => each.metric === metric)?.value;
+
+// The objective, or each of several by its newest value. `best`: as of objectiveName.
+export function figuresOf(spec: TuningJobSpec, best: string): Figure[] {
+  if (!spec.objectives?.length) return [{name: objectiveName(spec.objective, best), goal: spec.objective.goal, of: (trial) => trial.value}];
+  return spec.objectives.map(({metric, goal}) => ({name: metric, goal, of: readingOf(metric)}));
+}
+
+// What the trial is that pages show beside others: with several objectives the best in the first of them.
+export function bestName(spec: TuningJobSpec): string {
+  return spec.objectives?.length ? `best in ${spec.objective.metric}` : 'best';
 }
 
 // "size = 12, expected at most 10; latency has no value": the constraints that a trial violates, or whose metric it has not

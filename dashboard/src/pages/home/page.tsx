@@ -235,13 +235,13 @@ function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
         <div>
           <dt>trained</dt>
           <dd>
-            {amount(job.spend.resource)} <span class="quiet">units</span>
+            {amount(job.spend.resource)} <span class="quiet">{job.spend.resource === 1 ? 'unit' : 'units'}</span>
           </dd>
         </div>
         <div>
           <dt>saved</dt>
           <dd class={saved.units > 0 ? 'job-saved' : 'quiet'} title={saved.units > 0 ? `${counted(saved.units, 'unit')} that pruned trials were not trained${live ? ', so far' : ''}` : undefined}>
-            {saved.units === 0 ? '–' : live ? `${shortCount(saved.units)} units` : percent(saved.part)}
+            {saved.units === 0 ? '–' : live ? `${shortCount(saved.units)} ${saved.units === 1 ? 'unit' : 'units'}` : percent(saved.part)}
           </dd>
         </div>
         <div>
@@ -260,7 +260,7 @@ function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
                 {isFavourite(job) ? 'Remove from favourites' : 'Add to favourites'}
               </button>
             )}
-            {live ? (
+            {!mayChange(job) ? null : live ? (
               <button type="button" role="menuitem" class="danger" disabled={job.state === 'STOPPING'} onClick={() => void done(askToStop(job))}>
                 Stop…
               </button>

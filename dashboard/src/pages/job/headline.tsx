@@ -45,12 +45,12 @@ export function Headline({job}: {job: TuningJob}) {
           label="Trained"
           value={
             <>
-              {amount(spend.resource)} <small>units</small>
+              {amount(spend.resource)} <small>{spend.resource === 1 ? 'unit' : 'units'}</small>
             </>
           }
           note={
             saved.units > 0 ? (
-              <strong class="saved">{live ? `${amount(saved.units)} units saved so far by pruning` : `${percent(saved.part)} saved by pruning: ${counted(saved.units, 'unit')}`}</strong>
+              <strong class="saved">{live ? `${amount(saved.units)} ${saved.units === 1 ? 'unit' : 'units'} saved so far by pruning` : `${percent(saved.part)} saved by pruning: ${counted(saved.units, 'unit')}`}</strong>
             ) : job.trialCounts.pruned > 0 ? (
               'what pruning saved is not known'
             ) : live ? (

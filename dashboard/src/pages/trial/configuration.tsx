@@ -1,7 +1,8 @@
-import type {Neighbours, ParameterSpec, Trial} from '../../api/types';
+import type {Neighbours, ParameterSpec, Trial, TuningJobSpec} from '../../api/types';
 import {paths} from '../../app/router';
 import {StateBadge} from '../../design';
 import {count, hyperparameter, number, percent} from '../../format';
+import {bestName, figuresOf} from '../objectives';
 import {placeIn, placeOfPrior} from './places_in_range';
 
 interface Place {
@@ -18,7 +19,7 @@ function priorText(parameter: ParameterSpec): string {
 const hyperparameterOf = (trial: Trial, name: string) => trial.hyperparameters.find((each) => each.name === name);
 
 // The trial beside the best one and those most like it: what is different stands out.
-export function Configuration({answer, parameters, objective}: {answer: Neighbours; parameters: ParameterSpec[]; objective: string}) {
+export function Configuration({answer, spec}: {answer: Neighbours; spec: TuningJobSpec}) {
   const {trial, best, neighbours, distance} = answer;
   const isBest = best !== undefined && best.number === trial.number;
   const others = neighbours.filter((each) => each.number !== best?.number);
@@ -33,11 +34,11 @@ export function Configuration({answer, parameters, objective}: {answer: Neighbou
               Within its range
             </th>
             <th scope="col" class="num">
-              {isBest ? 'This trial, the best' : 'This trial'}
+              {isBest ? `This trial, the ${bestName(spec)}` : 'This trial'}
             </th>
             {best && !isBest && (
               <th scope="col" class="num">
-                Best: <a href={paths.trial(trial.jobId, best.number)}>trial {count(best.number)}</a>
+                {bestName(spec).replace('b', 'B')}: <a href={paths.trial(trial.jobId, best.number)}>trial {count(best.number)}</a>
               </th>
             )}
             {others.map((other) => (
@@ -49,7 +50,7 @@ export function Configuration({answer, parameters, objective}: {answer: Neighbou
           </tr>
         </thead>
         <tbody>
-          {parameters.map((parameter) => {
+          {spec.parameters.map((parameter) => {
             const own = hyperparameter(hyperparameterOf(trial, parameter.name));
             const places: Place[] = [
               {kind: 'prior', at: placeOfPrior(parameter)},
@@ -82,17 +83,19 @@ export function Configuration({answer, parameters, objective}: {answer: Neighbou
           })}
         </tbody>
         <tfoot>
-          <tr>
-            <th scope="row">{objective}</th>
-            <td />
-            <td class="num configuration-own">{number(trial.value)}</td>
-            {best && !isBest && <td class="num best-ink">{number(best.value)}</td>}
-            {others.map((other) => (
-              <td class="num" key={other.number}>
-                {number(other.value)}
-              </td>
-            ))}
-          </tr>
+          {figuresOf(spec, 'best ').map(({name, of}) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td />
+              <td class="num configuration-own">{number(of(trial))}</td>
+              {best && !isBest && <td class="num best-ink">{number(of(best))}</td>}
+              {others.map((other) => (
+                <td class="num" key={other.number}>
+                  {number(of(other))}
+                </td>
+              ))}
+            </tr>
+          ))}
           <tr>
             <th scope="row">state</th>
             <td />

@@ -17,11 +17,12 @@ interface Props {
   job: string;
   trial: number;
   near?: Neighbours;
+  bestName: string;  // of the best trial: "best", or "best in loss"
   version: unknown;  // asked again when it changes
 }
 
 // The trial's metrics by level, among all trials, the best and its neighbours.
-export function Curves({job, trial, near, version}: Props) {
+export function Curves({job, trial, near, bestName, version}: Props) {
   const [metrics, setMetrics] = useState<string[]>([]);
   const chosen = param('metric') ?? '';
   const best = near?.best?.number;
@@ -31,7 +32,7 @@ export function Curves({job, trial, near, version}: Props) {
   if (data && data.metrics.length && data.metrics.join() !== metrics.join()) setMetrics(data.metrics);
 
   let content;
-  if (data) content = <Picture data={data} job={job} trial={trial} best={best} others={others} />;
+  if (data) content = <Picture data={data} job={job} trial={trial} best={best} bestName={bestName} others={others} />;
   else content = error ? <ErrorState error={error} retry={reload} height={kRoomPx} /> : <Skeleton height={kRoomPx} />;
   return (
     <Card
@@ -57,7 +58,7 @@ export function Curves({job, trial, near, version}: Props) {
   );
 }
 
-function Picture({data, job, trial, best, others}: {data: LearningCurves; job: string; trial: number; best?: number; others: number[]}) {
+function Picture({data, job, trial, best, bestName, others}: Omit<Props, 'near' | 'version'> & {data: LearningCurves; best?: number; others: number[]}) {
   const curveOf = (number_: number) => data.curves.find((curve) => curve.trial === number_);
   const own = curveOf(trial);
   if (!own?.resource.length && !data.envelope?.resource.length) {
@@ -85,10 +86,10 @@ function Picture({data, job, trial, best, others}: {data: LearningCurves; job: s
   };
   const near = others.filter((other) => line(other, '--pending', 1.2, false));
   if (near.length) legend.push({label: 'most similar', color: 'var(--pending)', shape: 'line'});
-  if (best !== undefined && best !== trial && line(best, '--best', 1.8, false)) legend.push({label: `best, trial ${count(best)}`, color: 'var(--best)', shape: 'line'});
+  if (best !== undefined && best !== trial && line(best, '--best', 1.8, false)) legend.push({label: `${bestName}, trial ${count(best)}`, color: 'var(--best)', shape: 'line'});
   const isBest = best === trial;
   if (line(trial, isBest ? '--best' : '--accent', 2.4, (own?.resource.length ?? 0) <= 60)) {
-    legend.push({label: isBest ? 'this trial, the best' : 'this trial', color: isBest ? 'var(--best)' : 'var(--accent)', shape: 'line'});
+    legend.push({label: isBest ? `this trial, the ${bestName}` : 'this trial', color: isBest ? 'var(--best)' : 'var(--accent)', shape: 'line'});
   }
 
   const drawn = data.curves.filter((curve) => shown.includes(curve.trial));

@@ -1,6 +1,6 @@
 import {trialPath} from '../../api/calls';
 import {useGet} from '../../api/query';
-import type {Attempt, DescribeTrialResponse, Neighbours, Trial, TuningJob, TuningJobEvent} from '../../api/types';
+import type {Attempt, DescribeTrialResponse, Neighbours, Trial, TuningJob, TuningJobEvent, TuningJobSpec} from '../../api/types';
 import {param, paths} from '../../app/router';
 import {mayChange} from '../../app/session';
 import {tableOf, tableOfItems} from '../../data_table';
@@ -12,8 +12,8 @@ import {Download} from '../download';
 import {tagFilter} from '../job/filters';
 import {useLiveJob} from '../job/live';
 import {ModelButton} from '../model/button';
-import {isLive, objectiveName, trialsOf} from '../job_words';
-import {violationsText} from '../objectives';
+import {isLive, trialsOf} from '../job_words';
+import {bestName, figuresOf, objectivesOf, violationsText} from '../objectives';
 import {Attempts} from './attempts';
 import {Configuration} from './configuration';
 import {Curves} from './curves';
@@ -54,17 +54,17 @@ export default function TrialPage({id, trial: text}: {id: string; trial: string}
         {answer && job ? <Headline trial={answer.trial} attempts={attempts} job={job} near={near.data} /> : <Waits name="figures" />}
         {answer && job ? <Why trial={answer.trial} job={job} /> : <Waits name="why" />}
         <div class="grid">
-          <Curves job={id} trial={trial} near={near.data} version={version} />
+          <Curves job={id} trial={trial} near={near.data} bestName={job ? bestName(job.spec) : 'best'} version={version} />
           {answer ? <Log job={id} trial={trial} attempts={attempts} failed={answer.trial.state === 'FAILED'} /> : <Skeleton height={400} />}
           <Card
             title="Configuration"
             hint="beside the best trial and the most similar ones"
             updating={near.loading && !near.data}
-            actions={near.data && job && <Download name={`${id} trial ${trial} configuration`} table={() => neighboursTable(near.data!, job.spec.parameters.map((each) => each.name))} />}
+            actions={near.data && job && <Download name={`${id} trial ${trial} configuration`} table={() => neighboursTable(near.data!, job.spec)} />}
           >
             <div class="configuration-room">
               {near.data && job ? (
-                <Configuration answer={near.data} parameters={job.spec.parameters} objective={objectiveName(job.spec.objective, 'best ')} />
+                <Configuration answer={near.data} spec={job.spec} />
               ) : near.error ? (
                 <ErrorState error={near.error} retry={near.reload} height={220} />
               ) : (
@@ -178,16 +178,23 @@ function trainingSeconds(trial: Trial, attempts: Attempt[]): number {
 
 function Headline({trial, attempts, job, near}: {trial: Trial; attempts: Attempt[]; job: TuningJob; near?: Neighbours}) {
   const seconds = trainingSeconds(trial, attempts);
-  const {value} = trial;
+  const several = objectivesOf(job).length > 0;
   return (
     <Stats>
+      {figuresOf(job.spec, 'Best ').map(({name, goal, of}) => {
+        const value = of(trial);
+        const note = several ? 'its newest value' : `at ${counted(trial.valueResource, 'unit')}; now ${number(trial.objective)}`;
+        return (
+          <Stat
+            key={name}
+            label={`${name} (${goal === 'MINIMIZE' ? 'lowest' : 'highest'})`}
+            value={value === undefined ? '–' : <span class={job.best?.trial === trial.number ? 'best-ink' : undefined}>{number(value)}</span>}
+            note={value === undefined ? 'not reported' : note}
+          />
+        );
+      })}
       <Stat
-        label={`${objectiveName(job.spec.objective, 'Best ')} (${job.spec.objective.goal === 'MINIMIZE' ? 'lowest' : 'highest'})`}
-        value={value === undefined ? '–' : <span class={job.best?.trial === trial.number ? 'best-ink' : undefined}>{number(value)}</span>}
-        note={value === undefined ? 'not reported' : `at ${counted(trial.valueResource, 'unit')}; now ${number(trial.objective)}`}
-      />
-      <Stat
-        label="Rank"
+        label={several ? `Rank by ${job.spec.objective.metric}` : 'Rank'}
         value={
           near?.rank ? (
             <>
@@ -263,12 +270,14 @@ function eventsTable(events: TuningJobEvent[]) {
 }
 
 // The trial, the best one and the most similar ones, as rows.
-function neighboursTable({trial, best, neighbours, distance}: Neighbours, parameters: string[]) {
+function neighboursTable({trial, best, neighbours, distance}: Neighbours, spec: TuningJobSpec) {
+  const parameters = spec.parameters.map((each) => each.name);
+  const figures = spec.objectives?.length ? figuresOf(spec, '') : [{name: 'objective', of: (each: Trial) => each.value}];
   const trials = [trial, ...(best && best.number !== trial.number ? [best] : []), ...neighbours.filter((each) => each.number !== best?.number)];
   return tableOf({
     trial: trials.map((each) => each.number),
     distance: trials.map((each) => (each === trial ? 0 : distance[neighbours.findIndex((found) => found.number === each.number)])),
-    objective: trials.map((each) => each.value),
+    ...Object.fromEntries(figures.map(({name, of}) => [name, trials.map(of)])),
     ...Object.fromEntries(parameters.map((name) => [name, trials.map((each) => plainHyperparameter(each, name))])),
   });
 }

@@ -10,7 +10,8 @@ import {count, counted, duration, hyperparameter, number, plainHyperparameter, s
 import {TagChips} from '../annotation/annotation';
 import {Download} from '../download';
 import {tagFilter} from '../job/filters';
-import {isLive, objectiveName} from '../job_words';
+import {isLive} from '../job_words';
+import {figuresOf} from '../objectives';
 import {seriesStyle} from '../series';
 import {chosenTrials, differs} from './chosen';
 import './trials.css';
@@ -111,7 +112,7 @@ function Curves({job, trials, every}: {job: TuningJob; trials: Trial[]; every?: 
 function SideBySide({job, trials}: {job: TuningJob; trials: Trial[]}) {
   const value = (trial: Trial, name: string) => trial.hyperparameters.find((each) => each.name === name);
   const figures: {name: string; of(trial: Trial): string; raw(trial: Trial): string | number | undefined}[] = [
-    {name: objectiveName(job.spec.objective, 'best '), of: (trial) => number(trial.value), raw: (trial) => trial.value},
+    ...figuresOf(job.spec, 'best ').map(({name, of}) => ({name, of: (trial: Trial) => number(of(trial)), raw: of})),
     {name: 'level (units)', of: (trial) => count(trial.resource), raw: (trial) => trial.resource},
     {name: 'training time', of: (trial) => duration(trial.trainingSeconds), raw: (trial) => trial.trainingSeconds},
     {name: 'attempts', of: (trial) => count(trial.attempts), raw: (trial) => trial.attempts},
