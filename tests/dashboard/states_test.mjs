@@ -18,7 +18,7 @@ const here = world({}, async ({site}) => {
   await site.submit(whole);
   await site.submit(boosting(writeTable(site.folder, {rows: 500}), 'pruned', {hyperband: {minResource: 1, maxResource: 27, reductionFactor: 3}}));
   // A job without a best trial in two ways, and one whose best is a mean.
-  await site.submit(short('broken', {trainer: {...short('').trainer, command: ['sh', '-c', 'echo "step 1 loss={{rate}}"; exit 3']}}));
+  await site.submit(short('broken', {trainer: {...short('').trainer, command: ['sh', '-c', `echo "step 1 loss={{rate}}"; echo ${'Unbroken'.repeat(60)} >&2; exit 3`]}}));
   await site.submit(short('unmet', {metricConstraints: [{metric: 'loss', atMost: -1}]}));
   await site.submit(short('repeated', {repeats: {seeds: 3}, strategy: undefined, limits: {maxTrials: 2}}));
   for (const job of ['fragile', 'pruned', 'broken', 'unmet', 'repeated']) await site.end(job);
@@ -36,6 +36,8 @@ test('Dashboard: why a job has no best trial, which comes nearest, and how sure 
   await page.goto('/jobs/broken');
   await page.getByText('all trials failed', {exact: true}).waitFor();
   await page.getByText('All trials failed.', {exact: true}).waitFor();
+  await page.getByText(/Unbroken/).first().waitFor();
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'a long word makes the page wider');
 
   await page.goto('/jobs/unmet');
   await page.getByText('no trial satisfies the constraints', {exact: true}).waitFor();

@@ -133,7 +133,7 @@ export function Log({job, trial, attempts, failed}: {job: string; trial: number;
           {blocks.map((block) => (
             <pre key={block.id}>{block.text}</pre>
           ))}
-          {empty && <p class="log-note">{shown.ended ? 'Nothing was printed.' : attempt === 0 ? 'Waiting for free slots.' : 'Nothing printed yet.'}</p>}
+          {empty && !shown.trouble && <p class="log-note">{shown.ended ? 'Nothing was printed.' : attempt === 0 ? 'Waiting for free slots.' : 'Nothing printed yet.'}</p>}
         </div>
         {!follow && !shown.ended && (
           <Button small class="log-follow" icon="down" onClick={() => setFollow(true)}>
