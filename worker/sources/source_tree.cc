@@ -40,14 +40,28 @@ absl::Status ForTree(
   });
 }
 
+// The new folders get no permissions of the old ones: nobody but root could write into a copy of a sealed
+// one.
+absl::Status CopyFolder(const fs::path& from, const fs::path& to) {
+  if (mkdir(to.c_str(), 0700) != 0) return FileError(to, "cannot be made", errno);
+  std::error_code error;
+  for (fs::directory_iterator entry(from, error), end; !error && entry != end; entry.increment(error)) {
+    const fs::path& path = entry->path();
+    std::error_code failed;
+    if (fs::is_directory(entry->symlink_status(failed))) {
+      if (absl::Status status = CopyFolder(path, to / path.filename()); !status.ok()) return status;
+      continue;
+    }
+    if (!failed) fs::copy(path, to / path.filename(), fs::copy_options::copy_symlinks, failed);
+    if (failed) return SystemError(to / path.filename(), failed);
+  }
+  return error ? SystemError(from, error) : absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CopyTree(const fs::path& from, const fs::path& to, uid_t uid, gid_t gid) {
-  std::error_code error;
-  fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
-  if (error) return SystemError(to, error);
-  fs::permissions(to, fs::perms::owner_all, error);
-  if (error) return SystemError(to, error);
+  if (absl::Status status = CopyFolder(from, to); !status.ok()) return status;
   const absl::StatusOr<OpenFolder> folder = OpenFolder::Open(FolderName(to));
   if (!folder.ok()) return folder.status();
   const auto give = [&](int parent, const std::string& name, const struct stat& about) -> absl::Status {
