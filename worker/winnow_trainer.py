@@ -27,6 +27,7 @@ __all__ = ["report", "resume", "save", "serve", "should_stop", "hyperparameters"
 _reported = None
 _orders = None  # the worker's, where programs may wait
 _stopping = threading.Event()
+_OLD = ".old.tmp"  # ends the name of a saved directory while it is replaced
 # Libraries that show progress on standard output, in a line that has no end yet when their callbacks are called.
 _BARS = ("tqdm", "keras", "tf_keras", "tensorflow", "rich", "progressbar", "alive_progress", "fastprogress")
 
@@ -73,6 +74,7 @@ def resume():
     directory = os.environ.get("WINNOW_CHECKPOINT_DIR")
     if not directory or not os.path.isdir(directory):
         return None
+    _bring_back(directory)
     names = [name for name in os.listdir(directory) if not name.endswith((".part", ".tmp"))]
     return (directory, int(os.environ.get("WINNOW_RESOURCE_FROM", "0"))) if names else None
 
@@ -94,20 +96,36 @@ def save(path, name=None):
     _remove(draft)
     if os.path.isdir(path):
         shutil.copytree(path, draft)
-        if os.path.lexists(target):
-            old = target + ".old.tmp"
-            _remove(old)
-            os.rename(target, old)
+        if not os.path.lexists(target):
             os.rename(draft, target)
-            _remove(old)
-        else:
+        elif not _exchange(draft, target):
+            _remove(target + _OLD)
+            os.rename(target, target + _OLD)  # killed after this line: see _bring_back
             os.rename(draft, target)
+            _remove(target + _OLD)
+        _remove(draft)
     else:
         shutil.copyfile(path, draft)
         with open(draft, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(draft, target)
     return target
+
+
+def _exchange(one, other):
+    """Gives each of two paths the other's name at once, where the system can (not on NFS)."""
+    import ctypes  # a program that saves no directory is spared this
+    try:
+        return ctypes.CDLL(None).renameat2(-100, os.fsencode(one), -100, os.fsencode(other), 2) == 0
+    except AttributeError:
+        return False
+
+
+def _bring_back(directory):
+    """What save() was about to replace when the program was killed."""
+    for name in os.listdir(directory):
+        if name.endswith(_OLD) and not os.path.lexists(os.path.join(directory, name[:-len(_OLD)])):
+            os.rename(os.path.join(directory, name), os.path.join(directory, name[:-len(_OLD)]))
 
 
 def _remove(path):

@@ -230,6 +230,39 @@ class WinnowTrainer(unittest.TestCase):
         self.assertEqual(own.stdout, "mine\nFalse\n", own.stderr)
         self.assertEqual(run("import os\nos.kill(os.getpid(), 15)").returncode, -signal.SIGTERM)
 
+    def test_a_directory_is_replaced_at_once_and_is_found_again_if_the_program_is_killed_meanwhile(self):
+        program = """
+import os
+def show():
+    print(sorted(os.listdir(os.environ["WINNOW_CHECKPOINT_DIR"])), open(os.path.join(winnow.resume()[0], "model/step")).read())
+os.makedirs("model")
+renames = []
+rename = os.rename
+def killed_at_the_second(one, other):
+    if renames:
+        raise KeyboardInterrupt
+    renames.append(one)
+    rename(one, other)
+for step, exchange in ("1", None), ("2", None), ("3", lambda one, other: False):
+    with open("model/step", "w") as file:
+        file.write(step)
+    if exchange:
+        winnow._exchange, os.rename = exchange, killed_at_the_second
+    try:
+        winnow.save("model")
+    except KeyboardInterrupt:
+        os.rename = rename
+    show()
+winnow.save("model")
+show()
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            checkpoint = os.path.join(folder, "checkpoint")
+            os.makedirs(checkpoint)
+            done = run(f"import os\nos.chdir({folder!r})\n" + program, WINNOW_CHECKPOINT_DIR=checkpoint)
+        self.assertEqual(done.stdout.splitlines(), ["['model'] 1", "['model'] 2", "['model.old.tmp', 'model.part'] 2",
+                                                    "['model'] 3"], done.stderr)
+
     def test_what_is_saved_is_found_again_whole(self):
         with tempfile.TemporaryDirectory() as folder:
             kept, work = os.path.join(folder, "kept"), os.path.join(folder, "work")
