@@ -1,5 +1,3 @@
-#include "cli/commands/actions.h"
-
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <stdio.h>
@@ -12,6 +10,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/rename_new.h"
+#include "cli/commands/actions.h"
 #include "cli/output/format.h"
 #include "cli/output/text.h"
 
@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::Status CannotWrite(const std::string& path) {
-  return absl::FailedPreconditionError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+absl::Status CannotWrite(const std::string& path, int error = errno) {
+  return absl::FailedPreconditionError(fmt::format("cannot write {}: {}", path, std::strerror(error)));
 }
 
 // A file being written, under a name that nobody else has taken; removed unless Keep was called.
@@ -53,8 +53,11 @@ class PartFile {
   absl::Status Keep(bool replaces) {
     if (fsync(descriptor_) != 0) return CannotWrite(file_);
     // A file created in the meantime is not replaced unless asked for.
-    const unsigned how = replaces ? 0 : RENAME_NOREPLACE;
-    if (renameat2(AT_FDCWD, part_.c_str(), AT_FDCWD, file_.c_str(), how) != 0) return CannotWrite(file_);
+    if (replaces) {
+      if (rename(part_.c_str(), file_.c_str()) != 0) return CannotWrite(file_);
+    } else if (const int error = RenameNew(part_, file_); error != 0) {
+      return CannotWrite(file_, error);
+    }
     kept_ = true;
     const std::string folder = fs::absolute(file_).parent_path().string();
     const int held = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

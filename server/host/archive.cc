@@ -15,6 +15,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
+#include "base/rename_new.h"
 #include "server/engine/answers/job_facts.h"
 #include "server/engine/answers/messages.h"
 #include "spec/hidden_value.h"
@@ -83,14 +84,9 @@ absl::StatusOr<Archived> Write(Database& from, const std::vector<std::string>& j
 absl::Status Publish(const std::string& part, const std::string& file) {
   const OwnedDescriptor written(open(part.c_str(), O_RDONLY | O_CLOEXEC));
   if (!written.ok() || fsync(written.get()) != 0) return Failed(part, errno);
-  if (renameat2(AT_FDCWD, part.c_str(), AT_FDCWD, file.c_str(), RENAME_NOREPLACE) == 0)
-    return absl::OkStatus();
-  if (errno == EEXIST) return ThereAlready(file);
-  // Some file systems, such as NFS, cannot keep another file of that name.
-  if (errno != EINVAL) return Failed(file, errno);
-  std::error_code none;
-  if (fs::exists(fs::symlink_status(file, none))) return ThereAlready(file);
-  return rename(part.c_str(), file.c_str()) == 0 ? absl::OkStatus() : Failed(file, errno);
+  const int error = RenameNew(part, file);
+  if (error == EEXIST) return ThereAlready(file);
+  return error == 0 ? absl::OkStatus() : Failed(file, error);
 }
 
 }  // namespace
