@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
+#include <utility>
 
 #include "server/host/pools/kubernetes/api_client.h"
 #include "server/host/pools/kubernetes/fields.h"
@@ -65,6 +68,32 @@ std::vector<std::string> CommandOf(const AllocationRequest& request, const JobAb
   return command;
 }
 
+struct KeyedList {
+  const char* list;
+  const char* key;
+};
+
+// Merges what the configuration says into an object. Entries of these lists are added: without the own ones,
+// such as the volume with the token, no worker could join. One with the same key takes the place of an own
+// one.
+void Merge(Json& object, const Json& patch, std::initializer_list<KeyedList> lists) {
+  const Json own = object;
+  object.merge_patch(patch);
+  for (const KeyedList& each : lists) {
+    const Json& added = FieldAt(patch, each.list);
+    if (!added.is_array()) continue;
+    Json all = Json::array();
+    for (const Json& entry : FieldAt(own, each.list)) {
+      const bool replaced = std::any_of(added.begin(), added.end(), [&](const Json& other) {
+        return TextAt(other, each.key) == TextAt(entry, each.key);
+      });
+      if (!replaced) all.push_back(entry);
+    }
+    all.insert(all.end(), added.begin(), added.end());
+    object[each.list] = std::move(all);
+  }
+}
+
 Json FieldVariable(const char* name, const char* path) {
   return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}};
 }
@@ -87,7 +116,7 @@ Json WorkerContainer(const KubernetesPods& pods, const AllocationRequest& reques
     container["volumeMounts"].push_back(
         Json{{"name", "files"}, {"mountPath", kFilesFolder}, {"readOnly", true}});
   }
-  container.merge_patch(pods.container);
+  Merge(container, pods.container, {{"volumeMounts", "mountPath"}, {"env", "name"}});
   return container;
 }
 
@@ -126,7 +155,7 @@ Json PodSpec(const KubernetesPods& pods, const AllocationRequest& request, const
   if (!pods.node_selector.empty()) spec["nodeSelector"] = pods.node_selector;
   for (const std::string& secret : pods.image_pull_secrets)
     spec["imagePullSecrets"].push_back(Json{{"name", secret}});
-  spec.merge_patch(pods.pod);
+  Merge(spec, pods.pod, {{"volumes", "name"}});
   return spec;
 }
 

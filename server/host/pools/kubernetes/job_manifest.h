@@ -24,8 +24,10 @@ struct KubernetesPods {
   std::map<std::string, std::string> node_selector;
   int64_t grace_seconds = 120;  // from the request to leave until a pod is killed
   nlohmann::json tolerations = nlohmann::json::array();
-  nlohmann::json pod = nlohmann::json::object();        // merged into the pods' spec (RFC 7396)
-  nlohmann::json container = nlohmann::json::object();  // merged into the worker's container
+  // Merged into the pods' spec and into the worker's container (RFC 7396), but volumes, volumeMounts and env
+  // are added to the own ones.
+  nlohmann::json pod = nlohmann::json::object();
+  nlohmann::json container = nlohmann::json::object();
 };
 
 inline constexpr const char* kObjectAllocationLabel = "winnow/allocation";

@@ -55,6 +55,9 @@ KubernetesPoolOptions ReadKubernetesSettings(const PoolSettings& settings, const
     fields.Problem(merged == &pods.pod ? "pod" : "container", "expected an object");
     *merged = Json::object();
   }
+  if (pods.pod.contains("containers"))
+    fields.Problem("pod.containers",
+                   "would replace the worker; expected its settings in kubernetes.container");
   fields.Done();
   if (pods.image.empty() && !pods.container.contains("image"))
     fields.Problem("image", "is absent; expected the name of an image that has winnow-worker");

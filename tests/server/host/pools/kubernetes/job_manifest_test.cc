@@ -131,5 +131,29 @@ TEST_CASE("what the configuration says of pods is in them, and is merged last") 
   CHECK(WorkerOf(job)["workingDir"] == "/data");
 }
 
+TEST_CASE("volumes, mounts and variables of the configuration are beside those that a worker needs") {
+  KubernetesPods pods = Pods();
+  const Json data = {{"name", "data"}, {"persistentVolumeClaim", {{"claimName", "data"}}}};
+  const Json scratch = {{"name", "scratch"}, {"emptyDir", {{"sizeLimit", "9Gi"}}}};
+  const Json mount = {{"name", "data"}, {"mountPath", "/data"}};
+  const Json variable = {{"name", "NCCL_DEBUG"}, {"value", "WARN"}};
+  pods.pod = {{"volumes", Json::array({data, scratch})}};
+  pods.container = {{"volumeMounts", Json::array({mount})}, {"env", Json::array({variable})}};
+  const Json job = JobManifest(pods, Request(1), kOld);
+  const Json& volumes = job["spec"]["template"]["spec"]["volumes"];
+  REQUIRE(volumes.size() == 3);
+  CHECK(volumes[0]["name"] == "files");
+  CHECK(volumes[1] == data);
+  CHECK(volumes[2] == scratch);
+  const Json& mounts = WorkerOf(job)["volumeMounts"];
+  REQUIRE(mounts.size() == 3);
+  CHECK(mounts[1]["name"] == "files");
+  CHECK(mounts[2] == mount);
+  const Json& variables = WorkerOf(job)["env"];
+  REQUIRE(variables.size() == 3);
+  CHECK(variables[0]["name"] == "WINNOW_POD");
+  CHECK(variables[2] == variable);
+}
+
 }  // namespace
 }  // namespace winnow

@@ -64,6 +64,13 @@ TEST_CASE("each wrong setting is named with what was expected, all at once") {
   }
 }
 
+TEST_CASE("the worker's container cannot be replaced by others") {
+  CHECK_THAT(
+      ProblemsOf(Json{{"image", "i"}, {"pod", {{"containers", Json::array()}}}}),
+      Equals(PoolProblems{"kubernetes.pod.containers: would replace the worker; expected its settings in "
+                          "kubernetes.container"}));
+}
+
 TEST_CASE("an access that cannot be read is a problem of the configuration") {
   PoolProblems problems;
   CHECK(MakeKubernetesPool({}, {.folder = "/", .prefix = "p"},
