@@ -73,7 +73,12 @@ absl::Status ApiError(int status, const Json& body, std::string_view text) {
   if (status == 409)
     return reason == "AlreadyExists" ? absl::AlreadyExistsError(words) : absl::AbortedError(words);
   if (status == 404) return absl::NotFoundError(words);
-  if (status == 401) return absl::UnauthenticatedError(words);
+  if (status == 401) {
+    return absl::UnauthenticatedError(
+        words +
+        "; the token or certificate of the kubeconfig, or of the service account, is not valid any more: "
+        "renew it, and it is read again");
+  }
   if (status == 403) return absl::PermissionDeniedError(words);
   if (status == 429) return absl::ResourceExhaustedError(words);
   if (status >= 400 && status < 500) return absl::InvalidArgumentError(words);

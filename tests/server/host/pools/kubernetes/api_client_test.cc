@@ -93,7 +93,9 @@ TEST_CASE("a token that is no longer good is read again") {
     }
   });
   ApiClient client(play.source());
-  CHECK(absl::IsUnauthenticated(client.Get("/x").status()));
+  const absl::Status refused = client.Get("/x").status();
+  CHECK(absl::IsUnauthenticated(refused));
+  CHECK_THAT(MessageOf(refused), Catch::Contains("answers 401: Unauthorized; the token or certificate"));
   play.PutToken("second");
   CHECK(client.Get("/x").ok());
 }
