@@ -1,8 +1,11 @@
 #include "server/grpc/guard.h"
 
+#include <fmt/format.h>
+#include <google/protobuf/unknown_field_set.h>
 #include <grpcpp/server_context.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -56,6 +59,36 @@ void AddJobs(const pb::Message& message, std::string_view path, std::vector<std:
     jobs.push_back(reflection.GetRepeatedString(message, field, i));
 }
 
+// Where the message has a field that this version does not know: "spec.limits", "" for the message itself.
+// Absent: it has none.
+std::optional<std::string> PathOfUnknown(const pb::Message& message) {
+  const pb::Reflection& reflection = *message.GetReflection();
+  if (!reflection.GetUnknownFields(message).empty()) return "";
+  std::vector<const pb::FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const pb::FieldDescriptor* field : fields) {
+    if (field->cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE || field->is_map()) continue;
+    const int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      const std::optional<std::string> inner =
+          PathOfUnknown(field->is_repeated() ? reflection.GetRepeatedMessage(message, field, i)
+                                             : reflection.GetMessage(message, field));
+      if (inner) return field->name() + (inner->empty() ? "" : "." + *inner);
+    }
+  }
+  return std::nullopt;
+}
+
+// A caller of a newer version asks for something that this one would leave out without a word.
+absl::Status CheckKnown(const MethodRule& rule, const pb::Message& request) {
+  if (!rule.audited && rule.method != "PreviewTuningJob") return absl::OkStatus();
+  const std::optional<std::string> path = PathOfUnknown(request);
+  if (!path) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "{} has a setting that this server, of version {}, does not know; expected a client of this version",
+      path->empty() ? "the request" : *path, WINNOW_VERSION));
+}
+
 }  // namespace
 
 std::vector<std::string> JobsNamedBy(const pb::Message& request, std::string_view path) {
@@ -96,6 +129,7 @@ grpc::Status Guard::Admit(const grpc::CallbackServerContext& context, const pb::
       authority_.Refused(caller, service_, method, seen);
       return ToGrpc(seen);
     }
+    if (const absl::Status known = CheckKnown(rule, *request); !known.ok()) return ToGrpc(known);
   }
   if (by != nullptr) *by = std::move(caller);
   return grpc::Status::OK;

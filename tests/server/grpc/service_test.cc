@@ -1,3 +1,4 @@
+#include <google/protobuf/unknown_field_set.h>
 #include <google/protobuf/util/message_differencer.h>
 
 #include "spec/new_job.h"
@@ -42,6 +43,37 @@ TEST_CASE("Service: a job is created, described and listed", "[server]") {
   REQUIRE(play.Call(&Stub::ListTuningJobs, list, page).ok());
   CHECK(page.jobs(0).id() == "job");
   CHECK(page.next_page_token() == "");
+}
+
+TEST_CASE("Service: what a newer client asks for is refused and not left out", "[server]") {
+  constexpr int kFuture = 9999;
+  ServicePlay play;
+  v1::CreateTuningJobRequest create;
+  *create.mutable_spec() = HyperbandJob(9);
+  auto* limits = create.mutable_spec()->mutable_limits();
+  limits->GetReflection()->MutableUnknownFields(limits)->AddVarint(kFuture, 1);
+  v1::TuningJob job;
+  grpc::Status status = play.Call(&Stub::CreateTuningJob, create, job);
+  CHECK(status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+  CHECK_THAT(status.error_message(),
+             Catch::StartsWith("spec.limits has a setting that this server, of version "));
+  v1::PreviewTuningJobRequest preview;
+  *preview.mutable_spec() = create.spec();
+  v1::TuningPlan plan;
+  CHECK(play.Call(&Stub::PreviewTuningJob, preview, plan).error_message() == status.error_message());
+
+  limits->DiscardUnknownFields();
+  REQUIRE(play.Call(&Stub::CreateTuningJob, create, job).ok());
+  v1::StopTuningJobRequest stop;
+  stop.set_id(job.id());
+  stop.GetReflection()->MutableUnknownFields(&stop)->AddVarint(kFuture, 1);
+  status = play.Call(&Stub::StopTuningJob, stop, job);
+  CHECK_THAT(status.error_message(), Catch::StartsWith("the request has a setting"));
+  // What only looks is answered as far as it is known.
+  v1::DescribeTuningJobRequest describe;
+  describe.set_id("job");
+  describe.GetReflection()->MutableUnknownFields(&describe)->AddVarint(kFuture, 1);
+  CHECK(play.Call(&Stub::DescribeTuningJob, describe, job).ok());
 }
 
 TEST_CASE("Service: everything that is wrong with a spec comes in one answer", "[server]") {
