@@ -46,6 +46,41 @@ bool HoldsOthersFiles(const fs::path& folder) {
   return false;
 }
 
+constexpr const char* kContent[] = {"shared", "workers", "artifacts"};
+
+// Where the content of a state folder is while another database has the folder.
+fs::path AsideOf(const fs::path& state_dir, const std::string& identity) {
+  return state_dir / ("before-" + identity);
+}
+
+absl::Status SetAside(const fs::path& state_dir, const fs::path& aside) {
+  std::error_code error;
+  fs::create_directories(aside, error);
+  if (error) return Problem(aside, error);
+  for (const char* name : kContent) {
+    if (!fs::exists(state_dir / name)) continue;
+    fs::rename(state_dir / name, aside / name, error);
+    if (error) return Problem(aside / name, error);
+  }
+  return absl::OkStatus();
+}
+
+// Brings back what was set aside while another database had the folder, such as one that was started with a
+// wrong --state-dir.
+absl::Status BringBack(const fs::path& state_dir, const std::string& identity,
+                       const std::function<void(const std::string&)>& log) {
+  const fs::path aside = AsideOf(state_dir, identity);
+  std::error_code error;
+  if (!fs::exists(aside, error)) return absl::OkStatus();
+  for (const char* name : kContent) {
+    if (!fs::exists(aside / name) || fs::exists(state_dir / name)) continue;
+    fs::rename(aside / name, state_dir / name, error);
+    if (error) return Problem(state_dir / name, error);
+  }
+  if (fs::remove(aside, error)) log(fmt::format("{} has its own content again", state_dir.string()));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void EndLocalWorkers(const fs::path& state_dir) {
@@ -148,7 +183,7 @@ absl::Status PrepareStateDir(const fs::path& state_dir, const std::string& datab
   fs::path mark = state_dir / "database";
   std::string owner;
   std::ifstream(mark) >> owner;
-  if (owner == database_identity) return absl::OkStatus();
+  if (owner == database_identity) return BringBack(state_dir, database_identity, log);
   if (owner.empty() && HoldsOthersFiles(state_dir)) {
     return absl::FailedPreconditionError(
         fmt::format("{} is neither empty nor a state directory of winnow-server; name an empty or new one "
@@ -157,23 +192,18 @@ absl::Status PrepareStateDir(const fs::path& state_dir, const std::string& datab
   }
   if (!owner.empty()) {
     EndLocalWorkers(state_dir);
-    fs::path aside = state_dir / ("before-" + owner);
-    fs::create_directories(aside, error);
-    if (error) return Problem(aside, error);
-    for (const char* name : {"shared", "workers", "artifacts"}) {
-      if (!fs::exists(state_dir / name)) continue;
-      fs::rename(state_dir / name, aside / name, error);
-      if (error) return Problem(aside / name, error);
-    }
-    log(fmt::format("{} belonged to another database; its content is now in {}", state_dir.string(),
-                    aside.string()));
+    const fs::path aside = AsideOf(state_dir, owner);
+    if (absl::Status moved = SetAside(state_dir, aside); !moved.ok()) return moved;
+    log(fmt::format(
+        "{} belonged to another database; its content is now in {}, and comes back with that database",
+        state_dir.string(), aside.string()));
   }
   // Written last and atomically: an interrupted preparation is repeated.
   fs::path part = state_dir / "database.part";
   std::ofstream(part, std::ios::trunc) << database_identity << '\n';
   fs::rename(part, mark, error);
   if (error) return Problem(mark, error);
-  return absl::OkStatus();
+  return BringBack(state_dir, database_identity, log);
 }
 
 }  // namespace winnow

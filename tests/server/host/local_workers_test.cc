@@ -164,5 +164,27 @@ TEST_CASE("State folder: what another database left is set aside, the own is kep
   CHECK(lines.WaitFor("belonged to another database"));
 }
 
+TEST_CASE("State folder: what was set aside for another database comes back with its own", "[server]") {
+  TempFolder folder;
+  Lines lines;
+  const auto file = [&](const std::string& name) { return folder.path() / "artifacts" / name; };
+  REQUIRE(PrepareStateDir(folder.path(), "aaaa", lines.log()).ok());
+  fs::create_directories(file(""));
+  std::ofstream(file("of-a")) << "a";
+  REQUIRE(PrepareStateDir(folder.path(), "bbbb", lines.log()).ok());
+  fs::create_directories(file(""));
+  std::ofstream(file("of-b")) << "b";
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(PrepareStateDir(folder.path(), "aaaa", lines.log()).ok());
+    CHECK(fs::exists(file("of-a")));
+    CHECK_FALSE(fs::exists(file("of-b")));
+    CHECK_FALSE(fs::exists(folder.path() / "before-aaaa"));
+    REQUIRE(PrepareStateDir(folder.path(), "bbbb", lines.log()).ok());
+    CHECK(fs::exists(file("of-b")));
+    CHECK_FALSE(fs::exists(file("of-a")));
+  }
+  CHECK(lines.WaitFor("has its own content again"));
+}
+
 }  // namespace
 }  // namespace winnow
