@@ -223,6 +223,11 @@ TEST_CASE("CSV is read under its header by a later attempt too, and event files 
   seen.clear();
   MetricsFollower events(&loop, {folder.path(), ""}, "runs", take);
   CHECK(events.problem() == "the folder runs in SM_OUTPUT_DATA_DIR has no TensorBoard event file");
+  std::ofstream(folder.path() / "m.log") << "{\"epoch\": 1, \"loss\": 0.5}\n";
+  const MetricsFollower log(&loop, {folder.path(), ""}, "m.log", take);
+  CHECK(log.problem() ==
+        "m.log in SM_OUTPUT_DATA_DIR is a file of no known kind; expected one that ends in .jsonl, "
+        ".json or .csv, or a folder of TensorBoard event files");
   fs::create_directories(folder.path() / "runs/a/b");
   std::ofstream(folder.path() / "runs/a/b/events.out.tfevents.1.host", std::ios::binary) << EventFile();
   events.End();

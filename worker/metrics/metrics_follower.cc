@@ -270,6 +270,14 @@ std::string MetricsFollower::problem() const {
                ? fmt::format("{} was not written in SM_OUTPUT_DATA_DIR", file_)
                : fmt::format("{} got {}", file_,
                              kind_ == Kind::kJson ? "no JSON object with numbers" : "no line with numbers");
+  const absl::StatusOr<OpenFolder> folder = OpenFolder::Open(folder_);
+  if (folder.ok() && folder->OpenRegular(file_).ok()) {
+    return fmt::format(
+        "{} in SM_OUTPUT_DATA_DIR is a file of no known kind; expected one that ends in .jsonl, .json or "
+        ".csv, or "
+        "a folder of TensorBoard event files",
+        file_);
+  }
   return files_.empty()
              ? fmt::format("the folder {} in SM_OUTPUT_DATA_DIR has no TensorBoard event file", file_)
              : fmt::format("the event files in {} got no scalar", file_);
