@@ -51,7 +51,13 @@ std::string PoolWords(const v1::Pool& pool) {
         say(fmt::format("{} has ended: {}", allocation.name(), allocation.reason()));
       break;
     }
-    if (allocation.state() == v1::Allocation::RUNNING) continue;
+    if (allocation.state() == v1::Allocation::RUNNING) {
+      // Such as a pod whose image cannot be pulled.
+      if (words.empty() && allocation.workers() < allocation.nodes() && !allocation.reason().empty() &&
+          !allocation.reason().starts_with("to end"))
+        say(fmt::format("{} lacks workers: {}.", allocation.name(), allocation.reason()));
+      continue;
+    }
     say(fmt::format("{} waits at the engine{}{}", allocation.name(), allocation.reason().empty() ? "." : ": ",
                     allocation.reason()));
     if (words.back() != '.') words += '.';

@@ -39,6 +39,22 @@ TEST_CASE("Pool words: what the engine says of an allocation that waits", "[serv
   CHECK(PoolWords(entry.pool) == "Its engine is asked again in 3 s. It said: QOSMaxSubmitJobPerUserLimit.");
 }
 
+TEST_CASE("Pool words: why an allocation that has its nodes lacks workers", "[server]") {
+  PoolStandings::Entry entry = PoolNamed("pods", 1);
+  AddAllocation(entry, v1::Allocation::RUNNING,
+                "pod p on node n cannot start: image pull error, ErrImagePull");
+  v1::Allocation& allocation = *entry.pool.mutable_allocations(0);
+  allocation.set_nodes(2);
+  allocation.set_workers(1);
+  CHECK(PoolWords(entry.pool) ==
+        "w-1 lacks workers: pod p on node n cannot start: image pull error, ErrImagePull.");
+  allocation.set_workers(2);
+  CHECK(PoolWords(entry.pool) == "");
+  allocation.set_workers(0);
+  allocation.set_reason("to end: Idle for 300 s.");
+  CHECK(PoolWords(entry.pool) == "");
+}
+
 TEST_CASE("Pool words: why the newest allocation has ended, unless the server gave it back", "[server]") {
   PoolStandings::Entry entry = PoolNamed("cpu", 1);
   AddAllocation(entry, v1::Allocation::ENDED, "PREEMPTED.");
