@@ -1,5 +1,8 @@
 #include "base/environment.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include <cstdlib>
 #include <fstream>
 
@@ -8,6 +11,15 @@ namespace winnow {
 std::string EnvironmentVariable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+std::string TakeEnvironmentVariable(const char* name) {
+  char* const value = std::getenv(name);
+  if (value == nullptr) return "";
+  std::string taken = value;
+  explicit_bzero(value, taken.size());
+  unsetenv(name);
+  return taken;
 }
 
 std::optional<std::string> UserCacheFolder() {

@@ -10,6 +10,10 @@ namespace winnow {
 // "": the variable is not set.
 std::string EnvironmentVariable(const char* name);
 
+// The same, and removes it: neither processes that are started later have it, nor those who read
+// /proc/PID/environ of this one. REQUIRES: no other thread uses the environment.
+std::string TakeEnvironmentVariable(const char* name);
+
 // The directory of what programs keep for later and can make again: that of WINNOW_CACHE_DIR, or "winnow" in
 // the user's cache directory. "": WINNOW_CACHE_DIR is "off". Absent: the environment names none.
 std::optional<std::string> UserCacheFolder();

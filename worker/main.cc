@@ -414,14 +414,6 @@ absl::Status BeginRunAs(const Flags& flags) {
   return CheckRunAs(flags);
 }
 
-// The token has been read by now; trainers of the same user can read this process's initial environment.
-void ForgetToken() {
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (std::string_view(*entry).starts_with("WINNOW_TOKEN=")) explicit_bzero(*entry, strlen(*entry));
-  }
-  unsetenv("WINNOW_TOKEN");
-}
-
 // How much is kept of downloads that nobody uses.
 int64_t DataBytes(const Flags& flags) {
   constexpr double kGib = 1 << 30, kMostGib = 100;
@@ -649,7 +641,7 @@ int Main(int argc, char** argv) {
     fmt::print(stderr, "winnow-worker: {}\nRun with --help for more information.\n", problem);
     return 2;
   }
-  ForgetToken();
+  TakeEnvironmentVariable("WINNOW_TOKEN");  // it has been read
   HideFromOthers();
   if (flags.check) {
     if (const auto channel = Connect(flags.server); !channel.ok()) {

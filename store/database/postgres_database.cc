@@ -137,11 +137,7 @@ std::string Trimmed(const char* message) {
 
 // PGPASSWORD, which is removed from the environment: trainers of local workers would inherit it.
 const std::string& PasswordOfEnvironment() {
-  static const std::string kPassword = [] {
-    std::string password = EnvironmentVariable("PGPASSWORD");
-    unsetenv("PGPASSWORD");
-    return password;
-  }();
+  static const std::string kPassword = TakeEnvironmentVariable("PGPASSWORD");
   return kPassword;
 }
 

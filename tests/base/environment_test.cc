@@ -44,6 +44,14 @@ TEST_CASE("UserCacheFolder: what is set first counts, a relative path does not",
   CHECK(folder("", "", "home") == std::nullopt);
 }
 
+TEST_CASE("TakeEnvironmentVariable: nobody else finds the value", "[base]") {
+  char secret[] = "WINNOW_TEST_SECRET=s3cret";
+  REQUIRE(putenv(secret) == 0);
+  CHECK(TakeEnvironmentVariable("WINNOW_TEST_SECRET") == "s3cret");
+  CHECK(TakeEnvironmentVariable("WINNOW_TEST_SECRET").empty());
+  CHECK(std::string(secret) == "WINNOW_TEST_SECRET=");
+}
+
 TEST_CASE("BootId: a UUID, without its line end", "[base]") { CHECK(BootId().size() == 36); }
 
 }  // namespace

@@ -274,8 +274,8 @@ std::string MetricsFollower::problem() const {
   if (folder.ok() && folder->OpenRegular(file_).ok()) {
     return fmt::format(
         "{} in SM_OUTPUT_DATA_DIR is a file of no known kind; expected one that ends in .jsonl, .json or "
-        ".csv, or "
-        "a folder of TensorBoard event files",
+        ".csv, "
+        "or a folder of TensorBoard event files",
         file_);
   }
   return files_.empty()

@@ -46,12 +46,13 @@ std::string Variable(std::initializer_list<const char*> names) {
   return "";
 }
 
-// Absent: the environment has none.
+// Absent: the environment has none. They are removed from it: trainers of local workers would inherit them.
 absl::StatusOr<std::optional<AwsCredentials>> CredentialsOfEnvironment() {
-  AwsCredentials found{Variable({"AWS_ACCESS_KEY_ID"}), Variable({"AWS_SECRET_ACCESS_KEY"}),
-                       Variable({"AWS_SESSION_TOKEN"}), "in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"};
+  static const AwsCredentials found{
+      TakeEnvironmentVariable("AWS_ACCESS_KEY_ID"), TakeEnvironmentVariable("AWS_SECRET_ACCESS_KEY"),
+      TakeEnvironmentVariable("AWS_SESSION_TOKEN"), "in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"};
   if (found.id.empty() && found.secret.empty()) return std::optional<AwsCredentials>();
-  if (!found.id.empty() && !found.secret.empty()) return std::optional(std::move(found));
+  if (!found.id.empty() && !found.secret.empty()) return std::optional(found);
   return absl::FailedPreconditionError(
       fmt::format("{} is not set, but {} is; expected both, or --s3-credentials",
                   found.id.empty() ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY",

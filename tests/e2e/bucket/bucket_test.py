@@ -172,6 +172,27 @@ class BucketTest(scene.Scene):
             self.assertIn("AWS_SECRET_ACCESS_KEY is not set, but AWS_ACCESS_KEY_ID is", self.refusal(flags))
         self.assertEqual(self.bucket.refused, [])
 
+    def test_trainers_do_not_inherit_the_servers_credentials(self):
+        all_flags = self.flags()
+        flags = all_flags[:all_flags.index("--s3-credentials")]
+        with unittest.mock.patch.dict(os.environ, {"AWS_ACCESS_KEY_ID": KEY.id, "AWS_SECRET_ACCESS_KEY": KEY.secret,
+                                                   "AWS_SESSION_TOKEN": KEY.token}):
+            server = processes.Server(self.folder, flags=[*flags, "--local-workers", "1"])
+            self.addCleanup(server.stop)
+            server.start()
+        spec = job(self.folder)
+        spec["trainer"]["command"] = ["/bin/sh", "-c", "env; tr '\\0' '\\n' < /proc/$1/environ; echo level=2 loss=1", "sh", str(server.pid)]
+        client = processes.Client(server)
+        name = client.submit(spec, self.folder)
+        watch = processes.Watch(client, name)
+        self.addCleanup(watch.close)
+        self.assertEqual(watch.to_end(), 0)
+        printed = client.run("logs", name, "1")
+        self.assertIn("WINNOW_TRIAL", printed)
+        for secret in (KEY.id, KEY.secret, KEY.token):
+            self.assertNotIn(secret, printed)
+        self.assertEqual(self.bucket.refused, [])
+
     def test_what_is_no_bucket(self):
         said = self.refusal(["--s3-endpoint", self.bucket.url])
         self.assertIn("--s3-endpoint: there is no bucket; expected --artifacts s3://BUCKET/PREFIX too", said)
