@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +18,6 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>

@@ -114,18 +114,23 @@ def save(path, name=None):
 
 def _exchange(one, other):
     """Gives each of two paths the other's name at once, where the system can (not on NFS)."""
-    import ctypes  # a program that saves no directory is spared this
     try:
+        import ctypes  # a program that saves no directory is spared this
         return ctypes.CDLL(None).renameat2(-100, os.fsencode(one), -100, os.fsencode(other), 2) == 0
-    except AttributeError:
+    except (AttributeError, ImportError):
         return False
 
 
 def _bring_back(directory):
     """What save() was about to replace when the program was killed."""
-    for name in os.listdir(directory):
-        if name.endswith(_OLD) and not os.path.lexists(os.path.join(directory, name[:-len(_OLD)])):
-            os.rename(os.path.join(directory, name), os.path.join(directory, name[:-len(_OLD)]))
+    for folder, names, _ in os.walk(directory):
+        for name in names:
+            target = os.path.join(folder, name[:-len(_OLD)])
+            if name.endswith(_OLD) and not os.path.lexists(target):
+                try:
+                    os.rename(target + _OLD, target)
+                except FileNotFoundError:
+                    pass  # another rank has done it
 
 
 def _remove(path):

@@ -122,7 +122,7 @@ struct DownloadOptions {
 // Downloads the trial's model into the folder, which must be empty or missing: whole and verified, or not at
 // all. A model that the server has not kept is fetched from its worker on request, and shortly after a
 // trial's end its model may still be in transfer: this waits for it. With `front`, NOT_FOUND names the trials
-// whose models could not be had; the others are there.
+// whose models could not be had; those of the others are there.
 Exit Download(Session& session, const DownloadOptions& options);
 
 // Prints which source the job has: digest, git commit, size; with `folder` ("": none), which must be empty or

@@ -94,7 +94,7 @@ Exit DownloadFront(Session& session, const DownloadOptions& options, const v1::T
     request.set_trial(member.trial().number());
     const std::string folder = fmt::format("{}/{}", options.folder, member.trial().number());
     const absl::StatusOr<v1::Artifact> artifact = Fetch(source, request, false, folder);
-    if (absl::IsNotFound(artifact.status())) {
+    if (absl::IsNotFound(artifact.status()) || absl::IsFailedPrecondition(artifact.status())) {
       missing += fmt::format("\n{}", MessageOf(artifact.status()));
       continue;
     }

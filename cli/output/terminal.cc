@@ -12,6 +12,7 @@
 #include "flags/wrap.h"
 
 namespace winnow::cli {
+
 Terminal::Terminal(int fd, bool no_color) : fd_(fd) {
   is_terminal_ = isatty(fd) != 0;
   interactive_ = is_terminal_ && EnvironmentVariable("TERM") != "dumb";

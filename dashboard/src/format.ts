@@ -47,6 +47,9 @@ export function counted(value: number, singular: string, plural = `${singular}s`
   return `${count(value)} ${value === 1 ? singular : plural}`;
 }
 
+// Where the number stands by itself.
+export const unitWord = (value: number) => (value === 1 ? 'unit' : 'units');
+
 export function percent(part: number, digits = 0): string {
   return Number.isFinite(part) ? `${(part * 100).toFixed(digits)} %` : kNone;
 }

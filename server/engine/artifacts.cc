@@ -10,6 +10,7 @@
 #include "absl/strings/cord.h"
 #include "artifact/manifest.h"
 #include "artifact/refusals.h"
+#include "base/status_text.h"
 #include "scheduler/validate.h"
 #include "server/engine/answers/job_facts.h"
 #include "server/engine/answers/job_view.h"
@@ -109,7 +110,13 @@ absl::Status Artifacts::WantOfEnded() {
     if (!spec.ok()) return spec.status();
     if (spec->trainer().external()) continue;
     const absl::StatusOr<std::set<TrialNumber>> handed_out = HandedOutByEnded(row, *spec);
+    if (absl::IsDataLoss(handed_out.status())) {  // reading the job says so; others go on
+      spdlog::warn("the models of the front of job \"{}\" are not fetched: {}", row.id,
+                   MessageOf(handed_out.status()));
+      continue;
+    }
     if (!handed_out.ok()) return handed_out.status();
+    if (!spec->objectives().empty()) handed_out_[row.key] = *handed_out;
     for (const TrialNumber trial : *handed_out) Want({row.key, trial}, row.id, asked);
     ForgetAsked(row.key, *handed_out);
   }
@@ -179,12 +186,9 @@ absl::Status Artifacts::PutModel(const v1::PutArtifactRequest& request) {
     asked_[key] = context_.wall_us() + kAskedUs;
     return status;
   }
-  // Those that were handed out before. Of an ended job's front nothing has changed.
-  if (const auto open = handed_out_.find(key.first); open != handed_out_.end()) {
-    DropModels(key.first, open->second);
-  } else if (const auto spec = SpecFromJson(job->spec); spec.ok() && spec->objectives().empty()) {
-    DropModels(key.first, {key.second});
-  }
+  const auto handed_out = handed_out_.find(key.first);
+  DropModels(key.first,
+             handed_out == handed_out_.end() ? std::set<TrialNumber>{key.second} : handed_out->second);
   return status;
 }
 
@@ -265,6 +269,7 @@ void Artifacts::LoseBlob(const std::string& digest) {
 void Artifacts::ForgetJob(int64_t job) {
   if (blobs_ == nullptr) return;
   Dropped(job, context_.Note(context_.store.artifacts.DeleteJob(job)));
+  handed_out_.erase(job);
   const auto of_job = [job](const auto& entry) { return entry.first.first == job; };
   std::erase_if(kept_, of_job);
   std::erase_if(wanted_, of_job);
@@ -353,8 +358,11 @@ void Artifacts::SettleJob(const OpenJob& job, std::set<std::string>& asked) {
       rest.push_back(kept->first.second);
     }
     for (const TrialNumber trial : rest) DropUnneeded(job, trial, handed_out);
-    if (job.state.spec().has_several_objectives()) DropModels(key, handed_out);
-    handed_out_.erase(key);
+    if (job.state.spec().has_several_objectives()) {
+      DropModels(key, handed_out);
+    } else {
+      handed_out_.erase(key);  // from now on the chosen trial counts, see Choose
+    }
   }
   for (const TrialNumber number : handed_out) {
     const TrialState& trial = job.state.trial(number);
@@ -442,8 +450,9 @@ absl::Status Artifacts::RequestModelFile(const v1::GetArtifactRequest& request,
       return absl::NotFoundError(fmt::format("{} does not exist yet: it is being trained", model));
     settled = state.ended() || (known && state.trial(trial).ended());
   }
-  const auto open = handed_out_.find(row->key);
-  const bool is_handed_out = trial == best || (open != handed_out_.end() && open->second.contains(trial));
+  const auto handed_out = handed_out_.find(row->key);
+  const bool is_handed_out =
+      trial == best || (handed_out != handed_out_.end() && handed_out->second.contains(trial));
   const auto rows = context_.Note(context_.store.assignments.OfTrial(row->key, trial));
   const auto last = std::find_if(rows.rbegin(), rows.rend(), [](const auto& rank) { return rank.rank == 0; });
   if (last == rows.rend())

@@ -122,7 +122,7 @@ class Artifacts {
   BlobIndex* const blobs_;
   std::map<Key, Kept> kept_;
   StoredBytes stored_;
-  std::map<int64_t, std::set<TrialNumber>> handed_out_;  // by open jobs, as last settled
+  std::map<int64_t, std::set<TrialNumber>> handed_out_;  // by job, if open or with a front
   std::map<Key, Wanted> wanted_;                         // models
   std::map<Key, int64_t> asked_;     // models that are kept only since they were asked for, until when
   std::set<std::string> lost_;       // blobs that were missing at Load

@@ -13,6 +13,7 @@
 #include "server/grpc/auth.h"
 #include "server/grpc/errors.h"
 #include "server/grpc/roles.h"
+#include "winnow/v1/tuning.grpc.pb.h"
 
 namespace winnow {
 namespace {
@@ -81,7 +82,9 @@ std::optional<std::string> PathOfUnknown(const pb::Message& message) {
 
 // A caller of a newer version asks for something that this one would leave out without a word.
 absl::Status CheckKnown(const MethodRule& rule, const pb::Message& request) {
-  if (!rule.audited && rule.method != "PreviewTuningJob") return absl::OkStatus();
+  const bool is_of_client =
+      rule.service == v1::TuningService::service_full_name() && MayChangeSomething(rule);
+  if (!rule.audited && !is_of_client && rule.method != "PreviewTuningJob") return absl::OkStatus();
   const std::optional<std::string> path = PathOfUnknown(request);
   if (!path) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format(
@@ -129,7 +132,10 @@ grpc::Status Guard::Admit(const grpc::CallbackServerContext& context, const pb::
       authority_.Refused(caller, service_, method, seen);
       return ToGrpc(seen);
     }
-    if (const absl::Status known = CheckKnown(rule, *request); !known.ok()) return ToGrpc(known);
+    if (const absl::Status known = CheckKnown(rule, *request); !known.ok()) {
+      authority_.Refused(caller, service_, method, known);
+      return ToGrpc(known);
+    }
   }
   if (by != nullptr) *by = std::move(caller);
   return grpc::Status::OK;

@@ -273,9 +273,8 @@ std::string MetricsFollower::problem() const {
   const absl::StatusOr<OpenFolder> folder = OpenFolder::Open(folder_);
   if (folder.ok() && folder->OpenRegular(file_).ok()) {
     return fmt::format(
-        "{} in SM_OUTPUT_DATA_DIR is a file of no known kind; expected one that ends in .jsonl, .json or "
-        ".csv, "
-        "or a folder of TensorBoard event files",
+        "{} in SM_OUTPUT_DATA_DIR is a file of no known kind; expected a name that ends in .jsonl, .json or "
+        ".csv, or a folder of TensorBoard event files",
         file_);
   }
   return files_.empty()

@@ -108,12 +108,13 @@ class Trial:
         if isinstance(error, errors.TrialPruned):
             return True
         if not self.ended:
-            if error is None:
-                self.complete()
-            elif isinstance(error, (errors.Unavailable, errors.CallTimeout)):
-                self._over()  # the server cannot be told; nobody trains it any more
-            else:
-                self.fail(said(error))
+            try:
+                if error is None:
+                    self.complete()
+                elif not isinstance(error, (errors.Unavailable, errors.CallTimeout)):
+                    self.fail(said(error))
+            finally:
+                self._over()  # where the server could not be told: nobody trains it any more
         return False
 
     def _points(self, step: int, value: Optional[float], metrics: Mapping[str, float]) -> list[dict[str, Any]]:

@@ -131,7 +131,8 @@ class Job(JobReader):
 
     def ask(self, *, wait: Optional[float] = None, client: str = "") -> Optional[asking.Trial]:
         """A trial to train, of a job with an external trainer. None: the job has ended, or in `wait` seconds there was
-        none. The lease is renewed until the trial is completed, fails, or is collected as garbage."""
+        none. The lease is renewed until the trial is completed, fails, its `with` block ends, or it is collected as
+        garbage."""
         until = math.inf if wait is None else time.monotonic() + wait
         while True:
             trials, running = self.ask_many(1, wait=max(0.0, min(_ASK_WAIT, until - time.monotonic())), client=client)

@@ -13,8 +13,7 @@ namespace winnow {
 // Why a server does not start with a place that has nothing of what its database lists.
 inline std::string MissingArtifacts(const std::string& place) {
   return "the database lists checkpoints, models or sources, and " + place +
-         " has none of their files; expected the place that had them (--state-dir, --artifacts), a copy of "
-         "it "
+         " has none of their files; expected the place that had them (--state-dir, --artifacts), its copy "
          "(--copy-artifacts), or --accept-missing-artifacts to go on without them";
 }
 

@@ -171,7 +171,7 @@ bool Follower::LookOnce() {
     }
     if (row.winnow_job.empty()) continue;  // its Create has not ended
     absl::Status status;
-    // A job that nobody thought of must not end the server.
+    // An exception over one job does not end the server.
     try {
       status = Follow(row);
     } catch (const std::exception& exception) {

@@ -45,7 +45,9 @@ std::map<std::string, std::string> TagsIn(const json& request) {
 json WithoutNulls(const json& value) {
   if (value.is_array()) {
     json kept = json::array();
-    for (const json& each : value) kept.push_back(WithoutNulls(each));
+    for (const json& each : value) {
+      if (!each.is_null()) kept.push_back(WithoutNulls(each));
+    }
     return kept;
   }
   if (!value.is_object()) return value;
@@ -194,7 +196,7 @@ JobService::Answer JobService::Create(SagemakerJob row, const json& request, con
 
 absl::Status JobService::Start(SagemakerJob row, const CallerOf& caller) {
   absl::StatusOr<std::string> jobs = AwsError("InternalFailure", "The request failed within the server.");
-  // What nobody thought of gives the name back too, and does not end the server when it starts.
+  // After an exception too the name is free again, and a server that resumes this at its start does not end.
   try {
     jobs = starter_.Start(row, caller);
   } catch (const std::exception& exception) {

@@ -451,8 +451,11 @@ class AskAndTell(WithFolder):
         self.assertEqual((job.trial(1).state, job.trial(1).reason), ("FAILED", 'NotFound: there is no job "of-no-one"'))
         with self.assertRaises(winnow.Unavailable), job.ask() as kept:
             raise winnow.Unavailable("UNAVAILABLE", "the server is away")
-        again = job.ask(wait=PATIENCE)  # though `kept` is not collected, as in a notebook
-        self.assertEqual((refused.number, kept.number, again.number, again.attempt), (1, 2, 2, 2))
+        away = unittest.mock.Mock(side_effect=winnow.Unavailable("UNAVAILABLE", "the server is away"))
+        with self.assertRaises(winnow.Unavailable), job.ask(wait=PATIENCE) as untold:  # though `kept` is not collected, as in a notebook
+            untold.complete = away
+        again = job.ask(wait=PATIENCE)
+        self.assertEqual((refused.number, kept.number, untold.number, untold.attempt, again.number, again.attempt), (1, 2, 2, 2, 2, 3))
         again.complete(0.5)
 
     def test_a_lease_is_renewed_when_its_connection_has_died_unnoticed(self):

@@ -197,7 +197,7 @@ class OddRequests(unittest.TestCase):
     def test_what_is_null_within_a_list_is_absent(self):
         cluster = self.endpoint(workers=0)
         request = sagemaker_clients.tuning_job("nulls", "bucket")
-        del request["Tags"]
+        request["Tags"] = [None]
         definition = {**request.pop("TrainingJobDefinition"), "EnableManagedSpotTraining": None, "CheckpointConfig": None}
         request["TrainingJobDefinitions"] = [definition]
         signed = botocore.awsrequest.AWSRequest("POST", cluster.url + "/", data=json.dumps(request).encode(), headers={

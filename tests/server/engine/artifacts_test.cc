@@ -367,6 +367,84 @@ TEST_CASE("Artifacts: the models of a front are fetched, and what is not on it a
   CHECK(kept() == "134");
 }
 
+// A job with two objectives; every trial is on its front.
+struct LargeFront : ArtifactScene {
+  FakeWorker worker{play, "worker", 1, "disk-1"};
+  std::string id;
+
+  explicit LargeFront(int64_t trials) {
+    worker.objective = [](TrialNumber trial, int64_t) { return static_cast<double>(trial); };
+    worker.seconds = [](TrialNumber trial) { return 1000 - static_cast<double>(trial); };
+    v1::TuningJobSpec spec = RandomJob(trials, 1);
+    spec.clear_objective();
+    for (const char* metric : {"loss", "seconds"}) {
+      auto* objective = spec.add_objectives();
+      objective->set_metric(metric);
+      objective->set_goal(v1::MINIMIZE);
+    }
+    id = play.Create(spec);
+  }
+  // Sends what is wanted, and returns it.
+  std::vector<int64_t> Send() {
+    auto answer = play.Sync(worker.Request());
+    REQUIRE(answer.ok());
+    std::vector<int64_t> sent;
+    for (const v1::ModelWanted& wanted : answer->models_wanted()) {
+      REQUIRE(PutModel(id, wanted.trial(), "m" + std::to_string(wanted.trial())).ok());
+      sent.push_back(wanted.trial());
+    }
+    worker.Act(*answer);
+    return sent;
+  }
+  void TrainAll() {
+    while (play.Describe(id).state() == v1::TuningJob::RUNNING) {
+      worker.Train();
+      Send();
+    }
+    Send();
+  }
+};
+
+TEST_CASE("Artifacts: of a large front the models of 32 trials are kept", "[server]") {
+  LargeFront scene(40);
+  scene.TrainAll();
+  CHECK((scene.blobs.Has("m1") && scene.blobs.Has("m32")));
+  CHECK_FALSE(scene.blobs.Has("m33"));
+  scene.play.Restart();
+  CHECK(scene.Send().empty());
+  CHECK(scene.blobs.Has("m32"));
+}
+
+TEST_CASE("Artifacts: a server starts although the facts of an ended job with a front are damaged",
+          "[server]") {
+  LargeFront scene(3);
+  scene.TrainAll();
+  {
+    auto store = Store::Open(scene.play.file());
+    REQUIRE(store.ok());
+    Statement drop((*store)->database(), "DELETE FROM events WHERE sequence = 2");
+    REQUIRE(drop.Bind().Run().ok());
+  }
+  scene.play.Restart();
+  CHECK(scene.Send().empty());
+}
+
+TEST_CASE("Artifacts: a model of the front that is asked for after the job's end stays", "[server]") {
+  LargeFront scene(3);
+  scene.TrainAll();
+  REQUIRE(scene.play.Inside([](Engine& engine) { engine.LoseBlob(DigestOf("m2")); }).ok());
+  v1::GetArtifactRequest request;
+  request.set_job_id(scene.id);
+  request.set_trial(2);
+  absl::Status status;
+  REQUIRE(scene.play.Inside([&](Engine& engine) { status = engine.RequestModelFile(request); }).ok());
+  CHECK(status.GetPayload(kModelComes).has_value());
+  CHECK(scene.Send() == std::vector<int64_t>{2});
+  scene.play.Tick(3'700'000'000);
+  CHECK(scene.Send().empty());
+  CHECK((scene.blobs.Has("m1") && scene.blobs.Has("m2") && scene.blobs.Has("m3")));
+}
+
 TEST_CASE("Artifacts: the error for a model out of reach says where it is", "[server]") {
   ThreeModels scene;
   scene.worker.leaving = true;

@@ -69,6 +69,11 @@ TEST_CASE("Service: what a newer client asks for is refused and not left out", "
   stop.GetReflection()->MutableUnknownFields(&stop)->AddVarint(kFuture, 1);
   status = play.Call(&Stub::StopTuningJob, stop, job);
   CHECK_THAT(status.error_message(), Catch::StartsWith("the request has a setting"));
+  v1::CompleteTrialRequest complete;
+  complete.set_job_id(job.id());
+  complete.GetReflection()->MutableUnknownFields(&complete)->AddVarint(kFuture, 1);
+  v1::CompleteTrialResponse completed;
+  CHECK(play.Call(&Stub::CompleteTrial, complete, completed).error_message() == status.error_message());
   // What only looks is answered as far as it is known.
   v1::DescribeTuningJobRequest describe;
   describe.set_id("job");

@@ -6,7 +6,7 @@ import {go, param, params, paths, setParams} from '../../app/router';
 import {mayChange, maySubmit} from '../../app/session';
 import {Sparkline} from '../../charts/sparkline';
 import {Button, EmptyState, ErrorState, Icon, LinkButton, Menu, Meter, PageHead, Skeleton, StateBadge, useTitle} from '../../design';
-import {ago, amount, count, counted, duration, exactMoment, number, percent, shortCount} from '../../format';
+import {ago, amount, count, counted, duration, exactMoment, number, percent, shortCount, unitWord} from '../../format';
 import {askToDelete, askToDeleteAll, askToStop, isFavourite, kFavourite, toggleFavourite, toneOf} from '../actions';
 import {TagChips} from '../annotation/annotation';
 import {Download} from '../download';
@@ -235,13 +235,13 @@ function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
         <div>
           <dt>trained</dt>
           <dd>
-            {amount(job.spend.resource)} <span class="quiet">{job.spend.resource === 1 ? 'unit' : 'units'}</span>
+            {amount(job.spend.resource)} <span class="quiet">{unitWord(job.spend.resource)}</span>
           </dd>
         </div>
         <div>
           <dt>saved</dt>
           <dd class={saved.units > 0 ? 'job-saved' : 'quiet'} title={saved.units > 0 ? `${counted(saved.units, 'unit')} that pruned trials were not trained${live ? ', so far' : ''}` : undefined}>
-            {saved.units === 0 ? '–' : live ? `${shortCount(saved.units)} ${saved.units === 1 ? 'unit' : 'units'}` : percent(saved.part)}
+            {saved.units === 0 ? '–' : live ? `${shortCount(saved.units)} ${unitWord(saved.units)}` : percent(saved.part)}
           </dd>
         </div>
         <div>

@@ -3,7 +3,7 @@ import {jobPath} from '../../api/calls';
 import type {QueryTrialsResponse, TuningJob} from '../../api/types';
 import {paths} from '../../app/router';
 import {Card, EmptyState, ErrorState, Meter, Skeleton, Stat, Stats} from '../../design';
-import {amount, count, counted, duration, hyperparameter, number, percent} from '../../format';
+import {amount, count, counted, duration, hyperparameter, number, percent, unitWord} from '../../format';
 import {asOf} from './live';
 import {bestLevelText, bestValueText, isLive, kStates, noBestText, objectiveName, progressOf, savedOf, trialsOf} from '../job_words';
 import {violationsText} from '../objectives';
@@ -45,12 +45,12 @@ export function Headline({job}: {job: TuningJob}) {
           label="Trained"
           value={
             <>
-              {amount(spend.resource)} <small>{spend.resource === 1 ? 'unit' : 'units'}</small>
+              {amount(spend.resource)} <small>{unitWord(spend.resource)}</small>
             </>
           }
           note={
             saved.units > 0 ? (
-              <strong class="saved">{live ? `${amount(saved.units)} ${saved.units === 1 ? 'unit' : 'units'} saved so far by pruning` : `${percent(saved.part)} saved by pruning: ${counted(saved.units, 'unit')}`}</strong>
+              <strong class="saved">{live ? `${amount(saved.units)} ${unitWord(saved.units)} saved so far by pruning` : `${percent(saved.part)} saved by pruning: ${counted(saved.units, 'unit')}`}</strong>
             ) : job.trialCounts.pruned > 0 ? (
               'what pruning saved is not known'
             ) : live ? (

@@ -273,11 +273,13 @@ function eventsTable(events: TuningJobEvent[]) {
 function neighboursTable({trial, best, neighbours, distance}: Neighbours, spec: TuningJobSpec) {
   const parameters = spec.parameters.map((each) => each.name);
   const figures = spec.objectives?.length ? figuresOf(spec, '') : [{name: 'objective', of: (each: Trial) => each.value}];
+  // A metric may have the name of another column.
+  const taken = new Set(['trial', 'distance', ...parameters]);
   const trials = [trial, ...(best && best.number !== trial.number ? [best] : []), ...neighbours.filter((each) => each.number !== best?.number)];
   return tableOf({
     trial: trials.map((each) => each.number),
     distance: trials.map((each) => (each === trial ? 0 : distance[neighbours.findIndex((found) => found.number === each.number)])),
-    ...Object.fromEntries(figures.map(({name, of}) => [name, trials.map(of)])),
+    ...Object.fromEntries(figures.map(({name, of}) => [taken.has(name) ? `metric.${name}` : name, trials.map(of)])),
     ...Object.fromEntries(parameters.map((name) => [name, trials.map((each) => plainHyperparameter(each, name))])),
   });
 }
