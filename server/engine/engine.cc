@@ -185,7 +185,9 @@ absl::Status Engine::ChangeJob(const v1::ChangeTuningJobRequest& request, const 
     absl::StatusOr<JobRow> row = FindChangeable(context_.store.jobs, id, by);
     if (!row.ok()) return row.status();
     if (!request.has_continue_with())
-      return absl::FailedPreconditionError(fmt::format("job \"{}\" has ended: it is {}", id, row->state));
+      return absl::FailedPreconditionError(
+          fmt::format("job \"{}\" has ended: it is {}{}", id, row->state,
+                      request.has_limits() ? "; winnow continue lets it go on within higher limits" : ""));
     absl::StatusOr<std::unique_ptr<OpenJob>> read = ReadJob(context_.store, *std::move(row));
     if (!read.ok()) return read.status();
     ended = *std::move(read);

@@ -179,6 +179,9 @@ TEST_CASE("Change: a job that ended is continued, also after a restart of the se
     return [trials](v1::ChangeTuningJobRequest& r) { r.mutable_continue_with()->set_max_trials(trials); };
   };
   CHECK(play.Change(*ben, id, more(4)).error_code() == grpc::StatusCode::PERMISSION_DENIED);
+  const grpc::Status higher = play.Change(*ana, id, [](auto& r) { r.mutable_limits()->set_max_trials(4); });
+  CHECK(higher.error_code() == grpc::StatusCode::FAILED_PRECONDITION);
+  CHECK_THAT(higher.error_message(), Catch::Contains("has ended") && Catch::Contains("winnow continue"));
   for (const auto& [trials, says] : std::vector<std::pair<int64_t, const char*>>{
            {2, "continue_with: leaves nothing to train"},
            {1, "continue_with.max_trials: is 1; expected 0 (none) or at least 2"}}) {
