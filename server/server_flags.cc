@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <set>
+#include <system_error>
 
 #include "store/database/database.h"
 
@@ -305,6 +306,11 @@ void Declare(CLI::App& app, ServerFlags& flags) {
 }
 
 std::string CheckTogether(const CLI::App& app, const ServerFlags& flags) {
+  // The same database may have two names, such as that of a link.
+  std::error_code not_there;
+  if (!flags.copy_to.empty() &&
+      (flags.copy_to == flags.db || std::filesystem::equivalent(flags.db, flags.copy_to, not_there)))
+    return "--copy-to: \"" + flags.copy_to + "\" is the database itself; expected the name of a new one";
   if (!flags.archive.empty() && flags.copy_to.empty())
     return "--archive: --copy-to is missing; expected the name of a new file with it";
   if (!flags.archive.empty() && IsPostgres(flags.copy_to))

@@ -110,6 +110,13 @@ TEST_CASE("Server: a copy names the state directory that goes on with it only wh
   Ran ran = RunCommand(copy + t.server.folder() + "/one.db");
   CHECK(ran.exit_code == 0);
   CHECK_THAT(ran.output, Catch::Contains("/one.db --state-dir " + t.server.database() + ".d\n"));
+  // Its own name, also another of its names, is no new database.
+  fs::create_symlink(t.server.database(), t.server.folder() + "/link.db");
+  for (const std::string& name : {t.server.database(), t.server.folder() + "/link.db"}) {
+    ran = RunCommand(copy + name);
+    CHECK(ran.exit_code == 2);
+    CHECK_THAT(ran.output, Catch::Contains("--copy-to: \"" + name + "\" is the database itself"));
+  }
   // As where it was served with --state-dir.
   fs::rename(t.server.database() + ".d", t.server.folder() + "/other");
   ran = RunCommand(copy + t.server.folder() + "/two.db");
