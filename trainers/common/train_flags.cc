@@ -7,7 +7,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
+#include "base/data_url.h"
 #include "base/status_text.h"
 #include "flags/command_line.h"
 #include "trainers/common/whole_file.h"
@@ -72,6 +74,12 @@ void TrainFlags::AddRunFlags(CLI::App* app, const char* level) {
 
 std::string TrainFlags::Settle() {
   if (files.train_path.empty()) return "--train is required";
+  for (const auto& [flag, path] :
+       {std::pair("--train", files.train_path), std::pair("--validation", files.validation_path)}) {
+    if (HasScheme(path))
+      return fmt::format("{}: {} is a URL; expected a file or directory: only jobs download their data", flag,
+                         ShownUrl(path));
+  }
   if (files.model_folder.empty()) return "--model-dir is required";
   if (std::isnan(files.validation_fraction))
     return "--validation-fraction is nan; expected a number from 0 to 1";

@@ -452,6 +452,8 @@ TEST_CASE("Trainer: wrong flags are a usage error, wrong files are not", "[gbdt]
   } kCases[] = {
       {{}, 2, "--train is required"},
       {{"--train", train}, 2, "--model-dir is required"},
+      {{"--train", "https://host/a.csv?key=1", "--model-dir", model}, 2, "a.csv?… is a URL"},
+      {{"--train", train, "--validation", "s3://b/v.csv", "--model-dir", model}, 2, "--validation: s3://b/v.csv is"},
       {{"--train", train, "--model-dir", model, "--colour", "red"}, 2, "--colour"},
       {{"--train", train, "--model-dir", model, "--threads", "-3"}, 2, "--threads"},
       {{"--train", train, "--model-dir", model, "--validation-fraction", "1.5"}, 2, "--validation-fraction"},
