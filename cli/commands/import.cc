@@ -26,6 +26,9 @@ absl::StatusOr<OrderedJson> ReadImported(const std::string& path) {
     return absl::NotFoundError(fmt::format("{}: cannot be read: {}", Clean(path), std::strerror(errno)));
   std::string text(kMostImportBytes + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (stream.bad())  // a folder, for one
+    return absl::InvalidArgumentError(
+        fmt::format("{}: cannot be read: {}", Clean(path), std::strerror(errno)));
   text.resize(static_cast<size_t>(stream.gcount()));
   if (text.size() > kMostImportBytes)
     return absl::InvalidArgumentError(

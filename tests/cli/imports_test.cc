@@ -383,7 +383,8 @@ TEST_CASE("import: what is none of these files says what was expected", "[cli]")
   std::ofstream(folder.file("given")) << "a: [b";
   CHECK_THAT(RunWinnow({"import", "katib", folder.file("given")}, "").err,
              Catch::Contains("neither JSON nor YAML"));
-  CHECK_THAT(RunWinnow({"import", "katib", "/nonexistent"}, "").err, Catch::Contains("cannot be read"));
+  for (const std::string& file : {std::string("/nonexistent"), folder.path().string()})
+    CHECK_THAT(RunWinnow({"import", "katib", file}, "").err, Catch::Contains(file + ": cannot be read: "));
 }
 
 }  // namespace winnow
