@@ -225,7 +225,9 @@ class Planner {
           pool.frees = true;
           Tell(pool, "It is asked for " + NodesText(gang.nodes) + " once others are given back.");
         } else if (pool.room() <= 0) {
-          Tell(pool, "All of its " + NodesText(pool.limits->max_nodes) + " are in use.");
+          const int32_t most = pool.limits->max_nodes;
+          Tell(pool,
+               most == 1 ? "Its one node is in use." : "All of its " + NodesText(most) + " are in use.");
         }
         continue;
       }

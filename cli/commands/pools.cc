@@ -148,8 +148,10 @@ void SaySteps(Steps& steps, const v1::Pool& pool, const std::set<std::string>& b
     if (allocation.state() != v1::Allocation::PLANNED) steps.Say(fmt::format("submitted {}{}", name, id));
     if (allocation.state() == v1::Allocation::QUEUED && !allocation.reason().empty())
       steps.Say(fmt::format("{} waits: {}", name, allocation.reason()));
-    if (allocation.state() == v1::Allocation::RUNNING)
-      steps.Say(fmt::format("{} runs on {}", name, HostsText(allocation)));
+    if (allocation.state() == v1::Allocation::RUNNING) {
+      const std::string hosts = HostsText(allocation);  // "": the engine does not say
+      steps.Say(fmt::format("{} runs{}", name, hosts.empty() ? "" : " on " + hosts));
+    }
     if (allocation.workers() > 0) steps.Say(fmt::format("a worker of {} has joined", name));
     if (allocation.state() == v1::Allocation::ENDED)
       steps.Say(fmt::format("{} has ended: {}", name, allocation.reason()));

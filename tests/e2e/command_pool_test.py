@@ -78,6 +78,8 @@ class CommandPool(unittest.TestCase):
             wait_until(lambda: all(each["state"] == "ENDED" for each in pools()), "it has shrunk")
             self.assertEqual(sorted(each.get("workers", 0) for each in pools()), [0, 3], pools())
             self.assertIn("too many jobs", " ".join(each["reason"] for each in pools()))
+            # Its `list` says no hosts.
+            self.assertRegex(cluster.client.run("doctor", "--pool", "mine"), r"(?m) runs$")
 
 
     def test_words_that_are_no_utf8_are_shown_and_doctor_does_not_wait_for_a_pool_that_pauses(self):

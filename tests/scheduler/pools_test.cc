@@ -87,6 +87,17 @@ TEST_CASE("PlanPools: asks for what waits, less what is free or on its way", "[s
   }
 }
 
+TEST_CASE("PlanPools: a pool that has no more nodes says so", "[scheduler]") {
+  for (const auto& [nodes, says] : {std::pair(1, "Its one node is in use."),
+                                    std::pair(2, "All of its 2 nodes are in use.")}) {
+    PoolsInput input;
+    input.pools = {PoolOf("a", 1, nodes)};
+    AddRunning(input, 1, nodes, 1, -1);
+    input.demand = {Wait(1, 3)};
+    CHECK(PlanPools(input, kNow).waits == std::vector<std::string>{says});
+  }
+}
+
 TEST_CASE("PlanPools: the cheapest pool that fits, and only those that the job names", "[scheduler]") {
   PoolsInput input;
   input.pools = {PoolOf("dear", 4, 4), PoolOf("cheap", 1, 4)};
