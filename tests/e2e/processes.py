@@ -185,7 +185,7 @@ def new_schema(address, folder):
 
 
 class Server(Program):
-    """winnow-server without local workers; a restart keeps its port. Its database is a file; or where the test runs under
+    """winnow-server without local workers, unless a flag is --local-workers; a restart keeps its port. Its database is a file; or where the test runs under
     tests/support/with_postgres.py, a schema of that PostgreSQL server."""
 
     def __init__(self, folder, listen="127.0.0.1:0", flags=(), prefix=(), database=None):
@@ -207,7 +207,9 @@ class Server(Program):
         if os.path.exists(self.port_file):
             os.remove(self.port_file)
         self.arguments = [f"{BIN}/winnow-server", "--db", self.database, "--listen", self.address, "--port-file",
-                          self.port_file, "--local-workers", "0"] + self.flags
+                          self.port_file] + self.flags
+        if "--local-workers" not in self.flags:
+            self.arguments += ["--local-workers", "0"]
         if "--http" not in self.flags:
             self.arguments += ["--http", "off"]
         super().start()

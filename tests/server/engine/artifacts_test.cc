@@ -441,6 +441,7 @@ TEST_CASE("Artifacts: a model of the front that is asked for after the job's end
   CHECK(status.GetPayload(kModelComes).has_value());
   CHECK(scene.Send() == std::vector<int64_t>{2});
   scene.play.Tick(3'700'000'000);
+  scene.worker.StartAnew();
   CHECK(scene.Send().empty());
   CHECK((scene.blobs.Has("m1") && scene.blobs.Has("m2") && scene.blobs.Has("m3")));
 }
