@@ -64,7 +64,7 @@ TEST_CASE("Restore: many files come back too", "[artifact]") {
   CHECK(Names(to.path()) == 1);
 }
 
-TEST_CASE("Restore: an empty manifest empties the folder; one that is missing is made", "[artifact]") {
+TEST_CASE("Restore: an empty manifest empties the folder, and one that is missing is made", "[artifact]") {
   Folder to;
   to.Write("checkpoint/old", "goes");
   REQUIRE(RestoreFolder({}, to.path("checkpoint"), nullptr).ok());

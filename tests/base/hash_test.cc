@@ -13,7 +13,7 @@ TEST_CASE("Hash: the numbers of SplitMix64's reference implementation", "[base]"
   CHECK(MixBits(1234567 + 2 * kStep) == 9817491932198370423ULL);
 }
 
-TEST_CASE("Hash: units lie in [0, 1)", "[base]") {
+TEST_CASE("Hash: units are at least 0 and below 1", "[base]") {
   CHECK(UnitOf(0) == 0);
   CHECK(UnitOf(~0ULL) == 1 - 0x1p-53);
   CHECK(UnitOf(1ULL << 63) == 0.5);

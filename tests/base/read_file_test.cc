@@ -9,7 +9,8 @@
 
 namespace winnow {
 
-TEST_CASE("ReadFile: all bytes of a file; a directory, and a file that is not there, are errors", "[base]") {
+TEST_CASE("ReadFile: all bytes of a file, and a directory, and a file that is not there, are errors",
+          "[base]") {
   TempFolder folder;
   const std::string bytes = std::string(40'000, 'a') + '\0' + "\n";
   std::ofstream(folder / "a", std::ios::binary) << bytes;

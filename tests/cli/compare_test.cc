@@ -31,7 +31,7 @@ v1::ComparisonRow& Add(v1::Comparison& comparison, const std::string& name, int6
 
 }  // namespace
 
-TEST_CASE("compare: jobs side by side; those that no other one betters are marked", "[cli]") {
+TEST_CASE("compare: jobs side by side, and those that no other one betters are marked", "[cli]") {
   FakeService service;
   service.comparison = ComparisonBy("job");
   Add(service.comparison, "slow", 5, 100, 100, true).set_best(0.8);

@@ -132,12 +132,11 @@ TEST_CASE("context: a file that is not of its form is named with the field", "[c
   std::ofstream(FileOf(home)) << "{";
   CHECK_THAT(RunAtHome(home, {"list"}).err, Catch::Contains(FileOf(home) + ": is not JSON"));
   std::ofstream(FileOf(home)) << "[1e999]";
-  CHECK_THAT(RunAtHome(home, {"list"}).err,
-             Catch::Contains(FileOf(home) + ": has a number above 1.8e308"));
+  CHECK_THAT(RunAtHome(home, {"list"}).err, Catch::Contains(FileOf(home) + ": has a number above 1.8e308"));
 }
 
 TEST_CASE(
-    "config: each setting is shown with where it is from; flags, the environment, the context, the default",
+    "config: each setting is shown with where it is from: flags, the environment, the context, the default",
     "[cli]") {
   TempFolder home;
   std::ofstream(home.file("ca.pem")) << "x";

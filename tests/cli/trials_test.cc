@@ -389,7 +389,7 @@ TEST_CASE("analytics: a hyperparameter may not take a column's name", "[cli]") {
             .out.rfind("trial,state,num_round,hyperparameter.state,booster,", 0) == 0);
 }
 
-TEST_CASE("analytics: text ends with the job's totals; JSON holds them", "[cli]") {
+TEST_CASE("analytics: text ends with the job's totals, and JSON holds them", "[cli]") {
   FakeService service;
   Fill(service);
   const Result result = RunWinnow({"analytics", "bank"}, service.address());
@@ -508,7 +508,8 @@ TEST_CASE("logs: where all is on standard error, that is said", "[cli]") {
   CHECK(RunWinnow({"logs", "bank", "3"}, service.address()).err.empty());
 }
 
-TEST_CASE("logs: a terminal gets no escape sequences, unless asked for; a pipe gets every byte", "[cli]") {
+TEST_CASE("logs: a terminal gets no escape sequences, unless asked for, and a pipe gets every byte",
+          "[cli]") {
   FakeService service;
   Fill(service);
   service.log = "\x1b[31mred\x1b[0m \x1b]0;title\x07ü\n50 %\r100 %\r\n\x1b[2J\tend\x9b\n";

@@ -121,7 +121,7 @@ TEST_CASE("watch --verbose: the server's own words, models' choices and stops wi
   CHECK(out.find("PRUNED") == std::string::npos);
 }
 
-TEST_CASE("watch: a job that has ended shows its summary; a failed one is exit code 1", "[cli]") {
+TEST_CASE("watch: a job that has ended shows its summary, and a failed one is exit code 1", "[cli]") {
   FakeService service;
   service.jobs = {SampleJob()};
   service.trials = SampleTrials();

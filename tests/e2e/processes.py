@@ -185,8 +185,8 @@ def new_schema(address, folder):
 
 
 class Server(Program):
-    """winnow-server without local workers, unless a flag is --local-workers; a restart keeps its port. Its database is a file; or where the test runs under
-    tests/support/with_postgres.py, a schema of that PostgreSQL server."""
+    """winnow-server, without local workers unless a flag is --local-workers; a restart keeps its port. Its database is a file; or
+    where the test runs under tests/support/with_postgres.py, a schema of that PostgreSQL server."""
 
     def __init__(self, folder, listen="127.0.0.1:0", flags=(), prefix=(), database=None):
         postgres = os.environ.get("WINNOW_TEST_POSTGRES", "")

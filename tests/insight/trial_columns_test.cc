@@ -12,7 +12,8 @@ namespace {
 
 using Rows = std::vector<uint32_t>;
 
-TEST_CASE("TrialColumns: ranks by the goal; failed trials and those without a value come last", "[insight]") {
+TEST_CASE("TrialColumns: ranks by the goal, and failed trials and those without a value come last",
+          "[insight]") {
   for (const Goal goal : {Goal::kMinimize, Goal::kMaximize}) {
     Table table(goal);
     for (const double best : {0.5, 0.2, kNone, 0.9}) table.Add(best), table.Put();
@@ -109,7 +110,7 @@ TEST_CASE("CountBins: every marked row with both positions is counted once", "[i
   CHECK(CountBins(table.columns, marked, bins(4), y, 4).empty());
 }
 
-TEST_CASE("Nearest: by the mean distance on the axes; categories differ or do not", "[insight]") {
+TEST_CASE("Nearest: by the mean distance on the axes, and categories differ or do not", "[insight]") {
   Table table;
   table.Add(1), table.Put();
   table.Add(1), table.configuration[0] = 0.1, table.Put();  // a quarter of one axis
@@ -124,7 +125,7 @@ TEST_CASE("Nearest: by the mean distance on the axes; categories differ or do no
   CHECK(Distance(table.columns, 0, 2) == Approx(0.2));
 }
 
-TEST_CASE("ParetoFront: those that no other betters; without a value never", "[insight]") {
+TEST_CASE("ParetoFront: those that no other betters, and without a value never", "[insight]") {
   const std::vector<Outcome> jobs = {{0.8, 100, 100}, {0.7, 40, 120}, {0.7, 50, 120}, {std::nullopt, 1, 1}};
   CHECK(ParetoFront(jobs, Goal::kMaximize) == std::vector<bool>{true, true, false, false});
   CHECK(ParetoFront(jobs, Goal::kMinimize) == std::vector<bool>{true, true, false, false});

@@ -72,7 +72,7 @@ TEST_CASE("MessageJson: whole numbers are numbers as far as a double holds them,
   CHECK(Written(value)["integer"] == -(int64_t{1} << 53));
 }
 
-TEST_CASE("MessageJson: doubles come back as they were; NaN and the infinities are text", "[json]") {
+TEST_CASE("MessageJson: doubles come back as they were, and NaN and the infinities are text", "[json]") {
   v1::Progress progress;
   const double values[] = {0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, -0.0, 1e22, 123456789.125};
   for (const double value : values) progress.add_best(value);

@@ -391,8 +391,9 @@ TEST_CASE("Changes: a job that ended goes on within higher limits, and says what
   }
 }
 
-TEST_CASE("Changes: a paused job starts nothing and does not end; resumed, it does what it would have done",
-          "[scheduler]") {
+TEST_CASE(
+    "Changes: a paused job starts nothing and does not end, and resumed, it does what it would have done",
+    "[scheduler]") {
   const SearchSpec spec = RandomJob(6, 4);
   const SimulationResult calm = Simulate(spec, Slots(2));
   Simulation simulation = Slots(2);

@@ -1,6 +1,6 @@
 #include "scheduler/plan.h"
-#include "scheduler/plan_estimate.h"
 
+#include "scheduler/plan_estimate.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
 
@@ -120,7 +120,7 @@ TEST_CASE("Plan estimate: long jobs are scaled up, limits are kept, the unknown 
   CHECK(EstimatePlan(RandomJob(10, 5), 0, 1.0).elapsed_seconds == 0);
 }
 
-TEST_CASE("Plan estimate: start-up is part of each trial part's time; the estimate has its share",
+TEST_CASE("Plan estimate: start-up is part of each trial part's time, and the estimate has its share",
           "[scheduler]") {
   const PlanEstimate whole = EstimatePlan(RandomJob(40, 10), 4, 2.0, 20.0);
   CHECK(whole.elapsed_seconds == Approx(40 * (20 + 10 * 2.0) / 4).epsilon(0.01));

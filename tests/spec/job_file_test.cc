@@ -56,7 +56,7 @@ TEST_CASE("Job file: what protobuf writes is read back as the same spec", "[spec
   }
 }
 
-TEST_CASE("Job file: numbers may be text, whole reals and numbers of enums; null leaves out", "[spec]") {
+TEST_CASE("Job file: numbers may be text, whole reals and numbers of enums, and null leaves out", "[spec]") {
   const v1::TuningJobSpec spec = Parsed(R"({"seed": "18446744073709551615", "strategy": 2, "cluster": null,
     "limits": {"max_trials": 1e3, "maxTotalResource": "-9223372036854775808", "max_wall_time": "1.5s"},
     "parameters": [{"name": "x", "continuous": {"min": "-Infinity", "max": "2.5"}}]})");

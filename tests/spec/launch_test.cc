@@ -111,7 +111,8 @@ TEST_CASE("Launch: texts are strings in SM_HPS, also those that hold quotes", "[
   CHECK(hps == Json({{"a", "say \"hi\""}, {"b", "1 2"}, {"c", -1.5}, {"d", "true"}, {"rate", "7"}}));
 }
 
-TEST_CASE("Launch: a built-in gets no arguments; its channels are absolute and declared whole", "[spec]") {
+TEST_CASE("Launch: a built-in gets no arguments, and its channels are absolute and declared whole",
+          "[spec]") {
   const auto spec =
       In("/jobs/bank", BuiltinJob("\"path\": \"train.csv\"",
                                   "\"path\": \"../data/train.csv\", \"drop\": [\"id\"], \"max_levels\": 9"));

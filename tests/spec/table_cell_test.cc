@@ -9,7 +9,8 @@ namespace winnow {
 namespace {
 
 TEST_CASE(
-    "Table cells: what a spreadsheet would compute begins with an apostrophe; numbers and other text do not",
+    "Table cells: what a spreadsheet would compute begins with an apostrophe, and numbers and other text do "
+    "not",
     "[spec]") {
   for (const char* formula : {"=1+1", "+SUM(A1)", "-x", "@cmd", "\tx", "\rx", "-", "+1 2", "'=x"}) {
     INFO(formula);

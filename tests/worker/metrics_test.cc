@@ -160,7 +160,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a file that is rewritten with its whole history gives each line once; one that has only the newest line "
+    "a file that is rewritten with its whole history gives each line once, and one that has only the newest "
+    "line "
     "gives it each time") {
   TempFolder folder;
   const fs::path path = folder.path() / "m.csv";
@@ -226,7 +227,7 @@ TEST_CASE("CSV is read under its header by a later attempt too, and event files 
   std::ofstream(folder.path() / "m.log") << "{\"epoch\": 1, \"loss\": 0.5}\n";
   const MetricsFollower log(&loop, {folder.path(), ""}, "m.log", take);
   CHECK(log.problem() ==
-        "m.log in SM_OUTPUT_DATA_DIR is a file of no known kind; expected one that ends in .jsonl, "
+        "m.log in SM_OUTPUT_DATA_DIR is a file of no known kind; expected a name that ends in .jsonl, "
         ".json or .csv, or a folder of TensorBoard event files");
   fs::create_directories(folder.path() / "runs/a/b");
   std::ofstream(folder.path() / "runs/a/b/events.out.tfevents.1.host", std::ios::binary) << EventFile();

@@ -162,7 +162,7 @@ TEST_CASE("Notices: a regex that matches two numbers of a line", "[worker]") {
   CHECK(KindsOf(scene.Run(assignment)).empty());
 }
 
-TEST_CASE("Notices: a trainer that goes on past its budget; what it reports there is not recorded",
+TEST_CASE("Notices: a trainer that goes on past its budget, and what it reports there is not recorded",
           "[worker]") {
   NoticeScene scene;
   v1::Assignment assignment = Script("for i in 1 2 3 4; do echo epoch $i loss=0.$i; done", 0, 2);

@@ -48,7 +48,7 @@ TEST_CASE("Hyperband: every stop is explained by rule, rung, rank and cut-off", 
         "cut-off is 0.4375.");
 }
 
-TEST_CASE("Hyperband: to minimise, the least go on; ties go to the lower number", "[scheduler]") {
+TEST_CASE("Hyperband: to minimise, the least go on, and ties go to the lower number", "[scheduler]") {
   PlayedJob job = NineRunning(Goal::kMinimize);
   for (TrialNumber n = 1; n <= 9; ++n) job.Finish(n, n == 7 ? 0.1 : 0.5);
   CHECK(job.Newest<RungCut>().ranking == Numbers{7, 1, 2, 3, 4, 5, 6, 8, 9});

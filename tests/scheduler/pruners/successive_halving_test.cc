@@ -36,7 +36,8 @@ std::string Order(const SearchSpec& spec, const std::vector<double>& values) {
   return order;
 }
 
-TEST_CASE("Successive halving: the table is one bracket, repeated; the last one is narrower", "[scheduler]") {
+TEST_CASE("Successive halving: the table is one bracket, repeated, and the last one is narrower",
+          "[scheduler]") {
   CHECK(Brackets(HalvingJob(0)) == Rows{"9@1 3@3 1@9"});
   CHECK(Brackets(HalvingJob(21)) == Rows{"9@1 3@3 1@9", "9@1 3@3 1@9", "3@1 1@3 1@9"});
   SearchSpec wide = HalvingJob(0);

@@ -13,7 +13,8 @@ constexpr int64_t kMinute = 60'000'000;
 
 int64_t RunningOf(Play& play, const std::string& job) { return play.Describe(job).trial_counts().running(); }
 
-TEST_CASE("Shares: free slots go to projects by weight; priorities count within a project only", "[server]") {
+TEST_CASE("Shares: free slots go to projects by weight, and priorities count within a project only",
+          "[server]") {
   Play play;
   FakeWorker worker(play, "one", 12);
   SetQuota(play, {"vision", "", {}, 2});

@@ -34,7 +34,7 @@ TEST_CASE("Quotas: a project holds no more slots than its quota, and a job that 
   CHECK(play.Describe(first).trial_counts().running() + play.Describe(second).trial_counts().running() == 16);
 }
 
-TEST_CASE("Quotas: a lower one stops nothing that runs; a person's is within the project's", "[server]") {
+TEST_CASE("Quotas: a lower one stops nothing that runs, and a person's is within the project's", "[server]") {
   Play play;
   FakeWorker worker(play, "one", 8);
   const std::string first = CreateIn(play, "vision", "ana", RandomJob(8, 2));
@@ -58,7 +58,7 @@ TEST_CASE("Quotas: a lower one stops nothing that runs; a person's is within the
       Catch::Contains("slots"));
 }
 
-TEST_CASE("Quotas: a gang starts whole within the quota, or waits; one that never fits is refused",
+TEST_CASE("Quotas: a gang starts whole within the quota, or waits, and one that never fits is refused",
           "[server]") {
   Play play;
   FakeWorker one(play, "one", 4), two(play, "two", 4);
@@ -109,7 +109,8 @@ TEST_CASE("Quotas: GPUs count as those that ranks have, shared ones in parts", "
              Catch::Contains("cluster.gpus: is 2; expected at most 1.5 GPUs, the quota of project vision"));
 }
 
-TEST_CASE("Quotas: no more jobs run than the quota says; the next starts when one has ended", "[server]") {
+TEST_CASE("Quotas: no more jobs run than the quota says, and the next starts when one has ended",
+          "[server]") {
   Play play;
   FakeWorker worker(play, "one", 8);
   SetQuota(play, {"", "", {.running_jobs = 1}});

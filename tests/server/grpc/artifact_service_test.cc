@@ -187,7 +187,8 @@ TEST_CASE("Blob turns: come in the order in which they were asked for", "[server
 }
 
 TEST_CASE(
-    "Artifact service: a checkpoint of blobs that are there is found again; the status tells what is missing",
+    "Artifact service: a checkpoint of blobs that are there is found again, and the status tells what is "
+    "missing",
     "[server]") {
   Scene scene;
   const std::string id = scene.play.Create(RandomJob(1));

@@ -51,7 +51,7 @@ v1::TuningJobSpec Asked() {
 }
 
 TEST_CASE(
-    "Owner: a job is its submitter's, who stops and deletes it; another submitter may not, an admin may",
+    "Owner: a job is its submitter's, who stops and deletes it, and another submitter may not, an admin may",
     "[server]") {
   OwnerPlay play;
   const auto ana = play.Client(v1::SUBMITTER, "ana"), ben = play.Client(v1::SUBMITTER, "ben");

@@ -63,7 +63,8 @@ TEST_CASE("Projects: only members create jobs in a project, and only in one that
   CHECK(job.project().empty());
 }
 
-TEST_CASE("Projects: the owner, who leads the project and admins change a job; members see it", "[server]") {
+TEST_CASE("Projects: the owner, who leads the project and admins change a job, and members see it",
+          "[server]") {
   ProjectPlay play;
   const std::string ana = play.Token(v1::SUBMITTER, "ana"), ben = play.Token(v1::SUBMITTER, "ben");
   v1::TuningJobSpec spec = RandomJob(3);
@@ -111,7 +112,8 @@ TEST_CASE("Projects: a job begins only with results that all who see it may see"
 }
 
 TEST_CASE(
-    "Projects: admins set quotas of projects, who leads one those of its persons; both are kept and shown",
+    "Projects: admins set quotas of projects, who leads one those of its persons, and both are kept and "
+    "shown",
     "[server]") {
   ProjectPlay play;
   const auto set = [&](const std::string& secret, const v1::SetProjectRequest& request, v1::Project* after) {
@@ -211,7 +213,7 @@ TEST_CASE("Projects: who is removed sees the project's jobs no more, and creates
         "ben is no member of project vision");
 }
 
-TEST_CASE("Projects: those who lead a project, and admins, change its members; one with jobs stays",
+TEST_CASE("Projects: those who lead a project, and admins, change its members, and one with jobs stays",
           "[server]") {
   ProjectPlay play;
   const Endpoint lea = play.OverTcp(play.Token(v1::SUBMITTER, "lea")),

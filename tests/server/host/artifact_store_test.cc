@@ -73,7 +73,7 @@ TEST_CASE("Artifact store: bytes that are not those of their digest are refused"
   CHECK(absl::IsNotFound(opened.Get("hello").status()));
 }
 
-TEST_CASE("Artifact store: nothing beyond the quota; what is forgotten makes room", "[server]") {
+TEST_CASE("Artifact store: nothing beyond the quota, and what is forgotten makes room", "[server]") {
   TempFolder folder;
   Opened opened(folder, 10);
   REQUIRE(opened.Put("12345678").ok());

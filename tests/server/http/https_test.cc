@@ -1,6 +1,5 @@
 // HTTP within TLS, asked by the program curl.
 
-
 #include <filesystem>
 
 #include "tests/server/http/http_play.h"
@@ -33,7 +32,7 @@ struct HttpsPlay {
   } play;
 };
 
-TEST_CASE("Https: who trusts the authority and has a token is served; the cookie is for TLS alone",
+TEST_CASE("Https: who trusts the authority and has a token is served, and the cookie is for TLS alone",
           "[http]") {
   HttpsPlay tls;
   const std::string trust = "--cacert " + tls.certificates.ca() + " ";
@@ -47,7 +46,8 @@ TEST_CASE("Https: who trusts the authority and has a token is served; the cookie
   CHECK(Curl(tls.Url("/healthz")).exit_code == 60);  // curl: the certificate is not trusted
 }
 
-TEST_CASE("Https: answers over TLS ask browsers to use TLS alone; answers over plain HTTP do not", "[http]") {
+TEST_CASE("Https: answers over TLS ask browsers to use TLS alone, and answers over plain HTTP do not",
+          "[http]") {
   HttpsPlay tls;
   const Ran healthy = Curl("-D - --cacert " + tls.certificates.ca() + " " + tls.Url("/healthz"));
   CHECK_THAT(healthy.output, Catch::Contains("Strict-Transport-Security: max-age=31536000"));

@@ -87,7 +87,7 @@ TEST_CASE("Person: an address counts only if it is verified, and of a domain tha
   CHECK_THAT(ReadPerson(Ana(), settings).refused, Catch::Contains("--oidc-allow-group"));
 }
 
-TEST_CASE("Person: some names cannot be a person's; a granted one replaces what the provider says",
+TEST_CASE("Person: some names cannot be a person's, and a granted one replaces what the provider says",
           "[oidc]") {
   OidcSettings settings = Settings();
   settings.name_claim = "name";

@@ -161,7 +161,8 @@ TEST_CASE("Trainer: a level that is there already ends at once, and says again w
   CHECK(ParseModel(trial.Model())->rounds() == 5);
 }
 
-TEST_CASE("Trainer: SIGTERM saves a checkpoint; going on from it is as if nothing had happened", "[gbdt]") {
+TEST_CASE("Trainer: SIGTERM saves a checkpoint, and going on from it is as if nothing had happened",
+          "[gbdt]") {
   const std::string hyperparameters =
       R"({"objective": "binary:logistic", "eval_metric": "logloss", "num_round": 600, "subsample": 0.7, "max_depth": 3})";
   Trial whole(hyperparameters), disturbed(hyperparameters);
@@ -453,7 +454,9 @@ TEST_CASE("Trainer: wrong flags are a usage error, wrong files are not", "[gbdt]
       {{}, 2, "--train is required"},
       {{"--train", train}, 2, "--model-dir is required"},
       {{"--train", "https://host/a.csv?key=1", "--model-dir", model}, 2, "a.csv?… is a URL"},
-      {{"--train", train, "--validation", "s3://b/v.csv", "--model-dir", model}, 2, "--validation: s3://b/v.csv is"},
+      {{"--train", train, "--validation", "s3://b/v.csv", "--model-dir", model},
+       2,
+       "--validation: s3://b/v.csv is"},
       {{"--train", train, "--model-dir", model, "--colour", "red"}, 2, "--colour"},
       {{"--train", train, "--model-dir", model, "--threads", "-3"}, 2, "--threads"},
       {{"--train", train, "--model-dir", model, "--validation-fraction", "1.5"}, 2, "--validation-fraction"},

@@ -60,7 +60,7 @@ struct PriceTrial : MlpTrial {
   }
 };
 
-TEST_CASE("LabelScaling: large labels are learned; metrics and predictions are in their unit", "[mlp]") {
+TEST_CASE("LabelScaling: large labels are learned, and metrics and predictions are in their unit", "[mlp]") {
   for (const char* loss : {"mse", "huber"}) {
     const PriceTrial trial("", loss);
     const Ended ended = trial.Run({}, trial.Environment());

@@ -115,7 +115,7 @@ TEST_CASE("InitialState: Glorot's weights are uniform within sqrt(6 / (inputs + 
   CHECK(moments.deviation == Approx(half / std::sqrt(3.0)).epsilon(0.01));
 }
 
-TEST_CASE("InitialState: a weight depends on the seed and its place only; what pads is 0", "[mlp]") {
+TEST_CASE("InitialState: a weight depends on the seed and its place only, and what pads is 0", "[mlp]") {
   MlpParameters parameters = Widths({20, 16});
   const Network narrow = MakeNetwork(parameters, 5, 3), wide = MakeNetwork(Widths({40, 16}), 5, 3);
   const NetworkState one = InitialState(narrow, parameters), other = InitialState(wide, parameters);

@@ -75,8 +75,9 @@ TEST_CASE(
   CHECK((trial.Model() == model));
 }
 
-TEST_CASE("MlpTrainer: SIGTERM saves the last whole epoch; going on from it is as if nothing had happened",
-          "[mlp]") {
+TEST_CASE(
+    "MlpTrainer: SIGTERM saves the last whole epoch, and going on from it is as if nothing had happened",
+    "[mlp]") {
   const std::string hyperparameters =
       R"({"hidden_layers": "16,8", "epochs": 300, "batch_size": 24, "learning_rate": 0.05, "momentum": 0.9})";
   MlpTrial whole(hyperparameters), disturbed(hyperparameters);

@@ -190,12 +190,8 @@ TEST_CASE("Keeper: a checkpoint that cannot be had leaves the folder as it was",
   Scene scene(options);
   scene.Save("older", "stays");
   SECTION("gone") {}
-  SECTION("out of reach") {
-    scene.store.Answer("GetBlob", {grpc::StatusCode::UNAVAILABLE, "away"});
-  }
-  SECTION("damaged") {
-    scene.store.Answer("GetBlob", {grpc::StatusCode::DATA_LOSS, "damaged"});
-  }
+  SECTION("out of reach") { scene.store.Answer("GetBlob", {grpc::StatusCode::UNAVAILABLE, "away"}); }
+  SECTION("damaged") { scene.store.Answer("GetBlob", {grpc::StatusCode::DATA_LOSS, "damaged"}); }
   CHECK(absl::IsUnavailable(scene.Restore("newest")));  // which is no fault of this machine
   CHECK(ReadAll(scene.checkpoints / "older") == "stays");
 }
@@ -228,7 +224,7 @@ TEST_CASE("Keeper: an abandoned fetch does not touch the folder any more", "[wor
   CHECK(ReadAll(scene.checkpoints / "older") == "stays");
 }
 
-TEST_CASE("Keeper: a model is sent once, however often it is asked for; without one an empty one",
+TEST_CASE("Keeper: a model is sent once, however often it is asked for, without one an empty one",
           "[worker]") {
   Scene scene;
   v1::ModelWanted wanted;
@@ -282,7 +278,9 @@ TEST_CASE("Keeper: a model folder that is a link, or lies behind one, is not sen
   for (const FolderName& name :
        {FolderName(scene.folder / "model"), FolderName(scene.folder.path(), "7/model")}) {
     absl::Status result;
-    { const ModelUpload upload(&client, {}, name, [&](absl::Status status) { result = std::move(status); }); }
+    {
+      const ModelUpload upload(&client, {}, name, [&](absl::Status status) { result = std::move(status); });
+    }
     CHECK(absl::IsFailedPrecondition(result));
   }
   CHECK(scene.store.put().empty());

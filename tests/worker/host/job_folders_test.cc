@@ -26,7 +26,7 @@ std::vector<std::string> Listed(JobFolders& folders) {
   return listed.get_future().get();
 }
 
-TEST_CASE("JobFolders: a deleted job's folders go, in both places; others stay", "[worker]") {
+TEST_CASE("JobFolders: a deleted job's folders go, in both places, and others stay", "[worker]") {
   TempFolder folder;
   const fs::path work = folder / "work", shared = folder / "shared";
   {

@@ -134,7 +134,7 @@ TEST_CASE("FailureCause: colours are left out", "[worker]") {
   CHECK(FindCause("cut off\x1b[3") == "cut off");
 }
 
-TEST_CASE("FailureCause: without a better one the last line that is there; without any, none", "[worker]") {
+TEST_CASE("FailureCause: without a better one the last line that is there, without any, none", "[worker]") {
   CHECK(FindCause("a.py:1: UserWarning: old\n") == "a.py:1: UserWarning: old");
   CHECK(FindCause("") == "");
   CHECK(FindCause("\n \t\n") == "");

@@ -63,7 +63,7 @@ TEST_CASE("an image that cannot be pulled is named") {
   CHECK(read.reason == "pod a-x on node node-1 cannot start: image pull error, ErrImagePull: no such image");
 }
 
-TEST_CASE("an allocation runs once all its pods do; before that it tells how many") {
+TEST_CASE("an allocation runs once all its pods do, and before that it tells how many") {
   const auto part = Read(JobOf(2), {Pod("a-x", "Running"), Pod("a-y", "Pending", "node-2")});
   CHECK(part.phase == KubernetesPhase::kStarting);
   CHECK(part.reason == "1 of 2 pods run: pod a-y on node node-2 is starting");

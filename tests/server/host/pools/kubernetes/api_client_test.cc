@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 
 constexpr char kJobs[] = "/apis/batch/v1/namespaces/n/jobs";
 
-TEST_CASE("a call carries its method, path, object and the token; the answer is its JSON") {
+TEST_CASE("a call carries its method, path, object and the token, and the answer is its JSON") {
   ScriptedRequest seen;
   ApiPlay play([&](const ScriptedRequest& request, ScriptedReply& reply) {
     seen = request;

@@ -69,7 +69,7 @@ TEST_CASE("the secret is a file of the pods and nowhere in the Job") {
   CHECK_FALSE(SecretManifest(Pods(), Request(1), "")["metadata"].contains("ownerReferences"));
 }
 
-TEST_CASE("the worker has its pod's name, and folders of the pod; other text of its arguments is kept") {
+TEST_CASE("the worker has its pod's name, and folders of the pod, and other text of its arguments is kept") {
   CHECK(WorkerOf(JobManifest(Pods(), Request(1), kOld))["command"] ==
         Words{"winnow-worker", "--name", "$(WINNOW_POD)", "--token-file", "/var/run/winnow/token",
               "--work-dir", "/var/lib/winnow/0", "--label", "a=$$(b)"});

@@ -109,7 +109,7 @@ TEST_CASE("what exists already is found by its name, and its secret is the newes
   CHECK_THAT(play.Made(), Equals(Calls{"GET /version", kPostSecret, kPutSecret, kPostJob}));
 }
 
-TEST_CASE("a Job that is refused leaves no secret; a quota may allow it another time") {
+TEST_CASE("a Job that is refused leaves no secret, and a quota may allow it another time") {
   const bool quota = GENERATE(false, true);
   PoolPlay play;
   play.answers[kPostJob] =
