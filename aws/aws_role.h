@@ -19,8 +19,8 @@ namespace winnow {
 // AWS_EC2_METADATA_DISABLED is true. Thread-safe.
 class AwsRole {
  public:
-  // `variable` gives the program's own variables, "" for those that are not set: a job's would let it send
-  // the program anywhere. `whose`: "worker", as messages name the program.
+  // `variable` gives the program's own variables, "" for those that are not set; never a job's, which could
+  // name any address. `whose`: "worker", as messages name the program.
   AwsRole(std::string whose, std::function<std::string(const std::string& name)> variable)
       : whose_(std::move(whose)), variable_(std::move(variable)) {}
 

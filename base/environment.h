@@ -5,13 +5,13 @@
 
 namespace winnow {
 
-// What a process finds around it.
+// The environment of this process and of its host.
 
 // "": the variable is not set.
 std::string EnvironmentVariable(const char* name);
 
-// The same, and removes it: neither processes that are started later have it, nor those who read
-// /proc/PID/environ of this one. REQUIRES: no other thread uses the environment.
+// Returns the variable's value and removes it: processes that are started later do not inherit it, and
+// /proc/PID/environ does not show it. REQUIRES: no other thread uses the environment.
 std::string TakeEnvironmentVariable(const char* name);
 
 // The directory of what programs keep for later and can make again: that of WINNOW_CACHE_DIR, or "winnow" in

@@ -29,7 +29,7 @@ constexpr int64_t kEndedUs = 86'400'000'000;
 constexpr int64_t kAskedUs = 3'600'000'000;
 // A caller who waits for a model asks for it again and again; one who has not for so long waits no more.
 constexpr int64_t kWaitsUs = 60'000'000;
-// The most trials of a front that are handed out: the first ones by number.
+// A job hands out at most this many trials of its front, those of the lowest numbers.
 constexpr size_t kMostOfFront = 32;
 
 // The trials whose models the job hands out.
@@ -192,7 +192,7 @@ absl::Status Artifacts::PutModel(const v1::PutArtifactRequest& request) {
   return status;
 }
 
-// Those that somebody has asked for stay.
+// Models that are kept because somebody has asked for them are not dropped.
 void Artifacts::DropModels(int64_t job, const std::set<TrialNumber>& but) {
   std::vector<Key> others;
   for (auto kept = kept_.lower_bound({job, 0}); kept != kept_.end() && kept->first.first == job; ++kept) {
@@ -343,10 +343,13 @@ void Artifacts::SettleJob(const OpenJob& job, std::set<std::string>& asked) {
   const int64_t key = job.row.key;
   const std::set<TrialNumber> handed_out = HandedOutBy(job.state);
   std::set<TrialNumber>& known = handed_out_[key];
-  for (const TrialNumber trial : std::exchange(known, handed_out)) {
-    if (handed_out.contains(trial)) continue;
-    wanted_.erase({key, trial});
-    DropUnneeded(job, trial, handed_out);
+  if (known != handed_out) {
+    for (const TrialNumber trial : known) {
+      if (handed_out.contains(trial)) continue;
+      wanted_.erase({key, trial});
+      DropUnneeded(job, trial, handed_out);
+    }
+    known = handed_out;
   }
   for (const TrialNumber trial : job.touched) {
     DropUnneeded(job, trial, handed_out);
@@ -367,7 +370,7 @@ void Artifacts::SettleJob(const OpenJob& job, std::set<std::string>& asked) {
   for (const TrialNumber number : handed_out) {
     const TrialState& trial = job.state.trial(number);
     if (trial.live || !(trial.ended() || job.state.ended())) continue;
-    // What somebody has asked for stays as one that is handed out.
+    // A model that was kept because somebody asked for it is kept as one that the job hands out.
     if (asked_.erase({key, number}) > 0) ForgetAsked(key, handed_out);
     if (const auto wanted = wanted_.find({key, number}); wanted != wanted_.end()) wanted->second.until_us = 0;
     const auto found = kept_.find({key, number});
@@ -516,7 +519,8 @@ void Artifacts::DropAskedOf(Key key) {
   if (wanted != wanted_.end() && wanted->second.until_us > 0) wanted_.erase(wanted);
 }
 
-// That models beside those handed out were asked for is not recorded: another server drops them.
+// Which models were fetched because somebody asked for them is not recorded. So a server that is started
+// again drops the models that the job does not hand out.
 void Artifacts::ForgetAsked(int64_t job, const std::set<TrialNumber>& handed_out) {
   const auto is_kept = [&](TrialNumber trial) {
     const auto kept = kept_.find({job, trial});
