@@ -138,9 +138,9 @@ class Packages(unittest.TestCase):
         self.assertIsNone(server.process.poll(), server.log.read_text())
         self.root.run(f"umask 077; winnow --server {SOCKET} token create --role {role} >{file}")
 
-    def epochs(self):
-        """Of the long job, each as often as it was reported; empty if there is none yet."""
-        said = self.winnow("metrics long --output json", ok=False)
+    def epochs(self, ok=True):
+        """Of the long job, each as often as it was reported; empty if there is none yet, or without `ok` if nothing answers."""
+        said = self.winnow("metrics long --output json", ok)
         return [int(point["resource"]) for point in json.loads(said)["points"]] if said else []
 
     def asked_of_systemd(self):
@@ -179,7 +179,7 @@ class Packages(unittest.TestCase):
         (root.path / "srv/train.sh").write_text(TRAINER)
         (root.path / "srv/long.json").write_text(json.dumps(LONG))
         self.winnow("submit /srv/long.json")
-        wait_until(lambda: len(self.epochs()) >= 5, "the long trial has begun")
+        wait_until(lambda: len(self.epochs(ok=False)) >= 5, "the long trial has begun")
         (root.path / "run/systemd/system").mkdir(parents=True)
         stand_in = root.path / "usr/bin/systemctl"
         stand_in.write_text(SYSTEMCTL)
@@ -194,7 +194,7 @@ class Packages(unittest.TestCase):
             before = max(self.epochs())
             service.stop()
             service.start()
-            wait_until(lambda: (found := self.epochs()) and max(found) > before, "the trial goes on")
+            wait_until(lambda: (found := self.epochs(ok=False)) and max(found) > before, "the trial goes on")
         (root.path / "tmp/finish").touch()
         self.assertIn("long COMPLETED", self.winnow("watch long"))
         epochs = self.epochs()

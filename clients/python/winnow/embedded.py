@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -83,8 +84,8 @@ class Server:
         # Linux's parent-death signal is sent when the *thread* that started the process ends, so one thread does all.
         self._thread = threading.Thread(target=self._keep, name="winnow-server", daemon=True)
         _OF_THIS_PROCESS.add(self)
-        self._thread.start()
         try:
+            self._thread.start()
             self._listens.wait()
         except BaseException:  # such as Ctrl-C
             self.stop()
@@ -116,12 +117,17 @@ class Server:
         process = self._process
         if process is not None and process.poll() is None:
             process.terminate()
-        self._thread.join(_STOP)
+        self._join()
         if process is not None and process.poll() is None:
             process.kill()
-        self._thread.join(_STOP)
+        self._join()
         if self._own:
             shutil.rmtree(self._own, ignore_errors=True)
+
+    def _join(self) -> None:
+        """Waits for the thread. One whose start was interrupted will start no server."""
+        with contextlib.suppress(RuntimeError):
+            self._thread.join(_STOP)
 
     def __deepcopy__(self, _: dict[int, Any]) -> Server:
         return self

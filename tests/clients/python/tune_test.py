@@ -313,17 +313,26 @@ class Interruptions(WithFolder):
             self.assertEqual(client.jobs(), [])
 
     def test_a_start_that_is_interrupted_leaves_no_server(self):
-        popen, begun = subprocess.Popen, []
+        popen, start, begun = subprocess.Popen, threading.Thread.start, []
 
         def interrupted(*args, **options):
             begun.append(popen(*args, **options))
             os.kill(os.getpid(), signal.SIGINT)
             return begun[0]
 
-        with unittest.mock.patch.object(embedded.subprocess, "Popen", interrupted), self.assertRaises(KeyboardInterrupt):
-            winnow.serve(self.folder)
-        self.assertIsNotNone(begun[0].poll())
-        self.assertEqual([thread.name for thread in threading.enumerate() if thread.name == "winnow-server"], [])
+        def interrupted_start(thread):
+            start(thread)
+            if thread.name == "winnow-server":  # this thread comes late to what the other does
+                wait_until(lambda: begun, "the server's process has begun")
+
+        for late in (False, True):
+            with self.subTest(late=late), \
+                 unittest.mock.patch.object(embedded.subprocess, "Popen", interrupted), \
+                 unittest.mock.patch.object(threading.Thread, "start", interrupted_start if late else start), \
+                 self.assertRaises(KeyboardInterrupt):
+                winnow.serve(self.folder)
+            self.assertIsNotNone(begun.pop().poll())
+            self.assertEqual([thread.name for thread in threading.enumerate() if thread.name == "winnow-server"], [])
 
     def test_a_killed_embedded_server_is_started_again(self):
         with winnow.serve(self.folder) as client:
