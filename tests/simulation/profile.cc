@@ -5,11 +5,11 @@
 #include <limits>
 
 #include "tests/simulation/dice.h"
+#include "tests/simulation/virtual_time.h"
 
 namespace winnow {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000;
 constexpr int64_t kMostLosses = 1000;  // as many as may be allowed
 // Separates draws of the profile from those of the run.
 constexpr uint64_t kProfileSalt = 0x5bd1e995;
@@ -143,7 +143,7 @@ JobProfile DrawJob(Dice& dice, Scale scale, int index, const Profile& profile) {
   if (!job.comparable && dice.Chance(0.05))
     limits->mutable_max_wall_time()->set_seconds(dice.Between(5, 100));
   if (!job.comparable && dice.Chance(0.1)) job.spec.mutable_completion()->set_target_objective(0.3);
-  if (!job.comparable && dice.Chance(0.1)) job.stop_us = dice.Between(1, 60) * kSecond;
+  if (!job.comparable && dice.Chance(0.1)) job.stop_us = dice.Between(1, 60) * kSecondUs;
   int slots = 0;
   for (const HostProfile& host : profile.hosts) slots += host.slots;
   if (slots > 1 && dice.Chance(0.35)) {
@@ -153,7 +153,7 @@ JobProfile DrawJob(Dice& dice, Scale scale, int index, const Profile& profile) {
   if (dice.Chance(0.3))
     job.spec.mutable_scheduling()->set_priority(static_cast<int32_t>(dice.Between(-1, 1)));
   if (dice.Chance(0.3)) job.spec.mutable_scheduling()->set_weight(static_cast<double>(dice.Between(1, 4)));
-  job.submit_us = index == 0 ? 0 : dice.Skewed(0, 20 * kSecond);
+  job.submit_us = index == 0 ? 0 : dice.Skewed(0, 20 * kSecondUs);
   return job;
 }
 
@@ -193,7 +193,7 @@ void DrawPopulation(Dice& dice, Scale scale, JobProfile& job) {
 void DrawLives(Dice& dice, Profile& profile) {
   if (!dice.Chance(0.3)) return;
   for (HostProfile& host : profile.hosts) {
-    if (dice.Chance(0.7)) host.life_us = dice.Between(5, 120) * kSecond;
+    if (dice.Chance(0.7)) host.life_us = dice.Between(5, 120) * kSecondUs;
   }
 }
 
@@ -254,7 +254,7 @@ void DrawChanges(Dice& dice, Profile& profile) {
   for (JobProfile& job : profile.jobs) {
     if (!dice.Chance(0.8)) continue;
     job.comparable = false;
-    const int64_t mean_us = dice.Between(1, 10) * kSecond;
+    const int64_t mean_us = dice.Between(1, 10) * kSecondUs;
     int64_t at_us = job.submit_us;
     while ((at_us += dice.Between(1, 2 * mean_us)) < profile.faults_until_us) job.changes_us.push_back(at_us);
     job.continuations = dice.Between(0, 2);
@@ -296,7 +296,7 @@ Profile DrawProfile(uint64_t seed, Scale scale) {
   Dice dice(seed ^ kProfileSalt);
   const bool large = scale == Scale::kLarge;
   Profile profile;
-  profile.lease_us = dice.Between(2, 15) * kSecond;
+  profile.lease_us = dice.Between(2, 15) * kSecondUs;
   const int64_t hosts = large ? dice.Between(3, 10) : dice.Between(1, 3);
   const bool shared = dice.Chance(0.6);
   const bool gpus = dice.Chance(0.4);
@@ -311,9 +311,9 @@ Profile DrawProfile(uint64_t seed, Scale scale) {
   for (int fault = 0; fault < static_cast<int>(Fault::kDropped); ++fault) {
     if (dice.Chance(0.4)) profile.faults.push_back(static_cast<Fault>(fault));
   }
-  profile.fault_every_us = dice.Between(1, 12) * kSecond;
-  profile.faults_until_us = (large ? 3600 : dice.Between(10, 90)) * kSecond;
-  profile.most_delay_us = dice.Chance(0.3) ? 2 * kSecond : dice.Between(1, 60) * 1000;
+  profile.fault_every_us = dice.Between(1, 12) * kSecondUs;
+  profile.faults_until_us = (large ? 3600 : dice.Between(10, 90)) * kSecondUs;
+  profile.most_delay_us = dice.Chance(0.3) ? 2 * kSecondUs : dice.Between(1, 60) * 1000;
   if (dice.Chance(0.4)) profile.drop = 0.02 * static_cast<double>(dice.Between(1, 10));
   if (dice.Chance(0.4)) profile.duplicate = 0.02 * static_cast<double>(dice.Between(1, 10));
   if (dice.Chance(0.3)) profile.trainer_fails = 0.02 * static_cast<double>(dice.Between(1, 15));
@@ -337,7 +337,7 @@ Profile DrawProfile(uint64_t seed, Scale scale) {
   for (JobProfile& job : profile.jobs) DrawSuspension(dice, job.spec);
   for (JobProfile& job : profile.jobs) DrawPopulation(dice, scale, job);
   if (dice.Chance(0.5)) {
-    profile.short_part_us = 100 * kSecond;
+    profile.short_part_us = 100 * kSecondUs;
     for (HostProfile& host : profile.hosts) host.ahead = static_cast<int>(dice.Between(0, 3));
   }
   DrawLives(dice, profile);

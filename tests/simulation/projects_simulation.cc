@@ -24,7 +24,7 @@ namespace {
 
 using google::protobuf::util::TimeUtil;
 
-constexpr int64_t kSecondUs = 1'000'000, kHourUs = 3600 * kSecondUs;
+constexpr int64_t kHourUs = 3600 * kSecondUs;
 constexpr int64_t kMostStopUs = 3 * kSecondUs;
 constexpr int64_t kMostCallUs = 50'000;
 constexpr int64_t kLeaseUs = 120 * kSecondUs, kHoldUs = 30 * kSecondUs;

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kFolderDigits = 16;
 constexpr size_t kIdDigits = 32;
 constexpr int64_t kDelaysOfLease = 20;
-constexpr int64_t kMostDownUs = 30'000'000;
+constexpr int64_t kMostHostDownUs = 30'000'000;
 // A refused worker is restarted by its supervisor.
 constexpr int64_t kRefusedPauseUs = 5'000'000;
 
@@ -159,7 +159,7 @@ void SimHost::Kill() {
   setting_->Note("worker is killed", profile_->name);
   setting_->Count(Fault::kAgentKilled);
   process_ = nullptr;
-  StartLater(setting_->dice.Skewed(1, kMostDownUs));
+  StartLater(setting_->dice.Skewed(1, kMostHostDownUs));
 }
 
 void SimHost::Leave() {

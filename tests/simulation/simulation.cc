@@ -12,17 +12,17 @@
 #include "tests/simulation/sim_host.h"
 #include "tests/simulation/sim_person.h"
 #include "tests/simulation/sim_server.h"
+#include "tests/simulation/virtual_time.h"
 
 namespace winnow {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000;
 // Virtual time without any fault: every job must end within it.
-constexpr int64_t kPatienceUs = 6 * 3600 * kSecond;
+constexpr int64_t kPatienceUs = 6 * 3600 * kSecondUs;
 // A worker waits up to 20 s for an answer that was lost, and is told by the next what to let go.
-constexpr int64_t kLetGoUs = 60 * kSecond;
-constexpr int64_t kMostDownUs = 40 * kSecond;
-constexpr int64_t kMostClockJumpUs = 3600 * kSecond;
+constexpr int64_t kLetGoUs = 60 * kSecondUs;
+constexpr int64_t kMostServerDownUs = 40 * kSecondUs;
+constexpr int64_t kMostClockJumpUs = 3600 * kSecondUs;
 
 class World {
  public:
@@ -40,7 +40,7 @@ class World {
     server_.on_commit = [this](Engine& engine) { LookForEnd(engine); };
     server_.Start();
     for (SimHost& host : hosts_) {
-      setting_.time.After(setting_.dice.Skewed(0, kSecond), [&host] { host.Start(true); });
+      setting_.time.After(setting_.dice.Skewed(0, kSecondUs), [&host] { host.Start(true); });
     }
     for (size_t i = 0; i < profile.jobs.size(); ++i) {
       setting_.time.At(profile.jobs[i].submit_us, [this, i] { Submit(i); });
@@ -157,7 +157,7 @@ class World {
   void Strike(Fault fault) {
     Dice& dice = setting_.dice;
     SimHost& host = hosts_[static_cast<size_t>(dice.Between(0, static_cast<int64_t>(hosts_.size()) - 1))];
-    const int64_t down_us = dice.Skewed(0, kMostDownUs);
+    const int64_t down_us = dice.Skewed(0, kMostServerDownUs);
     const int64_t long_us = dice.Between(1, 3 * setting_.profile.lease_us);
     switch (fault) {
       case Fault::kServerKilled:

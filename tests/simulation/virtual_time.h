@@ -11,6 +11,8 @@
 
 namespace winnow {
 
+inline constexpr int64_t kSecondUs = 1'000'000;
+
 // A clock that jumps from event to event. Events of one moment happen in the order in which they were set.
 class VirtualTime {
  public:
