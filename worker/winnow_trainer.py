@@ -27,17 +27,22 @@ __all__ = ["report", "resume", "save", "serve", "should_stop", "hyperparameters"
 _reported = None
 _orders = None  # the worker's, where programs may wait
 _stopping = threading.Event()
+_asks = False  # whether the program has called should_stop()
 _OLD = ".old.tmp"  # ends the name of a saved directory while it is replaced
 # Libraries that show progress on standard output, in a line that has no end yet when their callbacks are called.
 _BARS = ("tqdm", "keras", "tf_keras", "tensorflow", "rich", "progressbar", "alive_progress", "fastprogress")
 
 
-def _on_term(_number, _frame):
+def _on_term(number, _frame):
+    if not _asks:  # it would not hear of it, and train on until it is killed
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
     _stopping.set()
 
 
 def _watch_signal():
-    """SIGTERM then makes should_stop() true, unless the program handles it, or this is no main thread."""
+    """SIGTERM then makes should_stop() true, and ends a program that has not called it; unless the program handles the
+    signal, or this is no main thread."""
     try:
         if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
             signal.signal(signal.SIGTERM, _on_term)
@@ -145,6 +150,8 @@ def should_stop(wait=False):
 
     wait: if the level is reported, waits for the trial's next part here, and is false if there is one: then train on.
     So checkpoint and model must be saved before the call."""
+    global _asks
+    _asks = True
     last = int(os.environ.get("WINNOW_RESOURCE_TO", "0") or 0)
     reached = last > 0 and _reported is not None and _reported >= last
     if wait and reached and not _stopping.is_set() and _goes_on(last):

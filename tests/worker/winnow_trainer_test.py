@@ -222,13 +222,20 @@ class WinnowTrainer(unittest.TestCase):
         self.assertEqual([json.loads(line)["step"] for line in done.stdout.splitlines()], [1, 2, 3])
 
     def test_it_stops_when_it_is_asked_to(self):
-        done = run("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\nprint(winnow.should_stop())", WINNOW_ASSIGNMENT="a")
-        self.assertEqual(done.stdout, "True\n", done.stderr)
+        done = run("import os, signal\nprint(winnow.should_stop())\nos.kill(os.getpid(), signal.SIGTERM)\n"
+                   "print(winnow.should_stop())", WINNOW_ASSIGNMENT="a")
+        self.assertEqual(done.stdout, "False\nTrue\n", done.stderr)
         # A program's own handler stays.
         own = run("import os, signal\nsignal.signal(signal.SIGTERM, lambda *_: print('mine'))\n"
                   "os.kill(os.getpid(), signal.SIGTERM)\nprint(winnow.should_stop())", WINNOW_ASSIGNMENT="a")
         self.assertEqual(own.stdout, "mine\nFalse\n", own.stderr)
         self.assertEqual(run("import os\nos.kill(os.getpid(), 15)").returncode, -signal.SIGTERM)
+
+    def test_one_that_never_asks_ends_by_the_signal(self):
+        done = run("import os, signal\nfor level in range(1, 9):\n    winnow.report(level, loss=1)\n"
+                   "    if level == 2:\n        os.kill(os.getpid(), signal.SIGTERM)", WINNOW_ASSIGNMENT="a")
+        self.assertEqual(done.returncode, -signal.SIGTERM)
+        self.assertEqual([json.loads(line)["step"] for line in done.stdout.splitlines()], [1, 2])
 
     def test_a_directory_is_replaced_at_once_and_is_found_again_if_the_program_is_killed_meanwhile(self):
         program = """
