@@ -412,11 +412,13 @@ void Commands::DefineChanges() {
                            "Stop a job: running trials end, and no further trial starts; or stop one of its "
                            "trials, which counts with what it has reported",
                            Formats::kTextJson, [&f, &request](Session& session) {
-                             if (f.trial == 0) return StopJob(session, f.change.job);
+                             if (f.trial == 0) return StopJob(session, f.change.job, request.reason());
                              request.set_stop_trial(f.trial);
                              return ChangeJob(session, f.change);
                            }));
   Trial(stop, &f.trial);
+  stop->get_option("--reason")
+      ->description("with TRIAL: why, recorded with the change and shown by describe");
   CLI::App* keep =
       job(Add("keep", "Keep a trial from being pruned: it is trained to its full level, within the budget",
               Formats::kTextJson, [&f, &request](Session& session) {

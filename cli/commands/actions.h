@@ -37,7 +37,7 @@ struct ListOptions {
 };
 Exit ListJobs(Session& session, const ListOptions& options);
 Exit DescribeJob(Session& session, const std::string& job);
-Exit StopJob(Session& session, const std::string& job);
+Exit StopJob(Session& session, const std::string& job, const std::string& reason);
 Exit DeleteJob(Session& session, const std::string& job);
 
 struct ChangeOptions {

@@ -135,7 +135,8 @@ std::vector<std::string> ChangeTexts(const v1::TuningJob& job) {
   for (int i = std::max(0, all - kMostShown); i < all; ++i)
     texts.push_back(fmt::format("{}  {}", TimeText(job.changes(i).time()), Clean(job.changes(i).text())));
   if (job.queued_configurations() > 0)
-    texts.push_back(fmt::format("{} configurations are enqueued", Thousands(job.queued_configurations())));
+    texts.push_back(fmt::format("{} {} enqueued", Count(job.queued_configurations(), "configuration"),
+                                job.queued_configurations() == 1 ? "is" : "are"));
   return texts;
 }
 
@@ -180,7 +181,13 @@ Exit DescribeJob(Session& session, const std::string& name) {
   return kSuccess;
 }
 
-Exit StopJob(Session& session, const std::string& name) {
+Exit StopJob(Session& session, const std::string& name, const std::string& reason) {
+  if (!reason.empty()) {
+    return UsageError(
+        "--reason: is kept with the stop of a trial only; expected a TRIAL, or no --reason. What to know "
+        "about a job can be noted with: " +
+        session.Hint(fmt::format("annotate {} --note TEXT", name)));
+  }
   const auto job = session.client().Stop(name);
   if (!job.ok()) return job.status();
   if (session.output == Output::kJson) {

@@ -1,8 +1,15 @@
 #include <fmt/core.h>
+#include <google/protobuf/util/time_util.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <random>
+#include <string>
+#include <utility>
 
 #include "base/status_text.h"
 #include "cli/commands/actions.h"
@@ -13,10 +20,16 @@
 #include "cli/output/json.h"
 #include "cli/output/progress.h"
 #include "cli/output/text.h"
+#include "scheduler/space/space.h"
 #include "spec/hidden_value.h"
+#include "spec/search_spec.h"
+#include "spec/values.h"
 #include "spec/warnings.h"
 
 namespace winnow::cli {
+
+using google::protobuf::util::TimeUtil;
+
 namespace {
 
 std::string FreshRequestId() {
@@ -52,6 +65,51 @@ void WarnOfOtherCode(Session& session, const std::string& like, const v1::Source
       job->id(), session.Hint(fmt::format("source {} --download DIR", job->id()))));
 }
 
+// What people have changed while the job ran counts, not what it was submitted with. A prior and values of
+// conditions that a changed range does not have are left out.
+void TakeChanges(const v1::TuningJob& job, v1::TuningJobSpec& spec) {
+  if (job.has_scheduling()) *spec.mutable_scheduling() = job.scheduling();
+  if (job.has_limits()) {
+    const v1::ChangedLimits& now = job.limits();
+    v1::LimitsSpec& limits = *spec.mutable_limits();
+    limits.set_max_trials(now.max_trials());
+    limits.set_max_parallel_trials(now.max_parallel_trials());
+    limits.set_max_total_resource(now.max_total_resource());
+    limits.set_max_node_seconds(now.max_node_seconds());
+    limits.set_max_cost(now.max_cost());
+    limits.clear_max_wall_time();
+    if (now.max_wall_seconds() > 0)
+      *limits.mutable_max_wall_time() =
+          TimeUtil::MicrosecondsToDuration(std::llround(now.max_wall_seconds() * 1e6));
+  }
+  if (job.parameters_size() != spec.parameters_size()) return;
+  std::map<std::string, Range> ranges;
+  for (int i = 0; i < spec.parameters_size(); ++i) {
+    v1::ParameterSpec changed = job.parameters(i);
+    v1::ParameterSpec& parameter = *spec.mutable_parameters(i);
+    if (parameter.has_condition()) *changed.mutable_condition() = parameter.condition();
+    if (parameter.has_prior()) *changed.mutable_prior() = parameter.prior();
+    parameter = std::move(changed);
+  }
+  const SearchSpec search = ToSearchSpec(spec);
+  const auto is_within = [](const Range& range, const std::string& text) {
+    const std::optional<Value> value = ReadValue(range, text);
+    return value && Contains(range, *value);
+  };
+  for (int i = 0; i < spec.parameters_size(); ++i) {
+    v1::ParameterSpec& parameter = *spec.mutable_parameters(i);
+    const Range& range = search.parameters[static_cast<size_t>(i)].range;
+    if (parameter.has_prior() && !is_within(range, parameter.prior().value())) parameter.clear_prior();
+    ranges[parameter.name()] = range;
+    if (!parameter.has_condition()) continue;
+    auto& values = *parameter.mutable_condition()->mutable_values();
+    const Range& parent = ranges.at(parameter.condition().parameter());
+    values.erase(std::remove_if(values.begin(), values.end(),
+                                [&](const std::string& value) { return !is_within(parent, value); }),
+                 values.end());
+  }
+}
+
 // The spec of a job that has the settings of `id` and begins with its results. Configurations that were
 // drawn, or given to be tried first, are not repeated: the seed is the next one.
 absl::StatusOr<v1::TuningJobSpec> SpecLike(Session& session, const std::string& id) {
@@ -62,6 +120,7 @@ absl::StatusOr<v1::TuningJobSpec> SpecLike(Session& session, const std::string& 
         fmt::format("--like: {} is still running; expected a job that has ended", job->id()));
   }
   v1::TuningJobSpec spec = std::move(*job->mutable_spec());
+  TakeChanges(*job, spec);
   for (const auto& [variable, value] : spec.trainer().environment()) {
     if (value != kHiddenValue) continue;
     return absl::PermissionDeniedError(

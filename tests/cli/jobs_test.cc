@@ -186,6 +186,23 @@ TEST_CASE("stop: says what happens next, and is harmless after the end", "[cli]"
         "STOPPING");
 }
 
+TEST_CASE("stop: a reason that would be lost is refused", "[cli]") {
+  FakeService service;
+  service.jobs = {SampleJob(), RunningJob()};
+  const Result result = RunWinnow({"stop", "bank-2", "--reason", "wrong data"}, service.address());
+  CHECK(result.code == 2);
+  CHECK(result.err.find("--reason: is kept with the stop of a trial only") != std::string::npos);
+  CHECK(RunWinnow({"stop", "bank-2", "7", "--reason", "wrong data"}, service.address()).code == 0);
+}
+
+TEST_CASE("describe: one configuration that is enqueued is not told in the plural", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob()};
+  service.jobs[0].set_queued_configurations(1);
+  CHECK(RunWinnow({"describe", "bank-2"}, service.address()).out.find("1 configuration is enqueued") !=
+        std::string::npos);
+}
+
 TEST_CASE("delete: only an ended job goes", "[cli]") {
   FakeService service;
   service.jobs = {RunningJob(), SampleJob()};

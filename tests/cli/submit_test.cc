@@ -107,6 +107,45 @@ TEST_CASE("submit --like: the settings of an ended job, its results, and the nex
   CHECK(service.created.spec().DebugString() == expected.DebugString());
 }
 
+TEST_CASE("submit --like: ranges, limits and a priority as they were at the job's end", "[cli]") {
+  FakeService service;
+  service.jobs = {SampleJob()};
+  v1::TuningJob& job = service.jobs[0];
+  v1::TuningJobSpec& spec = *job.mutable_spec();
+  spec.mutable_limits()->set_max_attempts(2);
+  spec.mutable_limits()->mutable_max_wall_time()->set_seconds(60);
+  spec.mutable_parameters(1)->mutable_prior()->set_value("0.9");
+  v1::ParameterSpec& conditional = *spec.add_parameters();
+  conditional.set_name("rate_drop");
+  conditional.mutable_continuous()->set_max(0.5);
+  conditional.mutable_condition()->set_parameter("booster");
+  for (const char* value : {"dart", "gbtree"}) conditional.mutable_condition()->add_values(value);
+  *job.mutable_parameters() = spec.parameters();
+  for (v1::ParameterSpec& now : *job.mutable_parameters()) {
+    now.clear_prior();
+    now.clear_condition();
+  }
+  job.mutable_parameters(1)->mutable_continuous()->set_max(0.3);
+  job.mutable_parameters(2)->mutable_categorical()->mutable_values()->DeleteSubrange(0, 1);
+  job.mutable_limits()->set_max_trials(40);
+  job.mutable_limits()->set_max_wall_seconds(90);
+  job.mutable_scheduling()->set_priority(5);
+  const Result result = RunWinnow({"submit", "--like", "bank"}, service.address());
+  INFO(result.err);
+  CHECK(result.code == 0);
+  const v1::TuningJobSpec& created = service.created.spec();
+  CHECK(created.parameters(1).continuous().max() == 0.3);
+  CHECK(!created.parameters(1).has_prior());
+  CHECK(created.parameters(2).categorical().values_size() == 1);
+  CHECK(created.parameters(2).categorical().values(0) == "dart");
+  CHECK(created.parameters(3).condition().parameter() == "booster");
+  CHECK(created.parameters(3).condition().values_size() == 1);
+  CHECK(created.limits().max_trials() == 40);
+  CHECK(created.limits().max_attempts() == 2);
+  CHECK(created.limits().max_wall_time().seconds() == 90);
+  CHECK(created.scheduling().priority() == 5);
+}
+
 TEST_CASE(
     "submit: into the project of the flag, else of the environment, else of the job that it goes on from",
     "[cli]") {
