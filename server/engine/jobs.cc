@@ -309,7 +309,10 @@ std::vector<TrialNumber> Jobs::Record(OpenJob& job, FactBody body, int64_t time_
   }
   for (const v1::Event& event : told) context_.Tell(event);
   const IdenticalCurves& curves = job.state.identical_curves();
-  if (curves.seen() && !job.state.noticed(NoticeKind::kIdenticalCurves)) {
+  // A built-in trainer reads its hyperparameters. One that shows only later, such as the step of boosted
+  // trees in the AUC after a round, is no fault.
+  const bool may_not_read = job.spec.trainer().builtin().empty();
+  if (may_not_read && curves.seen() && !job.state.noticed(NoticeKind::kIdenticalCurves)) {
     const Noticed notice{
         curves.trials().back(), NoticeKind::kIdenticalCurves,
         fmt::format("All {} trials reported the same values of {}: does the program read its arguments?",

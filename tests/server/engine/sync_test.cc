@@ -215,6 +215,11 @@ TEST_CASE("Sync: different configurations with one curve are noticed, also by a 
   CHECK(job.notices(0).text() ==
         "All 5 trials reported the same values of loss: does the program read its arguments?");
   CHECK(PlayToEnd(play, play.Create(RandomJob(8, 3)), {&one}).notices_size() == 1);
+  v1::TuningJobSpec builtin = RandomJob(5, 3);
+  builtin.mutable_trainer()->clear_command();
+  builtin.mutable_trainer()->clear_metrics();
+  builtin.mutable_trainer()->set_builtin("gbdt");
+  CHECK(PlayToEnd(play, play.Create(builtin), {&one}).notices_size() == 0);
   one.objective = [](TrialNumber trial, int64_t) { return trial == 2 ? 7.0 : 1.0; };
   CHECK(PlayToEnd(play, play.Create(RandomJob(8, 3)), {&one}).notices_size() == 0);
   play.CheckStored();
