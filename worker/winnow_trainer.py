@@ -96,7 +96,8 @@ def save(path, name=None):
     target = os.path.join(directory, name or os.path.basename(os.path.normpath(path)))
     if os.path.abspath(path) == os.path.abspath(target):
         return target
-    draft = target + ".part"
+    ranks = [os.environ.get(name, "") for name in ("RANK", "OMPI_COMM_WORLD_RANK")]
+    draft = ".".join([target, *filter(None, ranks), "part"])  # ranks on one host have the same directory
     os.makedirs(os.path.dirname(target), exist_ok=True)
     _remove(draft)
     if os.path.isdir(path):

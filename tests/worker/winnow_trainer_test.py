@@ -270,6 +270,32 @@ show()
         self.assertEqual(done.stdout.splitlines(), ["['model'] 1", "['model'] 2", "['model.old.tmp', 'model.part'] 2",
                                                     "['model'] 3"], done.stderr)
 
+    def test_ranks_that_share_a_directory_may_save_at_once(self):
+        program = """
+import os, shutil
+def save(): winnow.save(os.environ["SAVED"], "state")
+for word in ("copyfile", "copytree"):
+    copy = getattr(shutil, word)
+    def meanwhile(*arguments, word=word, copy=copy, **options):
+        copy(*arguments, **options)
+        setattr(shutil, word, copy)
+        os.environ["RANK"] = "1"
+        save()
+    setattr(shutil, word, meanwhile)
+os.environ["RANK"] = "0"
+save()
+print(os.listdir(os.environ["WINNOW_CHECKPOINT_DIR"]))
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "file").write_text("x")
+            (root / "folder/inner").mkdir(parents=True)
+            for name in ("file", "folder"):
+                checkpoint = root / f"checkpoint-{name}"
+                checkpoint.mkdir()
+                done = run(program, WINNOW_CHECKPOINT_DIR=str(checkpoint), SAVED=str(root / name), WINNOW_ASSIGNMENT="a")
+                self.assertEqual(done.stdout, "['state']\n", done.stderr)
+
     def test_what_is_saved_is_found_again_whole(self):
         with tempfile.TemporaryDirectory() as folder:
             kept, work = os.path.join(folder, "kept"), os.path.join(folder, "work")
