@@ -27,22 +27,22 @@ __all__ = ["report", "resume", "save", "serve", "should_stop", "hyperparameters"
 _reported = None
 _orders = None  # the worker's, where programs may wait
 _stopping = threading.Event()
-_asks = False  # whether the program has called should_stop()
+_asks = False  # whether the program has called should_stop() or resume(), and so goes on to save when it is stopped
 _OLD = ".old.tmp"  # ends the name of a saved directory while it is replaced
 # Libraries that show progress on standard output, in a line that has no end yet when their callbacks are called.
 _BARS = ("tqdm", "keras", "tf_keras", "tensorflow", "rich", "progressbar", "alive_progress", "fastprogress")
 
 
 def _on_term(number, _frame):
-    if not _asks:  # it would not hear of it, and train on until it is killed
+    if not _asks:  # it would train on until it is killed
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
     _stopping.set()
 
 
 def _watch_signal():
-    """SIGTERM then makes should_stop() true, and ends a program that has not called it; unless the program handles the
-    signal, or this is no main thread."""
+    """SIGTERM then makes should_stop() true, and ends a program that has called neither that nor resume(); unless the
+    program handles the signal, or this is no main thread."""
     try:
         if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
             signal.signal(signal.SIGTERM, _on_term)
@@ -76,6 +76,8 @@ def _unfinished_line():
 
 def resume():
     """The directory with this trial's checkpoint and the level it was paused at, or None: begin at the start."""
+    global _asks
+    _asks = True
     directory = os.environ.get("WINNOW_CHECKPOINT_DIR")
     if not directory or not os.path.isdir(directory):
         return None

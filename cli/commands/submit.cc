@@ -83,7 +83,6 @@ void TakeChanges(const v1::TuningJob& job, v1::TuningJobSpec& spec) {
           TimeUtil::MicrosecondsToDuration(std::llround(now.max_wall_seconds() * 1e6));
   }
   if (job.parameters_size() != spec.parameters_size()) return;
-  std::map<std::string, Range> ranges;
   for (int i = 0; i < spec.parameters_size(); ++i) {
     v1::ParameterSpec changed = job.parameters(i);
     v1::ParameterSpec& parameter = *spec.mutable_parameters(i);
@@ -92,6 +91,8 @@ void TakeChanges(const v1::TuningJob& job, v1::TuningJobSpec& spec) {
     parameter = std::move(changed);
   }
   const SearchSpec search = ToSearchSpec(spec);
+  std::map<std::string, Range> ranges;
+  for (const Parameter& parameter : search.parameters) ranges[parameter.name] = parameter.range;
   const auto is_within = [](const Range& range, const std::string& text) {
     const std::optional<Value> value = ReadValue(range, text);
     return value && Contains(range, *value);
@@ -100,7 +101,6 @@ void TakeChanges(const v1::TuningJob& job, v1::TuningJobSpec& spec) {
     v1::ParameterSpec& parameter = *spec.mutable_parameters(i);
     const Range& range = search.parameters[static_cast<size_t>(i)].range;
     if (parameter.has_prior() && !is_within(range, parameter.prior().value())) parameter.clear_prior();
-    ranges[parameter.name()] = range;
     if (!parameter.has_condition()) continue;
     auto& values = *parameter.mutable_condition()->mutable_values();
     const Range& parent = ranges.at(parameter.condition().parameter());

@@ -222,9 +222,10 @@ class WinnowTrainer(unittest.TestCase):
         self.assertEqual([json.loads(line)["step"] for line in done.stdout.splitlines()], [1, 2, 3])
 
     def test_it_stops_when_it_is_asked_to(self):
-        done = run("import os, signal\nprint(winnow.should_stop())\nos.kill(os.getpid(), signal.SIGTERM)\n"
-                   "print(winnow.should_stop())", WINNOW_ASSIGNMENT="a")
-        self.assertEqual(done.stdout, "False\nTrue\n", done.stderr)
+        for asks, said in (("should_stop", "False"), ("resume", "None")):  # the latter: in its first epoch
+            done = run(f"import os, signal\nprint(winnow.{asks}())\nos.kill(os.getpid(), signal.SIGTERM)\n"
+                       "print(winnow.should_stop())", WINNOW_ASSIGNMENT="a")
+            self.assertEqual(done.stdout, f"{said}\nTrue\n", done.stderr)
         # A program's own handler stays.
         own = run("import os, signal\nsignal.signal(signal.SIGTERM, lambda *_: print('mine'))\n"
                   "os.kill(os.getpid(), signal.SIGTERM)\nprint(winnow.should_stop())", WINNOW_ASSIGNMENT="a")
