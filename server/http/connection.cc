@@ -20,6 +20,7 @@
 #include <boost/beast/http/string_body.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "server/http/encoding.h"
 #include "server/http/message.h"
@@ -166,15 +167,20 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (parser.get().version() == 11 && parser.get().count(http::field::host) != 1) {
       co_return co_await Refuse(400, "expected one header Host");
     }
-    const size_t body = parser.chunked() ? shared_.limits.body_bytes : parser.content_length().value_or(0);
-    const BodyRoom room(shared_.body_bytes, body);
-    if (!room.fits()) co_return co_await Refuse(503, "too many large requests at a time; try again");
+    if (!FramesPlainly(parser)) {
+      co_return co_await Refuse(400, "Transfer-Encoding: expected chunked, in HTTP/1.1, or no such header");
+    }
+    size_t body = parser.chunked() ? shared_.limits.body_bytes : parser.content_length().value_or(0);
     // Limits what is read for callers without permission.
     const auto free = shared_.app.FreeBodyOf({parser.get().target().data(), parser.get().target().size()});
     if (body > free.bytes && free.only) {
       if (!parser.chunked()) co_return co_await Refuse(error_code(http::error::body_limit));
       parser.body_limit(free.bytes);
-    } else if (body > free.bytes) {
+      body = free.bytes;
+    }
+    const BodyRoom room(shared_.body_bytes, body);
+    if (!room.fits()) co_return co_await Refuse(503, "too many large requests at a time; try again");
+    if (body > free.bytes) {
       const std::shared_ptr<Exchange> admission = shared_.app.Admit(TakeRequest(parser));
       std::optional<HttpAnswer> answer = co_await AnswerOf(*admission);
       if (!answer) co_return false;
@@ -198,6 +204,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
     buffer_.reserve(kReadBytes);
     co_await http::async_read(stream_, buffer_, parser, net::redirect_error(net::use_awaitable, error));
     co_return !error;
+  }
+
+  // Whether the end of the body is beyond doubt. Boost takes what it does not know for no body, and so what
+  // follows for the next request; a proxy in front may take it for the body.
+  static bool FramesPlainly(const Parser& parser) {
+    const auto& message = parser.get();
+    const size_t count = message.count(http::field::transfer_encoding);
+    if (count == 0) return true;
+    return count == 1 && message.version() == 11 &&
+           beast::iequals(message[http::field::transfer_encoding], "chunked");
   }
 
   HttpRequest TakeRequest(Parser& parser) const {
@@ -384,11 +400,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Exchange& exchange;
     ~CancelAtEnd() { exchange.Cancel(); }
   };
-  // A share of the memory for all bodies.
+  // A share of the memory for all bodies. A request without a body always fits, and one that does not fit
+  // holds nothing.
   class BodyRoom {
    public:
-    BodyRoom(std::atomic<size_t>& all, size_t bytes)
-        : all_(all), bytes_(bytes), fits_((all += bytes) <= kMostBodyBytes) {}
+    BodyRoom(std::atomic<size_t>& all, size_t bytes) : all_(all), bytes_(bytes) {
+      fits_ = (all_ += bytes_) <= kMostBodyBytes || bytes_ == 0;
+      if (!fits_) all_ -= std::exchange(bytes_, 0);
+    }
     ~BodyRoom() { all_ -= bytes_; }
     BodyRoom(const BodyRoom&) = delete;
     BodyRoom& operator=(const BodyRoom&) = delete;
@@ -396,8 +415,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
    private:
     std::atomic<size_t>& all_;
-    const size_t bytes_;
-    const bool fits_;
+    size_t bytes_;
+    bool fits_;
   };
   class StreamPlace {
    public:

@@ -71,20 +71,52 @@ TEST_CASE("Bounds: a body that is too long is refused, by its length or when it 
   CHECK(sent.Read().status == 413);  // although the client sent it all
 }
 
+TEST_CASE("Bounds: bodies of unknown length keep out no request that has none", "[http]") {
+  HttpPlay play(Limits({.body_bytes = 64u << 20}));
+  const auto begin = [&play](const char* path) {
+    auto client = std::make_unique<HttpClient>(play.port());
+    client->Send(std::string("POST ") + path +
+                 " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                 "Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n");
+    return client;
+  };
+  std::vector<std::unique_ptr<HttpClient>> all;
+  SECTION("of callers who may send long ones") {
+    for (int i = 0; i < 4; ++i) {
+      all.push_back(begin("/v1/preview"));
+      CHECK(all.back()->ReadHead().status == 100);  // its room is taken
+    }
+    const auto refused = begin("/v1/preview");
+    CHECK(refused->Read().status == 503);
+    CHECK(play.Ask("GET", "/v1/workers").status == 200);  // while that one still has its connection
+  }
+  SECTION("of callers who are not known yet") {
+    for (int i = 0; i < 8; ++i) {
+      all.push_back(begin("/login"));
+      CHECK(all.back()->ReadHead().status == 100);
+    }
+    CHECK(play.Ask("POST", "/v1/preview", "{}").status == 400);
+  }
+  CHECK(play.Ask("GET", "/v1/workers").status == 200);
+}
+
 TEST_CASE("Bounds: bytes that are not HTTP get an error, and the connection is closed", "[http]") {
   HttpPlay play;
-  const std::string host = "Host: localhost\r\n";
+  const std::string host = "Host: localhost\r\n", post = "POST /v1/preview HTTP/1.1\r\n";
+  const std::string hidden = "GET /healthz HTTP/1.1\r\n" + host + "\r\n";
   const std::vector<std::string> wrong = {
-      "nonsense\r\n\r\n",
-      "GET / HTTP/9.9\r\n" + host + "\r\n",
-      "GET / HTTP/1.1\r\n\r\n",
-      "GET / HTTP/1.1\r\n" + host + host + "\r\n",
-      "GET / HTTP/1.1\r\n" + host + "a b: c\r\n\r\n",
+      "nonsense\r\n\r\n", "GET / HTTP/9.9\r\n" + host + "\r\n", "GET / HTTP/1.1\r\n\r\n",
+      "GET / HTTP/1.1\r\n" + host + host + "\r\n", "GET / HTTP/1.1\r\n" + host + "a b: c\r\n\r\n",
       "GET /a b HTTP/1.1\r\n" + host + "\r\n",
       "POST /v1/preview HTTP/1.1\r\n" + host + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
       "POST /v1/preview HTTP/1.1\r\n" + host + "Content-Length: -1\r\n\r\n",
       "POST /v1/preview HTTP/1.1\r\n" + host +
-          "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"};
+          "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      // A proxy in front would read the second request as the body of the first.
+      post + host + "Transfer-Encoding: gzip\r\n\r\n" + hidden,
+      post + host + "Transfer-Encoding: chunked, gzip\r\n\r\n" + hidden,
+      post + host + "Transfer-Encoding: xchunked\r\n\r\n" + hidden,
+      "POST /v1/preview HTTP/1.0\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden};
   for (const std::string& text : wrong) {
     HttpClient client(play.port());
     client.Send(text);
