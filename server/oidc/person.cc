@@ -79,6 +79,15 @@ std::string RoleOfGroups(const std::set<std::string>& groups, const OidcSettings
   return "";
 }
 
+// Why no group lets the person in.
+std::string NoGroup(const Json& claims, const OidcSettings& settings, const char* otherwise) {
+  if (FindClaim(claims, settings.groups_claim) != nullptr) return otherwise;
+  return fmt::format(
+      "the provider does not say the person's groups: there is no claim \"{}\"; check "
+      "--oidc-groups-claim and --oidc-scopes",
+      settings.groups_claim);
+}
+
 // Why the person is not let in; "": they are.
 std::string WhyNot(const Json& claims, const std::set<std::string>& groups, const OidcSettings& settings) {
   if (NeedsEmail(settings)) {
@@ -97,7 +106,7 @@ std::string WhyNot(const Json& claims, const std::set<std::string>& groups, cons
   }
   const auto in = [&](const std::string& group) { return groups.contains(group); };
   if (!settings.groups.empty() && !std::any_of(settings.groups.begin(), settings.groups.end(), in))
-    return "the person is in none of the groups of --oidc-allow-group";
+    return NoGroup(claims, settings, "the person is in none of the groups of --oidc-allow-group");
   return "";
 }
 
@@ -141,7 +150,8 @@ OidcPerson ReadPerson(const Json& claims, const OidcSettings& settings) {
   person.role = RoleOfGroups(groups, settings);
   if (person.role.empty())
     person.refused =
-        "the person is in none of the groups of --oidc-role, and there is no --oidc-default-role";
+        NoGroup(claims, settings,
+                "the person is in none of the groups of --oidc-role, and there is no --oidc-default-role");
   for (const std::string& text : settings.projects) {
     const OidcPair pair = SplitOidcPair(text);
     const auto same = std::find_if(person.projects.begin(), person.projects.end(),

@@ -51,6 +51,16 @@ std::string ErrorWord(const OidcAnswer& answer) {
   return plain ? word : fmt::format("status {}", answer.status);
 }
 
+// Why it did not give tokens. UNAVAILABLE: it, or a proxy before it, says that it cannot at this moment.
+absl::Status NotGiven(const OidcAnswer& answer, const char* what) {
+  constexpr int kTooManyRequests = 429, kServerErrors = 500;
+  if (answer.status >= kServerErrors || answer.status == kTooManyRequests)
+    return absl::UnavailableError(
+        fmt::format("the provider cannot check {} at this moment: {}", what, ErrorWord(answer)));
+  return absl::PermissionDeniedError(
+      fmt::format("the provider does not accept {}: {}", what, ErrorWord(answer)));
+}
+
 // The base64url of a hash has no padding here (RFC 7636).
 std::string ChallengeOf(const std::string& verifier) {
   std::string hash(SHA256_DIGEST_LENGTH, '\0');
@@ -225,8 +235,7 @@ absl::StatusOr<OidcPerson> OidcProvider::Redeem(const std::string& code, const s
                                                   {"redirect_uri", redirect_url()},
                                                   {"code_verifier", binding.verifier}});
   if (!answer.ok()) return answer.status();
-  if (answer->status != 200)
-    return absl::PermissionDeniedError("the provider does not accept the code: " + ErrorWord(*answer));
+  if (answer->status != 200) return NotGiven(*answer, "the code");
   const Json tokens = Json::parse(answer->body, nullptr, false);
   if (!tokens.is_object()) return Odd("its tokens are not a JSON object");
   return PersonOf(*place, settings_.client, tokens, binding.nonce);
@@ -277,7 +286,7 @@ absl::StatusOr<DeviceAnswer> OidcProvider::PollDevice(const std::string& device_
     if (word == "expired_token") return absl::DeadlineExceededError("the code has expired");
     if (word == "access_denied")
       return absl::PermissionDeniedError("the sign-in was declined at the provider");
-    return absl::PermissionDeniedError("the provider does not accept the device login: " + word);
+    return NotGiven(*answer, "the device login");
   }
   const Json tokens = Json::parse(answer->body, nullptr, false);
   if (!tokens.is_object()) return Odd("its tokens are not a JSON object");

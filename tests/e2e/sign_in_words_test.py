@@ -16,29 +16,41 @@ from processes import wait_until
 
 
 class Provider:
-    """Answers with its discovery document. Use it in `with`."""
+    """Answers with its discovery document, and with `status` to whoever wants a token. Use it in `with`."""
 
     def __init__(self, path=""):
         provider = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                body = json.dumps(provider.document()).encode()
-                self.send_response(200)
+            def say(self, status, answer):
+                body = json.dumps(answer).encode()
+                self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
 
+            def do_GET(self):
+                self.say(200, provider.document())
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                if self.path == "/device":
+                    self.say(200, {"device_code": "d", "user_code": "AB-CD", "verification_uri": provider.url,
+                                   "expires_in": 600, "interval": 1})
+                else:
+                    self.say(provider.status, {"error": "authorization_pending"} if provider.status == 400 else {})
+
             def log_message(self, *_):
                 pass
-        self.path = path
+        self.path, self.status = path, 503
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
 
     def document(self):
         return {"issuer": self.url + self.path, "authorization_endpoint": f"{self.url}/authorize",
-                "token_endpoint": f"{self.url}/token", "jwks_uri": f"{self.url}/keys"}
+                "token_endpoint": f"{self.url}/token", "jwks_uri": f"{self.url}/keys",
+                "device_authorization_endpoint": f"{self.url}/device"}
 
     def __enter__(self):
         self.thread.start()
@@ -74,6 +86,15 @@ class SignInWords(unittest.TestCase):
         connection.close()
         return answer
 
+    @staticmethod
+    def post(host, path, body):
+        connection = http.client.HTTPConnection(host)
+        connection.request("POST", path, json.dumps(body))
+        answer = connection.getresponse()
+        found = answer.status, json.loads(answer.read())
+        connection.close()
+        return found
+
     def test_the_providers_error_and_its_description_are_in_the_log(self):
         with Provider() as provider:
             host = self.begin(provider)
@@ -85,6 +106,19 @@ class SignInWords(unittest.TestCase):
             self.assertEqual(back.headers["Location"], "/login?refused=provider&to=%2F")
             wait_until(lambda: "the provider answered with the error invalid_scope: no scope?groups" in self.server.log(),
                        f"the log tells: {self.server.log()}")
+
+    def test_a_provider_that_is_away_for_a_moment_is_told_and_ends_no_login_of_a_device(self):
+        with Provider() as provider:
+            host = self.begin(provider)
+            begun = self.get(host, "/sign-in?to=/")
+            state = urllib.parse.parse_qs(urllib.parse.urlparse(begun.headers["Location"]).query)["state"][0]
+            back = self.get(host, f"/sign-in/callback?state={state}&code=c", begun.headers["Set-Cookie"].split(";")[0])
+            self.assertEqual(back.headers["Location"], "/login?refused=provider&to=%2F")
+            _, begun = self.post(host, "/sign-in/device", {})
+            poll = {"device": begun["device"]}
+            wait_until(lambda: self.post(host, "/sign-in/token", poll)[0] == 503, "the provider is asked")
+            provider.status = 400
+            self.assertEqual(self.post(host, "/sign-in/token", poll)[0], 202)
 
     def test_the_issuer_of_the_discovery_document_is_named(self):
         with Provider("/") as provider:

@@ -47,8 +47,11 @@ TEST_CASE("Person: name and role come from the claims, the highest role counts",
   CHECK(ReadPerson(claims, settings).role == "admin");
   claims["groups"] = "research";  // some providers write one group as a text
   CHECK(ReadPerson(claims, settings).role == "submitter");
-  claims.erase("groups");
-  CHECK_THAT(ReadPerson(claims, settings).refused, Catch::Contains("--oidc-role"));
+  claims["groups"] = {"x"};
+  CHECK_THAT(ReadPerson(claims, settings).refused, Catch::Contains("none of the groups of --oidc-role"));
+  claims.erase("groups");  // no scope asks for it, or the claim has another name
+  CHECK_THAT(ReadPerson(claims, settings).refused,
+             Catch::Contains("no claim \"groups\"; check --oidc-groups-claim and --oidc-scopes"));
   settings.default_role = "viewer";
   CHECK(ReadPerson(claims, settings).role == "viewer");
   settings.name_claim = "preferred_username";
