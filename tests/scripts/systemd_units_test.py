@@ -50,7 +50,7 @@ class UnitsTest(unittest.TestCase):
 
     def test_what_keeps_a_service_apart_and_alive_is_there(self):
         for name, text in units().items():
-            for line in ("Restart=always", "NoNewPrivileges=yes", "ProtectSystem=strict", "PrivateTmp=yes"):
+            for line in ("Restart=always", "NoNewPrivileges=yes", "ProtectSystem=strict", "PrivateTmp=yes", "StartLimitIntervalSec=0"):
                 self.assertIn(f"\n{line}\n", text, name)
             self.assertRegex(text, r"\nLimitNOFILE=\d+\n", name)
         self.assertIn("\nDelegate=yes\n", units()["winnow-worker@.service"])
