@@ -2,8 +2,11 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -59,6 +62,13 @@ HttpAnswer ErrorAnswer(const HttpRequest& request, const absl::Status& status) {
             : WriteAwsAnswer(request, service, "", status, NewRequestId());
 }
 
+// Whether a call of a service other than S3 does; all but SageMaker are only looked at.
+bool ChangesSomething(const AwsCall& call) {
+  constexpr std::array<std::string_view, 4> kVerbs = {"Add", "Create", "Delete", "Stop"};
+  return std::any_of(kVerbs.begin(), kVerbs.end(),
+                     [&](std::string_view verb) { return call.operation.starts_with(verb); });
+}
+
 HttpRequest WithoutBody(const HttpRequest& request) {
   return {request.method, request.target, request.headers, "", request.peer};
 }
@@ -99,9 +109,14 @@ class SagemakerApp::Parts {
     const absl::StatusOr<Signer> signer = Check(request, SignedPart::kAll, account);
     if (!signer.ok()) return ErrorAnswer(request, signer.status());
     const std::string request_id = NewRequestId();
-    if (const absl::Status may = MayUse(*signer, request.peer); !may.ok()) return ErrorAnswer(request, may);
-    if (signer->service == "s3") return s3_.Answer(request, account, request_id);
-    const absl::StatusOr<AwsCall> call = ReadAwsCall(request, signer->service);
+    const bool s3 = signer->service == "s3";
+    const absl::StatusOr<AwsCall> call =
+        s3 ? absl::StatusOr<AwsCall>(AwsCall()) : ReadAwsCall(request, signer->service);
+    const bool changes =
+        s3 ? request.method != "GET" && request.method != "HEAD" : call.ok() && ChangesSomething(*call);
+    if (const absl::Status may = MayUse(*signer, request.peer, changes); !may.ok())
+      return ErrorAnswer(request, may);
+    if (s3) return s3_.Answer(request, account, request_id);
     if (!call.ok()) return WriteAwsAnswer(request, signer->service, "", call.status(), request_id);
     return WriteAwsAnswer(request, signer->service, call->operation,
                           Called(*call, request.peer, *signer, account), request_id);
@@ -151,12 +166,12 @@ class SagemakerApp::Parts {
     return CheckSignature(request, secret_of, absl::ToUnixSeconds(absl::Now()), part);
   }
 
-  // AccessDenied: the token of the key is not valid, or is not of a member of the key's project. The key of a
-  // job has no token; it may use S3 only.
-  absl::Status MayUse(const Signer& signer, const std::string& peer) {
+  // AccessDenied: the token of the key is not valid, has no role for this, or is not of a member of the key's
+  // project. The key of a job has no token; it may use S3 only.
+  absl::Status MayUse(const Signer& signer, const std::string& peer, bool changes) {
     const AccessKey* key = keys_.Find(signer.key_id);
     if (key == nullptr || key->token.empty()) return absl::OkStatus();
-    const absl::Status may = calls_.CheckMember(CallerOfKey(signer.key_id, peer));
+    const absl::Status may = calls_.CheckUse(CallerOfKey(signer.key_id, peer), changes);
     if (may.ok()) return may;
     const bool s3 = signer.service == "s3";
     if (absl::IsUnauthenticated(may) || absl::IsPermissionDenied(may))

@@ -206,7 +206,7 @@ absl::Status Follower::Follow(SagemakerJob row) {
   const CallerOf caller = caller_of_(row);
   // Who was removed from the project sees no job of it: it is not deleted for that.
   if (!caller.project.empty()) {
-    const absl::Status may = calls_.CheckMember(caller);
+    const absl::Status may = calls_.CheckUse(caller, false);
     if (!may.ok()) return absl::UnavailableError(may.message());
   }
   return row.kind == SagemakerJob::kTuning ? FollowTuning(caller, std::move(row))

@@ -87,11 +87,16 @@ absl::Status WinnowCalls::Send(const CallerOf& caller, const ScriptCode& code) {
   return absl::OkStatus();
 }
 
-absl::Status WinnowCalls::CheckMember(const CallerOf& caller) {
+absl::Status WinnowCalls::CheckUse(const CallerOf& caller, bool changes) {
   CallContext context(caller, relay_key_);
   v1::Caller known;
   const grpc::Status status = admin_->GetCaller(context.get(), v1::GetCallerRequest(), &known);
   if (!status.ok()) return FromGrpc(status);
+  if (known.role() == v1::WORKER || (changes && known.role() == v1::VIEWER)) {
+    return absl::PermissionDeniedError(
+        fmt::format("the token of this access key is of role {}; expected one of role {}submitter or admin",
+                    known.role() == v1::WORKER ? "worker" : "viewer", changes ? "" : "viewer, "));
+  }
   const bool member =
       std::find(known.projects().begin(), known.projects().end(), caller.project) != known.projects().end();
   if (caller.project.empty() || known.role() == v1::ADMIN || member) return absl::OkStatus();

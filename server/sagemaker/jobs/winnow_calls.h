@@ -40,8 +40,9 @@ class WinnowCalls {
  public:
   WinnowCalls(const std::shared_ptr<grpc::Channel>& channel, std::string relay_key);
 
-  // UNAUTHENTICATED: its token is not valid; PERMISSION_DENIED: it is no member of its project.
-  absl::Status CheckMember(const CallerOf& caller);
+  // Whether it may look, or change something. UNAUTHENTICATED: its token is not valid; PERMISSION_DENIED: its
+  // role is not for this, or it is no member of its project.
+  absl::Status CheckUse(const CallerOf& caller, bool changes);
   // Stores the plan's code first, if it has any.
   absl::StatusOr<v1::TuningJob> Create(const CallerOf& caller, const JobPlan& plan,
                                        const std::string& request_id);

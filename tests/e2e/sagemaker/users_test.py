@@ -152,6 +152,42 @@ class Teams(unittest.TestCase):
         refused(ana)
 
 
+    def test_a_key_may_do_what_the_role_of_its_token_says(self):
+        cluster = self.enterContext(sagemaker_clients.Endpoint(workers=0, keys=KEYS[:1]))
+        roles = ("submitter", "viewer", "worker")
+        token = {role: cluster.client.run("token", "create", "--role", role, "--name", role).strip() for role in roles}
+        with open(cluster.keys_file, "w", encoding="ascii") as file:
+            json.dump([{**key, "account": KEYS[0]["account"], "token": token[role]} for key, role in zip(KEYS, roles)], file)
+        cluster.flags.append("--require-tokens")
+        cluster.restart()
+        cluster.found()
+        submitter, viewer, worker = ((cluster.boto3("s3", key), cluster.boto3("sagemaker", key)) for key in range(3))
+        table = os.path.join(cluster.folder, "table.csv")
+        sagemaker_clients.write_table(table, 50, 1)
+        submitter[0].create_bucket(Bucket="bucket")
+        for name in ("train/train.csv", "validation/validation.csv"):
+            submitter[0].upload_file(table, "bucket", "data/" + name)
+        submitter[1].create_training_job(**sagemaker_clients.training_job("job", "bucket"))
+
+        def refused(call, code, *args, **kwargs):
+            with self.assertRaises(ClientError) as caught:
+                call(*args, **kwargs)
+            self.assertEqual(caught.exception.response["Error"]["Code"], code)
+        self.assertEqual(viewer[0].get_object(Bucket="bucket", Key="data/train/train.csv")["ContentLength"], os.path.getsize(table))
+        arn = viewer[1].describe_training_job(TrainingJobName="job")["TrainingJobArn"]
+        self.assertEqual(viewer[1].list_tags(ResourceArn=arn)["Tags"], [])
+        for s3, sagemaker in (viewer, worker):
+            refused(s3.put_object, "AccessDenied", Bucket="bucket", Key="data/train/train.csv", Body=b"other")
+            refused(s3.delete_object, "AccessDenied", Bucket="bucket", Key="data/train/train.csv")
+            refused(s3.create_multipart_upload, "AccessDenied", Bucket="bucket", Key="x")
+            refused(sagemaker.add_tags, "AccessDeniedException", ResourceArn=arn, Tags=[{"Key": "a", "Value": "b"}])
+            refused(sagemaker.delete_training_job, "AccessDeniedException", TrainingJobName="job")
+            refused(sagemaker.create_training_job, "AccessDeniedException", **sagemaker_clients.training_job("more", "bucket"))
+        refused(worker[0].get_object, "AccessDenied", Bucket="bucket", Key="data/train/train.csv")
+        refused(worker[1].list_training_jobs, "AccessDeniedException")
+        submitter[1].add_tags(ResourceArn=arn, Tags=[{"Key": "a", "Value": "b"}])
+
+
 class CommandLine(unittest.TestCase):
     def test_the_variables_it_prints_suffice_and_the_doctor_says_what_works(self):
         cluster = self.enterContext(sagemaker_clients.Endpoint(workers=0, keys=KEYS))
