@@ -460,6 +460,11 @@ absl::Status Artifacts::RequestModelFile(const v1::GetArtifactRequest& request,
   const auto last = std::find_if(rows.rbegin(), rows.rend(), [](const auto& rank) { return rank.rank == 0; });
   if (last == rows.rend())
     return absl::NotFoundError(fmt::format("{} does not exist: none was ever trained", model));
+  // What an attempt leaves that was cut off, as by a full disk, may be half a model.
+  if (!settled && last->outcome && *last->outcome != AttemptOutcome::kFinished) {
+    return absl::NotFoundError(fmt::format(
+        "{} does not exist yet: its last attempt did not finish, and another one follows", model));
+  }
   const auto home = workers_.all().find(last->worker);
   const bool there =
       home != workers_.all().end() && !workers_.PresentWith(home->second.row.storage_id).empty();

@@ -465,6 +465,23 @@ TEST_CASE("Artifacts: the error for a model out of reach says where it is", "[se
   CHECK_THAT(std::string(scene.Ask(1).message()), Catch::Contains("does not exist yet: it is being trained"));
 }
 
+TEST_CASE("Artifacts: an attempt that was cut off leaves no model while another one follows", "[server]") {
+  ThreeModels scene;
+  scene.id = scene.play.Create(RandomJob(1, 2));
+  REQUIRE(scene.worker.Tell().ok());
+  REQUIRE(scene.worker.running.size() == 1);
+  v1::RunningAssignment& run = scene.worker.running.begin()->second.state;
+  run.set_state(v1::RunningAssignment::ENDED);
+  v1::Outcome& outcome = *run.mutable_outcome();
+  outcome.set_kind(v1::Outcome::FAILED);
+  outcome.set_cause(v1::Outcome::NOT_STARTED);
+  outcome.set_reason("the disk is full");
+  scene.worker.leaving = true;  // it gets no other
+  REQUIRE(scene.worker.Tell().ok());
+  CHECK_THAT(std::string(scene.Ask(1).message()),
+             Catch::Contains("does not exist yet: its last attempt did not finish"));
+}
+
 TEST_CASE(
     "Artifacts: a model that its worker cannot send is shown with that reason, until it comes after "
     "all",
