@@ -73,6 +73,8 @@ using Parser = http::request_parser<http::string_body>;
 
 // Bodies of all connections together; beyond this a request is refused.
 constexpr size_t kMostBodyBytes = 256u << 20;
+// An answer no longer than this is sent, however many others are being sent.
+constexpr size_t kShortAnswer = 16 << 10;
 constexpr size_t kReadBytes = 16 << 10;
 constexpr size_t kWriteBytes = 256 << 10;
 constexpr size_t kSourceBytes = 1 << 20;
@@ -178,7 +180,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
       parser.body_limit(free.bytes);
       body = free.bytes;
     }
-    const BodyRoom room(shared_.body_bytes, body);
+    const Room room(shared_.body_bytes, body, kMostBodyBytes, 0);
     if (!room.fits()) co_return co_await Refuse(503, "too many large requests at a time; try again");
     if (body > free.bytes) {
       const std::shared_ptr<Exchange> admission = shared_.app.Admit(TakeRequest(parser));
@@ -330,6 +332,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
   net::awaitable<bool> Send(HttpAnswer answer, Form form) {
     if (form.gzip && answer.source == nullptr) Compress(answer);
+    // It stays in memory until its reader, who may be slow, has it.
+    const Room room(shared_.answer_bytes, answer.body.size(), shared_.limits.answer_bytes, kShortAnswer);
+    if (!room.fits()) answer = shared_.app.Refusal(503, "too many large answers at a time; try again");
     error_code error;
     const bool no_content = form.head_only || answer.source != nullptr;
     co_await Write(AnswerHead(answer, form.keep_alive, stream_.has_tls()),
@@ -400,17 +405,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Exchange& exchange;
     ~CancelAtEnd() { exchange.Cancel(); }
   };
-  // A share of the memory for all bodies. A request without a body always fits, and one that does not fit
-  // holds nothing.
-  class BodyRoom {
+  // A share of the memory of all connections, of which there is no more than `most`. What has no more than
+  // `least` bytes always fits, and what does not fit holds nothing.
+  class Room {
    public:
-    BodyRoom(std::atomic<size_t>& all, size_t bytes) : all_(all), bytes_(bytes) {
-      fits_ = (all_ += bytes_) <= kMostBodyBytes || bytes_ == 0;
+    Room(std::atomic<size_t>& all, size_t bytes, size_t most, size_t least) : all_(all), bytes_(bytes) {
+      fits_ = (all_ += bytes_) <= most || bytes_ <= least;
       if (!fits_) all_ -= std::exchange(bytes_, 0);
     }
-    ~BodyRoom() { all_ -= bytes_; }
-    BodyRoom(const BodyRoom&) = delete;
-    BodyRoom& operator=(const BodyRoom&) = delete;
+    ~Room() { all_ -= bytes_; }
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
     bool fits() const { return fits_; }
 
    private:

@@ -18,8 +18,9 @@ struct Shared {
   const RequestHandler& app;
   const HttpLimits& limits;
   Connections& connections;
-  std::atomic<size_t> body_bytes = 0;  // of bodies being read or answered
-  std::atomic<size_t> streams = 0;     // open streams of events
+  std::atomic<size_t> body_bytes = 0;    // of bodies being read or answered
+  std::atomic<size_t> answer_bytes = 0;  // of answers being sent
+  std::atomic<size_t> streams = 0;       // open streams of events
 };
 
 // Serves the requests of a connection in order until it ends. REQUIRES: the socket's executor is a strand;

@@ -15,6 +15,7 @@ namespace winnow {
 struct HttpLimits {
   size_t header_bytes = 16 << 10;
   size_t body_bytes = 4 << 20;
+  size_t answer_bytes = 256u << 20;               // of all answers that are being sent
   std::chrono::milliseconds handshake{10'000};    // of TLS
   std::chrono::milliseconds read_header{10'000};  // from its first byte
   std::chrono::milliseconds read_body{30'000};    // from the header's end

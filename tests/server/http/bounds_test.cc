@@ -100,6 +100,39 @@ TEST_CASE("Bounds: bodies of unknown length keep out no request that has none", 
   CHECK(play.Ask("GET", "/v1/workers").status == 200);
 }
 
+TEST_CASE(
+    "Bounds: who reads no answers has no more than a share of the memory for them, and short ones are sent",
+    "[http]") {
+  HttpPlay play(Limits({.answer_bytes = 1'000'000}));
+  nlohmann::json spec = {
+      {"name", "large"},
+      {"trainer", {{"command", {"true"}}, {"environment", {{"X", std::string(600'000, 'x')}}}}},
+      {"parameters", {{{"name", "x"}, {"integer", {{"min", 1}, {"max", 9}}}}}},
+      {"objective", {{"metric", "loss"}, {"goal", "MINIMIZE"}}},
+      {"strategy", "RANDOM"},
+      {"limits", {{"max_trials", 1}}}};
+  spec["working_directory"] = "/tmp";
+  spec["trainer"]["metrics"] = {{{"name", "loss"}, {"regex", "loss=(.*)"}}};
+  const HttpReply created = play.Ask("POST", "/v1/tuning-jobs", nlohmann::json{{"spec", spec}}.dump());
+  INFO(created.body.substr(0, 1000));
+  REQUIRE(created.status == 200);
+  const auto ask = [&play] { return play.Ask("GET", "/v1/tuning-jobs/large").status; };
+  CHECK(ask() == 200);
+  auto never = std::make_unique<HttpClient>(play.port());
+  std::string requests;  // more than the system keeps of their answers
+  for (int i = 0; i < 100; ++i) requests += RequestText("GET", "/v1/tuning-jobs/large", "", {});
+  CHECK(never->Send(requests));
+  constexpr int kMost = 10'000;
+  int asked = 0;
+  while (asked < kMost && ask() == 200) ++asked;
+  REQUIRE(asked < kMost);
+  CHECK(play.Ask("GET", "/v1/caller").status == 200);
+  never = nullptr;
+  for (asked = 0; asked < kMost && ask() != 200; ++asked) {
+  }
+  CHECK(asked < kMost);
+}
+
 TEST_CASE("Bounds: bytes that are not HTTP get an error, and the connection is closed", "[http]") {
   HttpPlay play;
   const std::string host = "Host: localhost\r\n", post = "POST /v1/preview HTTP/1.1\r\n";
