@@ -300,7 +300,9 @@ void SignInRoutes::AskDevice(const std::string& key, const std::string& code, co
 }
 
 RequestHandler::Way SignInRoutes::Leave(const CallOrigin& caller, HttpAnswer answer, CallCount* count) {
-  return Later(count, [this, caller, answer = std::move(answer)](const Answer& tell) {
+  // Who leaves does not wait for the provider, as the threads of those who sign in do.
+  return std::make_shared<LaterAnswer>([this, pass = std::make_shared<CallCount::Pass>(*count), caller,
+                                        answer = std::move(answer)](const Answer& tell) {
     sign_ins_.Leave(caller, [tell, answer](const absl::Status& status) {
       HttpAnswer said = answer;
       if (!status.ok()) {  // the cookie goes all the same

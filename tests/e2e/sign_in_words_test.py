@@ -1,5 +1,7 @@
 """What the server's log says where a provider is not as the flags say, or refuses: a provider that the test plays."""
 
+import concurrent.futures
+import contextlib
 import http.client
 import json
 import os
@@ -30,7 +32,10 @@ class Provider:
                 self.wfile.write(body)
 
             def do_GET(self):
-                self.say(200, provider.document())
+                provider.asked += 1
+                provider.answers.wait(processes.PATIENCE)
+                with contextlib.suppress(OSError):  # who asked may have gone
+                    self.say(200, provider.document())
 
             def do_POST(self):
                 self.rfile.read(int(self.headers["Content-Length"]))
@@ -42,7 +47,9 @@ class Provider:
 
             def log_message(self, *_):
                 pass
-        self.path, self.status = path, 503
+        self.path, self.status, self.asked = path, 503, 0
+        self.answers = threading.Event()
+        self.answers.set()
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
@@ -87,9 +94,9 @@ class SignInWords(unittest.TestCase):
         return answer
 
     @staticmethod
-    def post(host, path, body):
+    def post(host, path, body, token=""):
         connection = http.client.HTTPConnection(host)
-        connection.request("POST", path, json.dumps(body))
+        connection.request("POST", path, json.dumps(body), {"Authorization": f"Bearer {token}"} if token else {})
         answer = connection.getresponse()
         found = answer.status, json.loads(answer.read())
         connection.close()
@@ -119,6 +126,19 @@ class SignInWords(unittest.TestCase):
             wait_until(lambda: self.post(host, "/sign-in/token", poll)[0] == 503, "the provider is asked")
             provider.status = 400
             self.assertEqual(self.post(host, "/sign-in/token", poll)[0], 202)
+
+    def test_who_logs_out_does_not_wait_for_the_provider(self):
+        with Provider() as provider, concurrent.futures.ThreadPoolExecutor(12) as threads:
+            provider.answers.clear()
+            self.addCleanup(provider.answers.set)
+            host = self.begin(provider)
+            admin = processes.Client(self.server, "unix:" + os.path.join(self.folder, "winnow.db.d", "server.sock"))
+            token = admin.run("token", "create", "--role", "viewer", "--name", "ana").strip()
+            begun = [threads.submit(self.get, host, "/sign-in?to=/") for _ in range(12)]
+            wait_until(lambda: provider.asked >= 4, "those who sign in wait")
+            self.assertEqual(self.post(host, "/logout", {}, token)[0], 200)
+            self.assertLess(sum(each.done() for each in begun), 8)  # who waited in its place would see 8 or more give up
+            provider.answers.set()
 
     def test_the_issuer_of_the_discovery_document_is_named(self):
         with Provider("/") as provider:
