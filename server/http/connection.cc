@@ -406,11 +406,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
     ~CancelAtEnd() { exchange.Cancel(); }
   };
   // A share of the memory of all connections, of which there is no more than `most`. What has no more than
-  // `least` bytes always fits, and what does not fit holds nothing.
+  // `least` bytes always fits, and so does what is there alone. What does not fit holds nothing.
   class Room {
    public:
     Room(std::atomic<size_t>& all, size_t bytes, size_t most, size_t least) : all_(all), bytes_(bytes) {
-      fits_ = (all_ += bytes_) <= most || bytes_ <= least;
+      const size_t others = all_.fetch_add(bytes_);
+      fits_ = others == 0 || bytes_ <= least || others + bytes_ <= most;
       if (!fits_) all_ -= std::exchange(bytes_, 0);
     }
     ~Room() { all_ -= bytes_; }
