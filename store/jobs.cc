@@ -32,7 +32,7 @@ JobTable::JobTable(Database& database)
               " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"),
       find_(database, SelectJobs("WHERE id = ?1 AND deleted_us = 0")),
       find_request_(database, SelectJobs("WHERE request_id = ?1")),
-      open_(database, SelectJobs("WHERE end_us = 0 ORDER BY job")),
+      open_(database, SelectJobs("WHERE end_us = 0 AND deleted_us = 0 ORDER BY job")),
       ended_(database,
              SelectJobs("WHERE end_us > 0 AND end_us < ?1 AND deleted_us = 0 ORDER BY job LIMIT ?2")),
       beyond_(database, SelectJobs("WHERE job IN (SELECT r.job FROM (SELECT job, ROW_NUMBER() OVER"

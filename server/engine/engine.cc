@@ -401,6 +401,7 @@ void Engine::RemoveOldAudit() {
 }
 
 void Engine::DeleteAsOld(const JobRow& row, const char* why) {
+  if (jobs_.FindKey(row.key) != nullptr) return;  // it is continued in this batch
   Delete(row);
   AuditRow entry;
   entry.time_us = context_.wall_us();

@@ -46,12 +46,16 @@ absl::Status SuggestionThread::BringUpToDate(int64_t job, JobState& state) {
   }
   absl::StatusOr<std::vector<Fact>> facts = store_->facts.Load(job, state.last_sequence());
   if (!facts.ok()) return facts.status();
-  for (const Fact& fact : *facts) state.Apply(fact);
+  for (const Fact& fact : *facts) {
+    if (!state.Contradiction(fact).empty()) return absl::NotFoundError("the job is being removed");
+    state.Apply(fact);
+  }
   return absl::OkStatus();
 }
 
 bool SuggestionThread::CatchUp(int64_t job, JobState& state) {
   for (absl::Status status = BringUpToDate(job, state); !status.ok(); status = BringUpToDate(job, state)) {
+    if (absl::IsNotFound(status)) return false;
     spdlog::warn("a model cannot read its job and tries again: {}", MessageOf(status));
     if (thread_.WaitForStop(kReadAgainAfter)) return false;
   }

@@ -75,10 +75,10 @@ class SuggestionThread {
   };
 
   std::optional<Suggested> Think(const Question& question);
-  // The model of the question's job, with a state that has the question's facts; null: some are missing, or
-  // the thread is being stopped.
+  // The model of the question's job, with a state that has the question's facts; null: some are missing or
+  // being removed, or the thread is being stopped.
   Entry* Know(const Question& question);
-  // False: the thread is being stopped.
+  // False: the thread is being stopped, or the rows of the job are being removed.
   bool CatchUp(int64_t job, JobState& state);
   absl::Status BringUpToDate(int64_t job, JobState& state);
 

@@ -131,7 +131,7 @@ void PoolKeeper::Poll(std::vector<PoolNews>& news) {
     } else {
       spdlog::warn("pool {}: its engine could not be asked: {}", settings.name, MessageOf(known.status()));
     }
-    news.push_back(std::move(list));
+    AddList(std::move(list), news);
   }
 }
 

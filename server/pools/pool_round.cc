@@ -79,6 +79,11 @@ std::string WorkerName(const AllocationRow& row, int32_t node) {
 
 }  // namespace
 
+void AddList(PoolNews list, std::vector<PoolNews>& news) {
+  std::erase_if(news, [&](const PoolNews& old) { return old.listed && old.pool == list.pool; });
+  news.push_back(std::move(list));
+}
+
 WorkerRoom DeclaredRoom(const PoolSettings& pool) {
   WorkerRoom room{"", pool.worker.slots, "", pool.worker.labels};
   room.labels[kPoolLabel] = pool.name;
@@ -386,9 +391,11 @@ PoolLimits PoolBook::LimitsOf(Engine& engine, const DeclaredPool& pool) {
   limits.name = settings.name;
   limits.node = DeclaredRoom(settings);
   // A worker may have less than was declared, or be on loopback: then nothing is submitted for what it could
-  // not hold.
+  // not hold. One that is gone is forgotten after a while, since the next may be as declared.
   const WorkerRow* real = nullptr;
+  const int64_t remembered_us = std::max(begun_us_, context.wall_us() - kLongestPoolPauseUs);
   for (const auto& [id, worker] : engine.workers().all()) {
+    if (!worker.live() && worker.row.register_us < remembered_us) continue;
     const auto label = worker.row.labels.find(kPoolLabel);
     if (label == worker.row.labels.end() || label->second != settings.name) continue;
     if (real == nullptr || worker.row.register_us >= real->register_us) real = &worker.row;

@@ -43,6 +43,10 @@ struct PoolNews {
   absl::Status status = absl::OkStatus();
 };
 
+// Adds a list in the place of an earlier one of the pool, which no round has taken yet because nothing can be
+// recorded.
+void AddList(PoolNews list, std::vector<PoolNews>& news);
+
 // What is to be done after the round was committed.
 struct PoolOrders {
   std::vector<AllocationRow> submit;

@@ -192,6 +192,28 @@ TEST_CASE("Coordinator: jobs are deleted when they ended longer ago than they ar
               .ok());
 }
 
+TEST_CASE("Coordinator: a job that is continued in the moment in which it has become too old stays",
+          "[server]") {
+  constexpr int64_t kHour = 3'600'000'000;
+  Play play;
+  play.jobs_keep_us = 10 * kHour;
+  play.Restart();
+  FakeWorker worker(play, "one", 1);
+  const std::string old = play.Create(RandomJob(1, 2)), other = play.Create(RandomJob(1, 2));
+  PlayToEnd(play, old, {&worker});
+  PlayToEnd(play, other, {&worker});
+  REQUIRE(play.Inside([](Engine&) {}).ok());
+  play.time.now_us += 11 * kHour;
+  v1::ChangeTuningJobRequest more;
+  more.set_id(old);
+  more.mutable_continue_with()->set_max_trials(2);
+  REQUIRE(play.Inside([&](Engine& engine) { REQUIRE(engine.ChangeJob(more, Requester{}).ok()); }).ok());
+  CHECK(play.Describe(old).state() == v1::TuningJob::RUNNING);
+  CHECK(play.Delete(other).code() == absl::StatusCode::kNotFound);
+  play.Restart();
+  CHECK(play.Describe(old).state() == v1::TuningJob::RUNNING);
+}
+
 std::vector<std::string> DetailsOfAudit(Play& play) {
   std::vector<std::string> details;
   REQUIRE(play.Inside([&](Engine& engine) {

@@ -323,6 +323,37 @@ TEST_CASE("Suggester: a slow model holds up no job of another thread", "[server]
   threads.Stop();
 }
 
+TEST_CASE("Suggester: a job whose rows are being removed is not read", "[server]") {
+  TempFolder folder;
+  auto store = Store::Open(folder.file("w.db"));
+  REQUIRE(store.ok());
+  std::vector<int64_t> jobs;
+  for (const char* name : {"removed", "kept"}) {
+    jobs.push_back((*store)->jobs.Insert(name, JobRow())->key);
+    for (int64_t sequence : {1, 3}) {  // the second fact of the first job has gone
+      if (sequence == 3 && jobs.size() == 2) continue;
+      REQUIRE((*store)->facts.AppendEvent(jobs.back(), {sequence, 0, kEarlier[0]}).ok());
+    }
+  }
+  SlowModel model;
+  std::vector<int64_t> asked, chosen;
+  SuggestionThread thread(
+      folder.file("w.db"), model.factory(),
+      [&](const Question& question, std::optional<Suggested> answer) {
+        if (answer) asked.push_back(question.job);
+      },
+      nullptr,
+      [&](const ChoiceQuestion& question, const std::optional<v1::BestTrial>&) {
+        chosen.push_back(question.job);
+      });
+  for (int64_t job : jobs) thread.Choose({"", job, TpeJob(3)});
+  for (int64_t job : jobs) thread.Ask({job, ToSearchSpec(TpeJob(3)), {}, 0});
+  model.AwaitQuestion(1);
+  thread.Stop();
+  CHECK(chosen == std::vector<int64_t>{jobs[1]});
+  CHECK(asked == std::vector<int64_t>{jobs[1]});
+}
+
 TEST_CASE("Suggester: a question brings facts that are not committed, and another epoch forgets them",
           "[server]") {
   TempFolder folder;

@@ -239,6 +239,54 @@ TEST_CASE("Pool book: nodes that are to come reach workers of the pool that are 
   CHECK(at.StateReason().empty());
 }
 
+TEST_CASE(
+    "Pool book: a worker that had less than was declared and is gone is forgotten after an hour, and at a "
+    "start",
+    "[server]") {
+  constexpr int64_t kHour = 3'600'000'000;
+  BookPlay at(3);
+  const AllocationRow row = at.Begin(1).at(0);
+  at.Round({BookPlay::Submitted(row, "5")});
+  FakeWorker worker(at.play, row.name + ".0", 1);
+  worker.labels = {{"pool", "cpu"}};
+  worker.loopback_of = "this machine";
+  PlayToEnd(at.play, "job", {&worker});
+  worker.leaving = true;
+  REQUIRE(worker.Tell().ok());
+  at.Round({BookPlay::Listed(row, {{row.name, "5", EngineState::kEnded, "", {}}})});
+  v1::TuningJobSpec gang = RandomJob(1);
+  gang.mutable_cluster()->set_nodes(2);
+  at.play.Create(gang);
+  CHECK(at.Round().submit.empty());
+  SECTION("after an hour") {
+    at.play.Tick(2 * kHour);
+    CHECK(at.Round().submit.size() == 1);
+  }
+  SECTION("at a start") {
+    at.play.Tick(1'000'000);
+    at.Restart();
+    CHECK(at.Round().submit.size() == 1);
+  }
+}
+
+TEST_CASE("Pool book: while nothing can be recorded, only the newest list of each pool is kept", "[server]") {
+  PoolNews list, submitted;
+  list.pool = submitted.pool = "cpu";
+  list.listed = true;
+  submitted.submitted = {1};
+  std::vector<PoolNews> news = {list, submitted};
+  news[0].asked = {1};
+  PoolNews other = list;
+  other.pool = "gpu";
+  AddList(other, news);
+  list.asked = {1, 2};
+  AddList(list, news);
+  REQUIRE(news.size() == 3);
+  CHECK(news[0].submitted == std::vector<int64_t>{1});
+  CHECK(news[1].pool == "gpu");
+  CHECK(news[2].asked == std::set<int64_t>{1, 2});
+}
+
 TEST_CASE("Pool book: a round that was not recorded is held anew", "[server]") {
   BookPlay at(2);
   at.play.Create(RandomJob(2));
