@@ -26,6 +26,8 @@ namespace fs = std::filesystem;
 constexpr const char* kWorkLabel = "winnow.work-dir";
 constexpr const char* kWorkerLabel = "winnow.worker";
 constexpr std::chrono::seconds kRemovePatience(30);
+constexpr std::chrono::milliseconds kFirstRemovalPause(500);  // doubles from try to try
+constexpr int kMostRemovals = 8;
 constexpr std::chrono::milliseconds kReapPause(50);
 
 // Removes the containers of engine $1 with label $2.
@@ -101,6 +103,7 @@ ContainerHost::ContainerHost(EventLoop* loop, fs::path work, const std::vector<s
 
 ContainerHost::~ContainerHost() {
   loop_->Cancel(reap_timer_);
+  for (const auto& [number, removal] : removals_) loop_->Cancel(removal.pause);
   for (const auto& [engine, pipe] : guards_) close(pipe);
 }
 
@@ -140,28 +143,44 @@ absl::Status ContainerHost::StartGuard(ContainerEngine engine) {
 }
 
 void ContainerHost::Remove(ContainerEngine engine, const std::string& name, std::function<void()> done) {
-  const int number = ++last_removal_;
-  const auto finish = [this, number, done = std::move(done)] {
-    removals_.erase(number);
-    done();
-  };
-  // Without a message where it is gone already: podman's --ignore; docker's exit code does not matter.
-  std::vector<std::string> command = {std::string(ProgramOf(engine)), "rm", "--force"};
-  if (engine == ContainerEngine::kPodman) command.insert(command.end(), {"--time=0", "--ignore"});
-  command.push_back(name);
+  TryToRemove({engine, name, std::move(done)}, ++last_removal_);
+}
+
+void ContainerHost::TryToRemove(Removal removal, int number) {
+  ++removal.tries;
+  // Without a message where it is gone already: podman's --ignore, and docker's words.
+  std::vector<std::string> command = {std::string(ProgramOf(removal.engine)), "rm", "--force"};
+  if (removal.engine == ContainerEngine::kPodman) command.insert(command.end(), {"--time=0", "--ignore"});
+  command.push_back(removal.name);
   auto call = EngineCall::Start(loop_, std::move(command), environment_, kRemovePatience, nullptr,
-                                [finish, name](const EngineCall::Result& result) {
-                                  if (result.out_of_time)
-                                    spdlog::warn("container {} cannot be removed", name);
-                                  const auto last = finish;  // the call, which owns this function, goes
-                                  last();
+                                [this, removal, number](const EngineCall::Result& result) {
+                                  const bool gone =
+                                      result.exit_code == 0 ||
+                                      result.errors.find("No such container") != std::string::npos;
+                                  std::string why;
+                                  if (result.out_of_time) {
+                                    why = fmt::format("no answer in {} s", kRemovePatience.count());
+                                  } else if (!gone) {
+                                    why = LastLine(result.errors);
+                                  }
+                                  Removed(removal, number, gone && !result.out_of_time, why);
                                 });
-  if (!call.ok()) {
-    spdlog::warn("container {} cannot be removed: {}", name, MessageOf(call.status()));
-    loop_->Post(finish);
-    return;
+  if (call.ok()) {
+    removals_[number] = {*std::move(call)};
+  } else {
+    loop_->Post([this, removal = std::move(removal), number, why = MessageOf(call.status())] {
+      Removed(removal, number, false, why);
+    });
   }
-  removals_[number] = *std::move(call);
+}
+
+void ContainerHost::Removed(Removal removal, int number, bool gone, const std::string& why) {
+  removals_.erase(number);  // and with it the function that calls this
+  if (gone) return removal.done();
+  spdlog::warn("container {} cannot be removed: {}", removal.name, why);
+  if (removal.tries == kMostRemovals) return removal.done();
+  removals_[number].pause = loop_->After(kFirstRemovalPause * (1 << (removal.tries - 1)),
+                                         [this, removal, number] { TryToRemove(removal, number); });
 }
 
 void ContainerHost::ReapMonitor(pid_t monitor) {

@@ -44,12 +44,20 @@ class ContainerHost {
   // not be guaranteed.
   absl::Status Guard(ContainerEngine engine);
   // Kills and removes the container, if it is still there; then calls `done`, unless this is destroyed
-  // before.
+  // before. Where the engine fails, it is tried again for about two minutes.
   void Remove(ContainerEngine engine, const std::string& name, std::function<void()> done);
   // The monitor of a container, a child by adoption, ends by itself, and is then reaped.
   void ReapMonitor(pid_t monitor);
 
  private:
+  struct Removal {
+    ContainerEngine engine;
+    std::string name;
+    std::function<void()> done;
+    int tries = 0;
+  };
+  void TryToRemove(Removal removal, int number);
+  void Removed(Removal removal, int number, bool gone, const std::string& why);
   void Reap();
   absl::Status StartGuard(ContainerEngine engine);
 
@@ -61,7 +69,11 @@ class ContainerHost {
   ImageKeeper images_;
   std::map<ContainerEngine, int> guards_;  // the ends of pipes at which guards wait
   int last_name_ = 0;
-  std::map<int, std::unique_ptr<EngineCall>> removals_;
+  struct Try {
+    std::unique_ptr<EngineCall> call;
+    EventLoop::Id pause = 0;  // before the next
+  };
+  std::map<int, Try> removals_;
   int last_removal_ = 0;
   std::set<pid_t> monitors_;
   EventLoop::Id reap_timer_ = 0;

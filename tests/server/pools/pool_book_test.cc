@@ -24,12 +24,14 @@ PoolSettings SettingsOfFour() {
 // The book of a pool of at most so many nodes, whose engine is played by the test.
 class BookPlay {
  public:
-  explicit BookPlay(int32_t max_nodes) : max_nodes_(max_nodes) { Restart(); }
+  explicit BookPlay(int32_t max_nodes, int32_t slots = 1) : max_nodes_(max_nodes), slots_(slots) {
+    Restart();
+  }
 
   // As a server that is started again: only what is in the tables is known.
   void Restart() {
-    book_ =
-        std::make_unique<PoolBook>(std::vector{Declared(max_nodes_)}, "winnow-0123abcd", nullptr, nullptr);
+    book_ = std::make_unique<PoolBook>(std::vector{Declared(max_nodes_, slots_)}, "winnow-0123abcd", nullptr,
+                                       nullptr);
   }
 
   // `fails`: the batch of the round is rolled back.
@@ -87,13 +89,14 @@ class BookPlay {
   Play play{3'600'000'000};
 
  private:
-  static DeclaredPool Declared(int32_t max_nodes) {
+  static DeclaredPool Declared(int32_t max_nodes, int32_t slots) {
     DeclaredPool pool{SettingsOfFour(), nullptr};
     pool.settings.max_nodes = max_nodes;
+    pool.settings.worker.slots = slots;
     return pool;
   }
 
-  const int32_t max_nodes_;
+  const int32_t max_nodes_, slots_;
   std::unique_ptr<PoolBook> book_;
   bool failed_ = false;
 };
@@ -244,12 +247,11 @@ TEST_CASE(
     "start",
     "[server]") {
   constexpr int64_t kHour = 3'600'000'000;
-  BookPlay at(3);
+  BookPlay at(1, 2);
   const AllocationRow row = at.Begin(1).at(0);
   at.Round({BookPlay::Submitted(row, "5")});
   FakeWorker worker(at.play, row.name + ".0", 1);
   worker.labels = {{"pool", "cpu"}};
-  worker.loopback_of = "this machine";
   PlayToEnd(at.play, "job", {&worker});
   worker.leaving = true;
   REQUIRE(worker.Tell().ok());
