@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,8 +41,7 @@ class Draft {
     absl::StatusOr<OpenFile> lock = OpenFile::Open(name, O_RDONLY | O_DIRECTORY);
     if (!lock.ok()) return lock.status();
     (void)flock(lock->descriptor(), LOCK_EX | LOCK_NB);  // some network file systems have no locks
-    fs::permissions(name, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
-                              fs::perms::others_read | fs::perms::others_exec);
+    (void)fchmod(lock->descriptor(), 0755);              // some file systems have no permissions
     return Draft(name, *std::move(lock));
   }
   Draft(Draft&& other) noexcept : path_(std::move(other.path_)), lock_(std::move(other.lock_)) {
@@ -62,11 +62,12 @@ class Draft {
 
 void RemoveLeftDrafts(const fs::path& folder) {
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder.parent_path(), error)) {
-    if (!entry.path().filename().string().starts_with(DraftPrefix(folder))) continue;
-    const absl::StatusOr<OpenFile> lock = OpenFile::Open(entry.path(), O_RDONLY | O_DIRECTORY);
+  for (fs::directory_iterator entry(folder.parent_path(), error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (!entry->path().filename().string().starts_with(DraftPrefix(folder))) continue;
+    const absl::StatusOr<OpenFile> lock = OpenFile::Open(entry->path(), O_RDONLY | O_DIRECTORY);
     if (!lock.ok() || flock(lock->descriptor(), LOCK_EX | LOCK_NB) != 0) continue;
-    (void)RemoveTree(entry.path());
+    (void)RemoveTree(entry->path());
   }
 }
 

@@ -321,7 +321,11 @@ std::string Complete(Flags* flags) {
     flags->work_dir = fmt::format("{}/.winnow/worker/{}", home, flags->name);
   }
   if (!flags->secrets_dir.empty()) {
-    if (!fs::is_directory(flags->secrets_dir)) {
+    std::error_code error;
+    const fs::file_type type = fs::status(flags->secrets_dir, error).type();
+    if (type == fs::file_type::none)
+      return fmt::format("--secrets-dir: \"{}\": {}", flags->secrets_dir, error.message());
+    if (type != fs::file_type::directory) {
       return fmt::format("--secrets-dir: \"{}\" is not a directory", flags->secrets_dir);
     }
     flags->secrets_dir = fs::absolute(flags->secrets_dir).string();

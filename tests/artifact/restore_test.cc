@@ -1,5 +1,15 @@
 #include "artifact/restore.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 #include <iterator>
 #include <map>
 
@@ -49,6 +59,37 @@ TEST_CASE("Restore: the files come back with their bytes, in place of what was t
   REQUIRE(RestoreFolder(blobs.manifest, to.path("checkpoint"), blobs.Reader()).ok());
   CHECK(FolderEquals(to.path("checkpoint"), blobs.manifest));
   CHECK(Names(to.path()) == 1);
+}
+
+// From now on, this process may change no permissions, as on some network file systems.
+bool RefuseChmod() {
+  std::array<sock_filter, 5> code = {{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fchmodat, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fchmod, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  }};
+  const sock_fprog program = {code.size(), code.data()};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST_CASE("Restore: a file system that refuses chmod is no obstacle", "[artifact]") {
+  Folder from;
+  from.Write("a", "new");
+  Blobs blobs(from);
+  Folder to;
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!RefuseChmod()) _exit(2);
+    _exit(RestoreFolder(blobs.manifest, to.path("checkpoint"), blobs.Reader()).ok() ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(to.Read("checkpoint/a") == "new");
 }
 
 TEST_CASE("Restore: many files come back too", "[artifact]") {

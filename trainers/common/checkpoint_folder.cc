@@ -22,12 +22,12 @@ using Found = std::map<int64_t, fs::path, std::greater<>>;
 Found ListCheckpoints(const std::string& folder, const std::string& ending) {
   Found found;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     long long level = 0;
     int length = 0;
-    const std::string name = entry.path().filename().string();
+    const std::string name = entry->path().filename().string();
     if (std::sscanf(name.c_str(), "checkpoint-%lld%n", &level, &length) != 1) continue;
-    if (name.substr(length) == ending) found[level] = entry.path();
+    if (name.substr(length) == ending) found[level] = entry->path();
   }
   return found;
 }

@@ -399,10 +399,10 @@ void SourceKeeper::Finish(const std::string& name, const absl::Status& status) {
 // Before anything is fetched: what has no mark was left by a worker that was killed.
 void SourceKeeper::RemoveIncomplete() {
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(root_, error)) {
-    const std::string name = entry.path().filename().string();
+  for (fs::directory_iterator entry(root_, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
     if (name.ends_with(kDone) || IsDone(name)) continue;
-    if (absl::Status status = RemoveSource(entry.path()); !status.ok())
+    if (absl::Status status = RemoveSource(entry->path()); !status.ok())
       spdlog::warn("an incomplete source cannot be removed: {}", MessageOf(status));
   }
 }
@@ -416,14 +416,14 @@ void SourceKeeper::RemoveUnused() {
   std::vector<Kept> kept;
   int64_t bytes = 0;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(root_, error)) {
-    std::string name = entry.path().filename().string();
+  for (fs::directory_iterator entry(root_, error), end; !error && entry != end; entry.increment(error)) {
+    std::string name = entry->path().filename().string();
     if (!name.ends_with(kDone)) continue;
     int64_t size = 0;
-    std::ifstream(entry.path()) >> size;
+    std::ifstream(entry->path()) >> size;
     name.resize(name.size() - std::string_view(kDone).size());
     bytes += size;
-    kept.push_back({entry.last_write_time(error), name, size});
+    kept.push_back({entry->last_write_time(error), name, size});
   }
   std::sort(kept.begin(), kept.end(), [](const Kept& a, const Kept& b) { return a.used < b.used; });
   const auto oldest = fs::file_time_type::clock::now() - limits_.unused;
