@@ -20,9 +20,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using Capabilities = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
+
+// With these a process opens files whatever their permissions are.
+constexpr uint32_t kFileCapabilities =
+    1U << CAP_CHOWN | 1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH | 1U << CAP_FOWNER;
+
 // Changes the calling thread alone; the library's function changes the whole process.
-void SetGroupsOfThread(const std::vector<gid_t>& groups) {
-  static_cast<void>(syscall(SYS_setgroups, groups.size(), groups.data()));
+bool SetGroupsOfThread(const std::vector<gid_t>& groups) {
+  return syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
+}
+
+bool GetCapabilitiesOfThread(Capabilities* capabilities) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  return syscall(SYS_capget, &header, capabilities->data()) == 0;
+}
+
+bool SetCapabilitiesOfThread(const Capabilities& capabilities) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  return syscall(SYS_capset, &header, capabilities.data()) == 0;
 }
 
 absl::Status Unreadable(const fs::path& path, int code) {
@@ -36,21 +52,35 @@ FilesAsUser::FilesAsUser(const std::optional<TrainerUser>& user) : changed_(user
   const int count = getgroups(0, nullptr);
   groups_.resize(static_cast<size_t>(std::max(count, 0)));
   if (count > 0 && getgroups(count, groups_.data()) != count) groups_.clear();
-  SetGroupsOfThread(user->groups);
+  bool done = GetCapabilitiesOfThread(&capabilities_);
+  // setfsuid takes them away from root alone.
+  Capabilities fewer = capabilities_;
+  fewer[0].effective &= ~kFileCapabilities;
+  done = done && SetCapabilitiesOfThread(fewer);
+  done = SetGroupsOfThread(user->groups) && done;
   gid_ = static_cast<gid_t>(setfsgid(user->gid));
-  uid_ = static_cast<uid_t>(setfsuid(user->uid));  // from root: without its capabilities for files too
+  uid_ = static_cast<uid_t>(setfsuid(user->uid));
+  // Both return the id from before, whether they succeed or not.
+  done = done && static_cast<gid_t>(setfsgid(user->gid)) == user->gid &&
+         static_cast<uid_t>(setfsuid(user->uid)) == user->uid;
+  if (!done) {
+    status_ = absl::ResourceExhaustedError(
+        fmt::format("this worker cannot open files with the permissions of user {}", user->uid));
+  }
 }
 
 FilesAsUser::~FilesAsUser() {
   if (!changed_) return;
   setfsuid(uid_);
   setfsgid(gid_);
-  SetGroupsOfThread(groups_);
+  (void)SetGroupsOfThread(groups_);
+  (void)SetCapabilitiesOfThread(capabilities_);
 }
 
 absl::StatusOr<std::vector<fs::path>> FilesOfChannel(const fs::path& path,
                                                      const std::optional<TrainerUser>& user) {
   const FilesAsUser as_user(user);
+  if (!as_user.status().ok()) return as_user.status();
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (error) return Unreadable(path, error.value());
@@ -73,6 +103,7 @@ absl::StatusOr<std::vector<fs::path>> FilesOfChannel(const fs::path& path,
 
 absl::StatusOr<OpenFile> OpenForUser(const fs::path& path, const std::optional<TrainerUser>& user) {
   const FilesAsUser as_user(user);
+  if (!as_user.status().ok()) return as_user.status();
   // Not a FIFO's reader or a device's, if it was exchanged.
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) return Unreadable(path, errno);

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <linux/capability.h>
 #include <sys/types.h>
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "artifact/files.h"
 #include "worker/host/run_as.h"
@@ -21,11 +24,16 @@ class FilesAsUser {
   FilesAsUser(const FilesAsUser&) = delete;
   FilesAsUser& operator=(const FilesAsUser&) = delete;
 
+  // RESOURCE_EXHAUSTED: the thread does not have the user's permissions, and is to open nothing.
+  const absl::Status& status() const { return status_; }
+
  private:
   const bool changed_;
   uid_t uid_ = 0;
   gid_t gid_ = 0;
   std::vector<gid_t> groups_;
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> capabilities_{};
+  absl::Status status_;
 };
 
 // The files of a channel's path: the file itself, or the regular files of the directory, in order of name,
