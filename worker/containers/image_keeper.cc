@@ -15,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr fs::perms kFolderMode{0711};  // trials under --run-as reach their images
 constexpr std::chrono::seconds kLookPatience(60);
 constexpr std::chrono::seconds kPullPatience(3600);
 
@@ -30,7 +31,10 @@ ImageKeeper::ImageKeeper(EventLoop* loop, fs::path work, std::vector<std::string
     : loop_(loop),
       folder_(std::move(work) / "images"),
       environment_(std::move(environment)),
-      other_users_(other_users) {}
+      other_users_(other_users) {
+  std::error_code ignored;  // the folder is missing until an image is pulled
+  fs::permissions(folder_, kFolderMode, ignored);
+}
 
 ImageKeeper::~ImageKeeper() = default;
 
@@ -116,8 +120,7 @@ void ImageKeeper::Pull(const Name& name) {
   if (engine == ContainerEngine::kApptainer) {
     std::error_code ignored;
     fs::create_directories(folder_, ignored);
-    // Trials under --run-as read it, too.
-    fs::permissions(folder_, fs::perms(0711), ignored);
+    fs::permissions(folder_, kFolderMode, ignored);
     command.insert(command.end(), {"--force", FileOf(image).string() + ".part"});
   }
   command.push_back(image);

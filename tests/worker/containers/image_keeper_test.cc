@@ -113,6 +113,16 @@ TEST_CASE("Images: apptainer keeps what it pulls, and takes files as they are", 
              Catch::Contains("\"/nowhere.sif\", which is not a file"));
 }
 
+TEST_CASE("Images: trials reach those of apptainer also after the worker has started anew", "[worker]") {
+  const TempFolder folder;
+  const std::filesystem::path images = folder / "images";
+  std::filesystem::create_directory(images);
+  std::filesystem::permissions(images, std::filesystem::perms(0700));  // as a start with --run-as leaves it
+  EventLoop loop;
+  const ImageKeeper keeper(&loop, folder.path(), {}, true);
+  CHECK(std::filesystem::status(images).permissions() == std::filesystem::perms(0711));
+}
+
 TEST_CASE("Images: the first engine that a worker has is used where the job names none", "[worker]") {
   Engines engines;
   CHECK_THAT(engines.Prepare(ImageOf("", "mine:1"))[0],
@@ -122,8 +132,7 @@ TEST_CASE("Images: the first engine that a worker has is used where the job name
   CHECK(engines.Prepare(ImageOf("", "mine:1")) == Texts{"podman 1f2e"});
 }
 
-TEST_CASE("Images: an error has the engine's last words, and the next Prepare tries again",
-          "[worker]") {
+TEST_CASE("Images: an error has the engine's last words, and the next Prepare tries again", "[worker]") {
   Engines engines;
   engines.Install("podman",
                   "[ $1 = pull ] && echo 'Error: initializing source: connection refused' >&2; exit 125");
