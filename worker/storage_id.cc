@@ -1,6 +1,12 @@
 #include "worker/storage_id.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
 #include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <fstream>
@@ -8,6 +14,7 @@
 #include <system_error>
 
 #include "absl/status/status.h"
+#include "artifact/files.h"
 #include "base/check.h"
 #include "fmt/format.h"
 #include "worker/host/folders.h"
@@ -34,18 +41,41 @@ std::string RandomId() {
 
 namespace {
 
+absl::Status WriteId(const fs::path& path, const std::string& id) {
+  absl::StatusOr<OpenFile> file = OpenFile::Open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+  if (!file.ok()) return file.status();
+  if (absl::Status status = file->Write(id + "\n"); !status.ok()) return status;
+  return file->Sync();
+}
+
+// Gives the draft that name, unless another worker came first. A file that is there is replaced if it is
+// empty, as a full disk may have left it.
+absl::Status Publish(const fs::path& draft, const fs::path& path) {
+  if (link(draft.c_str(), path.c_str()) == 0) return SyncFolder(path.parent_path());
+  if (errno != EEXIST) return FileError(path, "cannot be made", errno);
+  const absl::StatusOr<OpenFile> there = OpenFile::Open(path, O_RDONLY);
+  if (!there.ok()) return there.status();
+  (void)flock(there->descriptor(), LOCK_EX);  // so that one worker replaces it; some file systems have none
+  struct stat about {};
+  if (stat(path.c_str(), &about) != 0) return FileError(path, "cannot be read", errno);
+  if (about.st_size > 0) return absl::OkStatus();
+  if (rename(draft.c_str(), path.c_str()) != 0) return FileError(path, "cannot be replaced", errno);
+  return SyncFolder(path.parent_path());
+}
+
 absl::StatusOr<std::string> ReadOrMakeId(const fs::path& folder, const std::string& name) {
   if (absl::Status status = MakeFolder(folder); !status.ok()) return status;
   const fs::path path = folder / name;
-  // Written whole under another name. The link fails if another worker came first; then its id is read.
-  const std::string mine = RandomId();
-  const fs::path draft = folder / fmt::format("{}.{}", name, mine);
-  std::error_code error;
-  if (!fs::exists(path, error)) {
-    std::ofstream(draft) << mine << '\n';
-    fs::create_hard_link(draft, path, error);
+  struct stat about {};
+  if (stat(path.c_str(), &about) != 0 || about.st_size == 0) {
+    // Written whole under another name. If another worker came first, its id is read.
+    const std::string mine = RandomId();
+    const fs::path draft = folder / fmt::format("{}.{}", name, mine);
+    absl::Status status = WriteId(draft, mine);
+    if (status.ok()) status = Publish(draft, path);
     std::error_code ignored;
     fs::remove(draft, ignored);
+    if (!status.ok()) return status;
   }
   std::string id;
   std::ifstream(path) >> id;

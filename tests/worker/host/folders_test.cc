@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/catch.h"
+#include "tests/support/small_disk.h"
 #include "tests/support/temp_folder.h"
 #include "worker/runs/log_keeper.h"
 #include "worker/runs/trial_directories.h"
@@ -78,6 +79,9 @@ TEST_CASE("TrialDirectories: a link in the place of a trial's folder goes, and n
 
 TEST_CASE("StorageId: workers that come at once agree on one id", "[worker]") {
   TempFolder folder;
+  fs::create_directory(folder / "shared");
+  SECTION("where none was") {}
+  SECTION("where a full disk has left an empty file") { std::ofstream(folder / "shared/storage-id"); }
   std::vector<std::string> ids(8);
   std::vector<std::thread> threads;
   for (std::string& id : ids) {
@@ -87,6 +91,20 @@ TEST_CASE("StorageId: workers that come at once agree on one id", "[worker]") {
   CHECK(ids[0].size() == 32);
   CHECK(std::set<std::string>(ids.begin(), ids.end()).size() == 1);
   CHECK(std::distance(fs::directory_iterator(folder / "shared"), {}) == 1);  // no drafts are left
+}
+
+TEST_CASE("StorageId: a disk that is full is named, and leaves nothing", "[worker]") {
+  SmallDisk disk(1 << 20);
+  if (!disk.mounted()) {
+    WARN("skipped here: this process may not mount a file system");
+    return;
+  }
+  disk.Fill();
+  CHECK_THAT(std::string(ReadOrMakeStorageId(disk.folder()).status().message()),
+             Catch::StartsWith(disk.folder()) && Catch::Contains("No space left on device"));
+  disk.Clear();
+  CHECK(fs::is_empty(disk.folder()));
+  CHECK(ReadOrMakeStorageId(disk.folder()).ok());
 }
 
 TEST_CASE("StorageId: a file that holds no id is refused", "[worker]") {
