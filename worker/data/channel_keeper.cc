@@ -15,6 +15,7 @@
 #include "base/status_text.h"
 #include "fmt/format.h"
 #include "spdlog/spdlog.h"
+#include "worker/data/lock_file.h"
 
 namespace winnow {
 namespace {
@@ -28,6 +29,7 @@ constexpr std::chrono::seconds kSweepPause(60);
 constexpr std::chrono::minutes kUnusedTime(10);
 constexpr const char* kViews = "views";
 constexpr const char* kLock = ".lock";
+constexpr int kLockTries = 100;
 
 // What is the same for all ranks that can share a view.
 std::string KeyOf(const ViewWanted& wanted) {
@@ -66,6 +68,20 @@ class Telling {
   std::chrono::steady_clock::time_point next_tell_ ABSL_GUARDED_BY(mutex_);
   std::chrono::steady_clock::time_point next_log_ ABSL_GUARDED_BY(mutex_);
 };
+
+// Waits while another worker holds it, which looks for views of workers that have ended. None: the file
+// system has no locks.
+std::optional<OpenFile> TakeLock(const fs::path& path) {
+  for (int tries = 0; tries < kLockTries; ++tries) {
+    absl::StatusOr<OpenFile> lock = OpenFile::Open(path, O_RDWR | O_CREAT, 0600);
+    if (!lock.ok()) return std::nullopt;
+    while (flock(lock->descriptor(), LOCK_EX) != 0) {
+      if (errno != EINTR) return std::nullopt;
+    }
+    if (IsInPlace(*lock, path)) return *std::move(lock);
+  }
+  return std::nullopt;
+}
 
 // A feeder and the folder of its FIFOs, which goes after it.
 class FolderOfPipe {
@@ -107,13 +123,13 @@ ChannelKeeper::ChannelKeeper(EventLoop* loop, ChannelPlace place)
           [variables = place_.environment](const std::string& name) { return ValueIn(variables, name); })),
       threads_(kDataThreads) {
   std::error_code ignored;  // what cannot be made shows with the first channel
+  fs::create_directories(views_.parent_path(), ignored);
+  lock_ = TakeLock(views_.string() + kLock);
   fs::remove_all(views_, ignored);
   fs::create_directories(views_, ignored);
   // Others can pass to a view whose name they know, and list none.
   for (const fs::path& folder : {place_.folder, place_.folder / kViews, views_})
     (void)chmod(folder.c_str(), 0711);
-  auto lock = OpenFile::Open(views_.string() + kLock, O_RDWR | O_CREAT, 0600);
-  if (lock.ok() && flock(lock->descriptor(), LOCK_EX | LOCK_NB) == 0) lock_.emplace(*std::move(lock));
   RemoveOfEnded();
 }
 
@@ -133,11 +149,12 @@ void ChannelKeeper::Post(std::function<void()> function) {
 // Views of workers that have ended without removing them.
 void ChannelKeeper::RemoveOfEnded() {
   std::error_code error;
-  for (const fs::directory_entry& file : fs::directory_iterator(place_.folder / kViews, error)) {
-    const std::string name = file.path().string();
+  for (fs::directory_iterator file(place_.folder / kViews, error), end; !error && file != end;
+       file.increment(error)) {
+    const std::string name = file->path().string();
     if (!name.ends_with(kLock) || name == views_.string() + kLock) continue;
     const auto lock = OpenFile::Open(name, O_RDWR);
-    if (!lock.ok() || flock(lock->descriptor(), LOCK_EX | LOCK_NB) != 0) continue;
+    if (!lock.ok() || flock(lock->descriptor(), LOCK_EX | LOCK_NB) != 0 || !IsInPlace(*lock, name)) continue;
     std::error_code ignored;
     fs::remove_all(name.substr(0, name.size() - std::string_view(kLock).size()), ignored);
     fs::remove(name, ignored);

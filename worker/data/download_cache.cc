@@ -23,6 +23,7 @@
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
 #include "spdlog/spdlog.h"
+#include "worker/data/lock_file.h"
 
 namespace winnow {
 namespace {
@@ -215,13 +216,25 @@ struct DownloadCache::Entry {
       : data(folder / key),
         info(folder / (key + ".info")),
         part(folder / (key + ".part")),
-        part_info(folder / (key + ".part.info")) {}
-  fs::path data, info, part, part_info;
+        part_info(folder / (key + ".part.info")),
+        lock(folder / (key + ".lock")) {}
+  fs::path data, info, part, part_info, lock;
 
   void RemovePart() const {
     std::error_code ignored;
     fs::remove(part, ignored);
     fs::remove(part_info, ignored);
+  }
+  // Whether nothing of the file is here.
+  bool IsEmpty() const {
+    std::error_code ignored;
+    return !fs::exists(data, ignored) && !fs::exists(part, ignored);
+  }
+  // Whether a download was begun that nobody goes on with.
+  bool HasOldPart() const {
+    std::error_code gone;
+    const auto written = fs::last_write_time(part, gone);
+    return !gone && fs::file_time_type::clock::now() - written > kPartKept;
   }
 };
 
@@ -233,20 +246,21 @@ DownloadCache::DownloadCache(fs::path folder, int64_t most_bytes, TransferPatien
   RemoveUnused();
 }
 
-// The file of the lock stays, so that its holders agree on it.
-absl::StatusOr<OpenFile> DownloadCache::Lock(const std::string& key, const DownloadProgress& progress,
+absl::StatusOr<OpenFile> DownloadCache::Lock(const Entry& entry, const DownloadProgress& progress,
                                              const Cancellation& cancellation) {
-  absl::StatusOr<OpenFile> file = OpenFile::Open(folder_ / (key + ".lock"), O_RDWR | O_CREAT, 0600);
-  if (!file.ok()) return FaultOfDisk(file.status());
-  const fs::path part = folder_ / (key + ".part");
-  while (flock(file->descriptor(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR)
-      return FaultOfDisk(FileError(folder_ / (key + ".lock"), "cannot be locked", errno));
-    // Another job or worker of this host downloads it.
-    if (const int64_t bytes = SizeOf(part); bytes >= 0) progress.bytes(bytes, -1);
-    if (!cancellation.Sleep(kLockPause)) return absl::CancelledError("not wanted any more");
+  while (true) {
+    absl::StatusOr<OpenFile> file = OpenFile::Open(entry.lock, O_RDWR | O_CREAT, 0600);
+    if (!file.ok()) return FaultOfDisk(file.status());
+    while (flock(file->descriptor(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK && errno != EINTR)
+        return FaultOfDisk(FileError(entry.lock, "cannot be locked", errno));
+      // Another job or worker of this host downloads it.
+      if (const int64_t bytes = SizeOf(entry.part); bytes >= 0) progress.bytes(bytes, -1);
+      if (!cancellation.Sleep(kLockPause)) return absl::CancelledError("not wanted any more");
+    }
+    if (IsInPlace(*file, entry.lock)) return file;
+    if (cancellation.cancelled()) return absl::CancelledError("not wanted any more");
   }
-  return file;
 }
 
 // REQUIRES: the entry is locked. Afterwards its file is what the server gives the job.
@@ -312,9 +326,9 @@ absl::Status DownloadCache::Link(const Download& wanted, const fs::path& at, con
                                  const Cancellation& cancellation) {
   const std::string key = DigestOf(wanted.object.url).substr(0, kKeyDigits);
   {
-    const absl::StatusOr<OpenFile> lock = Lock(key, progress, cancellation);
-    if (!lock.ok()) return lock.status();
     const Entry entry(folder_, key);
+    const absl::StatusOr<OpenFile> lock = Lock(entry, progress, cancellation);
+    if (!lock.ok()) return lock.status();
     if (absl::Status status = Bring(entry, wanted, progress, cancellation); !status.ok()) return status;
     if (link(entry.data.c_str(), at.c_str()) != 0)
       return FaultOfDisk(FileError(at, "cannot be made a name of the downloaded file", errno));
@@ -340,46 +354,45 @@ void DownloadCache::RemoveUnused() {
     std::string key;
     int64_t bytes = 0;
     bool in_use = false;
-    bool old_part = false;  // of a download that nobody goes on with
+    bool left = false;  // no file: a part that nobody goes on with, or the lock alone
   };
   std::vector<Kept> kept;
   int64_t bytes = 0;
   std::error_code error;
-  const auto now = fs::file_time_type::clock::now();
-  for (const fs::directory_entry& file : fs::directory_iterator(folder_, error)) {
-    const std::string name = file.path().filename().string();
-    if (name.size() == kKeyDigits + 5 && name.ends_with(".part")) {
-      std::error_code gone;
-      const std::string key = name.substr(0, kKeyDigits);
-      if (now - file.last_write_time(gone) > kPartKept && !gone) kept.push_back({{}, key, 0, false, true});
-      continue;
-    }
+  for (fs::directory_iterator file(folder_, error), end; !error && file != end; file.increment(error)) {
+    const std::string name = file->path().filename().string();
+    const std::string key = name.substr(0, kKeyDigits);
+    const Entry entry(folder_, key);
+    if ((name == key + ".part" && entry.HasOldPart()) || (name == key + ".lock" && entry.IsEmpty()))
+      kept.push_back({{}, key, 0, false, true});
     if (name.size() != kKeyDigits) continue;
     struct stat about {};
-    if (stat(file.path().c_str(), &about) != 0) continue;
+    if (stat(entry.data.c_str(), &about) != 0) continue;
     std::error_code missing;
-    const auto used = fs::last_write_time(file.path().string() + ".info", missing);
+    const auto used = fs::last_write_time(entry.info, missing);
     bytes += about.st_size;
     kept.push_back({missing ? fs::file_time_type::min() : used, name, about.st_size, about.st_nlink > 1});
   }
   std::sort(kept.begin(), kept.end(), [](const Kept& a, const Kept& b) { return a.used < b.used; });
   for (const Kept& file : kept) {
-    if (file.in_use || (bytes <= most_bytes_ && !file.old_part)) continue;
-    const absl::StatusOr<OpenFile> lock =
-        OpenFile::Open(folder_ / (file.key + ".lock"), O_RDWR | O_CREAT, 0600);
-    if (!lock.ok() || flock(lock->descriptor(), LOCK_EX | LOCK_NB) != 0) continue;
+    if (file.in_use || (bytes <= most_bytes_ && !file.left)) continue;
     const Entry entry(folder_, file.key);
-    if (file.old_part) {
-      entry.RemovePart();
+    const absl::StatusOr<OpenFile> lock = OpenFile::Open(entry.lock, O_RDWR | O_CREAT, 0600);
+    if (!lock.ok() || flock(lock->descriptor(), LOCK_EX | LOCK_NB) != 0 || !IsInPlace(*lock, entry.lock))
       continue;
+    if (file.left) {
+      if (entry.HasOldPart()) entry.RemovePart();
+    } else {
+      struct stat about {};
+      if (stat(entry.data.c_str(), &about) != 0 || about.st_nlink > 1) continue;
+      if (const auto info = ReadInfo(entry.info); info.has_value())
+        spdlog::info("the download of {} is removed: downloads take more disk than they may", info->url);
+      fs::remove(entry.info, error);
+      fs::remove(entry.data, error);
+      bytes -= file.bytes;
     }
-    struct stat about {};
-    if (stat(entry.data.c_str(), &about) != 0 || about.st_nlink > 1) continue;
-    if (const auto info = ReadInfo(entry.info); info.has_value())
-      spdlog::info("the download of {} is removed: downloads take more disk than they may", info->url);
-    fs::remove(entry.info, error);
-    fs::remove(entry.data, error);
-    bytes -= file.bytes;
+    // While it is held, so that nobody begins a download by it.
+    if (entry.IsEmpty()) fs::remove(entry.lock, error);
   }
 }
 

@@ -53,7 +53,7 @@ class DownloadCache {
 
  private:
   struct Entry;
-  absl::StatusOr<OpenFile> Lock(const std::string& key, const DownloadProgress& progress,
+  absl::StatusOr<OpenFile> Lock(const Entry& entry, const DownloadProgress& progress,
                                 const Cancellation& cancellation);
   absl::Status Bring(const Entry& entry, const Download& wanted, const DownloadProgress& progress,
                      const Cancellation& cancellation);
