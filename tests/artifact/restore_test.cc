@@ -80,11 +80,11 @@ TEST_CASE("Restore: a file system that refuses chmod is no obstacle", "[artifact
   from.Write("a", "new");
   Blobs blobs(from);
   Folder to;
+  const auto restore = [&]() noexcept {
+    return RefuseChmod() && RestoreFolder(blobs.manifest, to.path("checkpoint"), blobs.Reader()).ok();
+  };
   const pid_t child = fork();
-  if (child == 0) {
-    if (!RefuseChmod()) _exit(2);
-    _exit(RestoreFolder(blobs.manifest, to.path("checkpoint"), blobs.Reader()).ok() ? 0 : 1);
-  }
+  if (child == 0) _exit(restore() ? 0 : 1);
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   REQUIRE(WIFEXITED(status));

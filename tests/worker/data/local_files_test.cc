@@ -31,9 +31,9 @@ bool BecomeWorkerWithCapabilities() {
 }
 
 // What happened, as an exit code.
-int OpenAll(const fs::path& secret, const fs::path& open_to_all) {
+int OpenAll(bool as_root, const fs::path& secret, const fs::path& open_to_all) {
   const TrainerUser user{.uid = 1'900'001, .gid = 1'900'001};
-  if (!BecomeWorkerWithCapabilities()) return 1;
+  if (!as_root && !BecomeWorkerWithCapabilities()) return 1;
   if (!OpenForUser(secret, std::nullopt).ok()) return 2;
   if (OpenForUser(secret, user).ok()) return 3;
   if (FilesOfChannel(secret.parent_path(), user).ok()) return 4;
@@ -43,11 +43,12 @@ int OpenAll(const fs::path& secret, const fs::path& open_to_all) {
 
 }  // namespace
 
-TEST_CASE("a worker with capabilities in place of root opens nothing for a job that its user may not read") {
+TEST_CASE("a worker opens nothing for a job that its user may not read, as root or with capabilities") {
   if (geteuid() != 0) {
     WARN("skipped here: only root gives a process the capabilities");
     return;
   }
+  const bool as_root = GENERATE(true, false);
   const TempFolder folder;
   fs::permissions(folder.path(), fs::perms(0755));
   fs::create_directory(folder / "closed");
@@ -57,7 +58,7 @@ TEST_CASE("a worker with capabilities in place of root opens nothing for a job t
   fs::permissions(folder / "closed", fs::perms(0700));
   fs::permissions(folder / "open", fs::perms(0644));
   const pid_t child = fork();
-  if (child == 0) _exit(OpenAll(folder / "closed/secret", folder / "open"));
+  if (child == 0) _exit(OpenAll(as_root, folder / "closed/secret", folder / "open"));
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   REQUIRE(WIFEXITED(status));
