@@ -85,12 +85,13 @@ absl::Status BringBack(const fs::path& state_dir, const std::string& identity,
 
 void EndLocalWorkers(const fs::path& state_dir) {
   std::error_code none;
-  for (const fs::directory_entry& entry : fs::directory_iterator(state_dir / "workers", none)) {
-    std::unique_ptr<WorkerProcess> worker = WorkerProcess::Adopt(entry.path());
+  for (fs::directory_iterator entry(state_dir / "workers", none), end; !none && entry != end;
+       entry.increment(none)) {
+    std::unique_ptr<WorkerProcess> worker = WorkerProcess::Adopt(entry->path());
     if (worker == nullptr) continue;
     worker->Signal(SIGKILL);
-    pollfd end = {worker->descriptor(), POLLIN, 0};
-    poll(&end, 1, kLastWorkerMs);
+    pollfd ended = {worker->descriptor(), POLLIN, 0};
+    poll(&ended, 1, kLastWorkerMs);
   }
 }
 
