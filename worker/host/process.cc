@@ -335,7 +335,7 @@ bool Process::HasUnread(Stream stream) const {
 }
 
 void Process::Stop(EventLoop::Clock::duration grace) {
-  if (!stopping_ && HasEnded()) return;
+  if (gone_ || (!stopping_ && HasEnded())) return;
   const auto kill_time = EventLoop::Clock::now() + grace;
   if (stopping_ && kill_time >= kill_time_) return;
   if (!stopping_ && grace > grace.zero()) {
@@ -405,6 +405,7 @@ void Process::AwaitGroup() {
     group_delay_ = std::min<EventLoop::Clock::duration>(group_delay_ * 2, milliseconds(50));
     return;
   }
+  gone_ = true;
   loop_->Cancel(std::exchange(kill_timer_, 0));
   // All output is in the pipes. A process that left the group and dropped its mark may keep them open; it is
   // not waited for.

@@ -83,8 +83,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   // Sends SIGTERM to the group, and SIGKILL after `grace`. A later call can only shorten the grace. Does
-  // nothing after the program has ended by itself. One that is suspended goes on for as long as it has a
-  // grace.
+  // nothing after the program has ended by itself, or once it is gone. One that is suspended goes on for as
+  // long as it has a grace.
   void Stop(EventLoop::Clock::duration grace);
 
   // Passes everything that was written by now to `output`.
@@ -129,6 +129,7 @@ class Process {
   std::array<Pipe, 2> pipes_;
   ProcessEnd end_;
   bool reaped_ = false;
+  bool gone_ = false;  // its id may be another's
   bool stopping_ = false;
   bool suspended_ = false;
   EventLoop::TimePoint kill_time_;

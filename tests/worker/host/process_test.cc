@@ -1,6 +1,7 @@
 #include "worker/host/process.h"
 
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -73,6 +74,38 @@ TEST_CASE("Process: output, exit code and signal arrive", "[worker]") {
   REQUIRE(killed.has_value());
   CHECK(killed->end.exit_code == 128 + SIGSEGV);
   CHECK(killed->end.signal == SIGSEGV);
+}
+
+TEST_CASE("Process: one that is gone is not killed again, whoever has its id by then", "[worker]") {
+  EventLoop loop;
+  Process* running = nullptr;
+  auto process = Process::Start(&loop, ShellSpec(std::string("echo ready; ") + kForever),
+                                {[&](Process::Stream, std::string_view) { running->Stop(seconds(20)); },
+                                 [&](const ProcessEnd&) { loop.Quit(); }});
+  REQUIRE(process.ok());
+  running = process->get();
+  loop.Run();
+  const pid_t id = running->pid();
+  clone_args args{};
+  args.exit_signal = SIGCHLD;
+  args.set_tid = reinterpret_cast<uint64_t>(&id);
+  args.set_tid_size = 1;
+  const auto other = static_cast<pid_t>(syscall(SYS_clone3, &args, sizeof args));
+  if (other == 0) {
+    for (;;) pause();
+  }
+  if (other < 0) {
+    WARN("skipped here: the id of a process cannot be chosen");
+    return;
+  }
+  CHECK(setpgid(other, other) == 0);
+  running->Stop(seconds(0));
+  loop.After(milliseconds(1), [&loop] { loop.Quit(); });
+  loop.Run();
+  kill(other, SIGUSR1);
+  int status = 0;
+  CHECK(waitpid(other, &status, 0) == id);
+  CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1));
 }
 
 TEST_CASE("Process: every byte of a large output arrives", "[worker]") {
