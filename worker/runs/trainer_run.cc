@@ -86,8 +86,7 @@ TrainerRun::~TrainerRun() {
   loop_->Cancel(limit_timer_);
   loop_->Cancel(report_timer_);
   loop_->Cancel(suspend_timer_);
-  loop_->Cancel(usage_timer_);
-  if (place_.usage != nullptr) place_.usage->Remove(assignment_.id());
+  EndUsage();
 }
 
 absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, const TrainerPlace& place,
@@ -177,6 +176,12 @@ void TrainerRun::MeasureUsage() {
       MeasureUsage();
     });
   }
+}
+
+// A program that is handed over may end, with its control group, before this run does.
+void TrainerRun::EndUsage() {
+  loop_->Cancel(std::exchange(usage_timer_, 0));
+  if (place_.usage != nullptr) place_.usage->Remove(assignment_.id());
 }
 
 void TrainerRun::WatchTime() {
@@ -466,6 +471,7 @@ void TrainerRun::HandOverSuspended() {
   EndLogs();
   const v1::Outcome outcome = Judge({{}, Now()});
   trainer_->Suspended({std::move(redactors_), std::move(lines_), *std::move(parser_), std::move(beyond_)});
+  EndUsage();
   keep_(std::move(trainer_));
   const auto ended = events_.ended;
   ended(outcome);
@@ -520,6 +526,7 @@ void TrainerRun::Waits(int64_t level) {
   EndOutput();
   const v1::Outcome outcome = Judge({{}, Now()});
   NoticeOfEnd(outcome);
+  EndUsage();
   keep_(std::move(trainer_));
   const auto ended = events_.ended;
   ended(outcome);
@@ -542,7 +549,7 @@ void TrainerRun::CanFork() {
 }
 
 absl::Status TrainerRun::StartAnew() {
-  if (place_.usage != nullptr) place_.usage->Remove(assignment_.id());
+  EndUsage();
   std::shared_ptr<const UserLease> user = trainer_->user();
   trainer_ = nullptr;
   absl::Status status = StartProgram(std::move(user));

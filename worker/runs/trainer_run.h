@@ -83,6 +83,7 @@ class TrainerRun : public RankRun, private TrainerProcess::Listener {
   absl::Status KeepReports();
   absl::Status StartProgram(std::shared_ptr<const UserLease> user);
   void MeasureUsage();
+  void EndUsage();
   void WatchTime();
   void Output(Process::Stream stream, std::string_view bytes) override;
   void Waits(int64_t level) override;

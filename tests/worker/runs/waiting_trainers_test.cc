@@ -12,6 +12,7 @@
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
 #include "tests/worker/fake_server.h"
+#include "worker/host/usage.h"
 #include "worker/runs/process_trainers.h"
 
 namespace winnow {
@@ -45,6 +46,8 @@ struct Part {
   std::string out;
   bool continued = false;
   bool ended = false;
+  int measured_at_start = 0;  // assignments whose usage is measured
+  int measured_at_end = 0;
 
   // The one that its last line names.
   int pid() const { return std::stoi(out.substr(out.rfind("pid=") + 4)); }
@@ -66,7 +69,13 @@ class Host {
  public:
   explicit Host(WarmLimits limits)
       : trainers_(&loop_,
-                  {folder_ / "work", folder_ / "shared", WINNOW_BIN_DIR, "127.0.0.1", {"PATH=/usr/bin:/bin"}},
+                  {folder_ / "work",
+                   folder_ / "shared",
+                   WINNOW_BIN_DIR,
+                   "127.0.0.1",
+                   {"PATH=/usr/bin:/bin"},
+                   nullptr,
+                   &usage_},
                   {29500, 100}, nullptr, nullptr, limits) {}
 
   // `stops`: it is stopped once it has printed.
@@ -80,8 +89,9 @@ class Host {
                        [&part](v1::GetLogsRequest::Stream stream, int64_t, std::string_view data, bool) {
                          if (stream == v1::GetLogsRequest::STDOUT) part.out += data;
                        },
-                       [&part](v1::Outcome outcome) {
+                       [this, &part](v1::Outcome outcome) {
                          part.outcome = std::move(outcome);
+                         part.measured_at_end = usage_.Sample().assignments_size();
                          part.ended = true;
                        }});
       part.start = started.status();
@@ -89,6 +99,7 @@ class Host {
       if (part.ended) return;
       run = *std::move(started);
       part.continued = run->part_start() == v1::CONTINUED;
+      part.measured_at_start = usage_.Sample().assignments_size();
     });
     if (stops) {
       REQUIRE(Await([&part] { return !part.out.empty(); }));
@@ -123,6 +134,7 @@ class Host {
  private:
   TempFolder folder_;
   EventLoop loop_;
+  HostUsage usage_;
   ProcessTrainers trainers_;
 };
 
@@ -455,6 +467,15 @@ TEST_CASE("Trainers: what an earlier attempt has left is removed beside the loop
     REQUIRE(host.Await([&] { return std::filesystem::is_empty(checkpoint) && ++rounds > 10; }));
     CHECK_FALSE(prepared);
   }
+}
+
+TEST_CASE("Waiting trainers: a program is not measured for its part once the part has ended", "[worker]") {
+  const bool suspended = GENERATE(false, true);
+  Host host({2});
+  const Part part = host.Run(suspended ? SuspendedPartOf(1, 1, 0, 2) : PartOf(1, 1, 0, 2));
+  CHECK(host.Waiting() == std::vector<int64_t>{1});
+  CHECK(part.measured_at_start == 1);
+  CHECK(part.measured_at_end == 0);
 }
 
 TEST_CASE("Waiting trainers: none outlives its worker", "[worker]") {
