@@ -150,7 +150,7 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
       spdlog::info("{} as worker {} ({} slots)", ever_connected_ ? "the server is back," : "registered",
                    state_.worker_id(), options_.identity.slots);
     }
-    ever_connected_ = true;
+    if (!std::exchange(ever_connected_, true)) WatchOffline();
     const AgentState::Orders orders = state_.Answered(number, response, timers_->Now());
     for (const std::string& id : orders.stop) Stop(id);
     for (const v1::Assignment& assignment : orders.prepare) Prepare(assignment);
@@ -392,6 +392,8 @@ void Agent::RegisterAgain() {
   ever_connected_ = false;
   state_.Register(NewWorkerId());
   deletions_ = -1;
+  last_answer_ = timers_->Now();  // that it has given the worker up
+  WatchOffline();
   if (leaving_) Finish(leave_status_);
 }
 
@@ -412,13 +414,17 @@ std::chrono::milliseconds Agent::OfflineLimit() const {
                                                                : options_.join_timeout;
 }
 
+// REQUIRES: called again when OfflineLimit has changed.
 void Agent::WatchOffline() {
-  offline_timer_ = 0;
+  timers_->Cancel(std::exchange(offline_timer_, 0));
   const std::chrono::milliseconds most = OfflineLimit();
   if (most.count() <= 0 || leaving_) return;
   const Timers::TimePoint limit = last_answer_ + most;
   if (timers_->Now() < limit) {
-    offline_timer_ = timers_->At(limit, [this] { WatchOffline(); });
+    offline_timer_ = timers_->At(limit, [this] {
+      offline_timer_ = 0;
+      WatchOffline();
+    });
     return;
   }
   leave_status_ = absl::UnavailableError(fmt::format(

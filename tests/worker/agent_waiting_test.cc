@@ -56,12 +56,18 @@ class Line : public SyncClient {
   void Sync(uint64_t, const v1::SyncRequest&, std::chrono::milliseconds, Done done) override {
     ++calls;
     timers_->After(std::chrono::milliseconds(1), [this, done = std::move(done)] {
-      done(answers ? absl::OkStatus() : absl::UnavailableError("Connection refused"), v1::SyncResponse());
+      if (answers && std::exchange(gives_up, false)) {
+        answers = false;
+        done(absl::FailedPreconditionError("no such worker"), v1::SyncResponse());
+      } else {
+        done(answers ? absl::OkStatus() : absl::UnavailableError("Connection refused"), v1::SyncResponse());
+      }
     });
   }
   void Cancel(uint64_t) override {}
 
   bool answers = false;
+  bool gives_up = false;  // the next answer says so, and is the last
   int calls = 0;
 
  private:
@@ -154,6 +160,46 @@ TEST_CASE("Agent: a worker gives up if no server answers, sooner if none ever ha
     CHECK(left->message() ==
           "worker w on n1 has had no answer from the server at head:7070 for 60 s: Connection refused");
   }
+}
+
+TEST_CASE("Agent: how long a worker waits for an answer changes as soon as it is registered, or given up",
+          "[worker]") {
+  NoTrainers trainers;
+  SteppedTimers timers;
+  Line line(&timers);
+  line.answers = true;
+  AgentOptions options;
+  options.identity.name = "w";
+  options.identity.host = "n1";
+  options.server = "head:7070";
+  options.join_timeout = std::chrono::seconds(600);
+  options.offline_timeout = std::chrono::seconds(60);
+  options.farewell_timeout = std::chrono::seconds(1);
+  bool given_up = false;
+  SECTION("registered, it waits for less time than before") {}
+  SECTION("registered, it waits for ever; given up, it does not") {
+    options.offline_timeout = {};
+    options.join_timeout = std::chrono::seconds(60);
+    given_up = true;
+  }
+  Agent agent(&timers, &line, &trainers, options);
+  std::optional<absl::Status> left;
+  agent.Begin([&left](absl::Status status) { left = std::move(status); });
+  timers.RunFor(std::chrono::seconds(10));
+  if (given_up) {
+    line.answers = false;
+    timers.RunFor(std::chrono::seconds(1000));
+    REQUIRE_FALSE(left.has_value());
+    // The server comes back, says that it has given the worker up, and is away again.
+    line.gives_up = line.answers = true;
+    for (int second = 0; line.gives_up && second < 100; ++second) timers.RunFor(std::chrono::seconds(1));
+  }
+  line.answers = false;
+  timers.RunFor(std::chrono::seconds(50));
+  CHECK_FALSE(left.has_value());
+  timers.RunFor(std::chrono::seconds(20));
+  REQUIRE(left.has_value());
+  CHECK(absl::IsUnavailable(*left));
 }
 
 }  // namespace
