@@ -582,7 +582,7 @@ int Work(const Flags& flags) {
                            flags.labels.contains(kPoolLabel)};
   GrpcSyncClient client(*channel, flags.server);
   CheckpointKeeper keeper(&loop, *channel);
-  SourceKeeper sources(&loop, *channel, work, place.users, &containers);
+  SourceKeeper sources(&loop, *channel, work, &containers);
   ChannelKeeper channels(&loop,
                          {flags.data_dir, work.string(), DataBytes(flags), ToVariables(place.environment)});
   ProcessTrainers trainers(&loop, place, {flags.rendezvous_port, flags.slots}, &keeper, &sources,

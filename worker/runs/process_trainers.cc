@@ -115,7 +115,10 @@ ProcessTrainers::ProcessTrainers(EventLoop* loop, TrainerPlace place, PortRange 
       channels_(channels),
       waiting_(loop, warm),
       parents_(loop, &place_, warm),
-      folders_(place_.work, place_.shared) {}
+      folders_(place_.work, place_.shared) {
+  if (sources_ != nullptr && place_.users != nullptr)
+    sources_->TakeUsersBy([this](const FolderName& folder) { return TakeUser(folder); });
+}
 
 ProcessTrainers::~ProcessTrainers() { *alive_ = false; }
 
@@ -125,10 +128,10 @@ void ProcessTrainers::Prepare(const v1::Assignment& assignment, PrepareDone done
   });
 }
 
-// A waiting trainer holds its trial's user; where none is free, another trial needs it more.
-absl::StatusOr<UserLease> ProcessTrainers::TakeUser(const FolderName& trial) {
+// A waiting trainer holds its trial's user; where none is free, another trial or a setup needs it more.
+absl::StatusOr<UserLease> ProcessTrainers::TakeUser(const FolderName& folder) {
   while (true) {
-    auto user = place_.users->Take(trial);
+    auto user = place_.users->Take(folder);
     if (user.ok() || !absl::IsResourceExhausted(user.status()) || !waiting_.KillOne()) return user;
   }
 }

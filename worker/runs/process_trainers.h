@@ -33,7 +33,7 @@ struct PortRange {
 class ProcessTrainers : public Trainers {
  public:
   // `keeper`, `sources` and `channels` outlive it; null: no artifacts are sent or fetched, no sources used,
-  // and channels are just paths.
+  // and channels are just paths. From now on `sources` takes its users from here.
   ProcessTrainers(EventLoop* loop, TrainerPlace place, PortRange ports, CheckpointKeeper* keeper = nullptr,
                   SourceKeeper* sources = nullptr, WarmLimits warm = {}, ChannelKeeper* channels = nullptr);
   ~ProcessTrainers() override;
@@ -72,7 +72,7 @@ class ProcessTrainers : public Trainers {
     std::optional<v1::Outcome> broken = std::nullopt;
   };
 
-  absl::StatusOr<UserLease> TakeUser(const FolderName& trial);
+  absl::StatusOr<UserLease> TakeUser(const FolderName& folder);
   void MakeImage(const v1::Assignment& assignment, const PrepareDone& done);
   void MakeSource(const v1::Assignment& assignment, const PrepareDone& done);
   v1::Assignment InImage(v1::Assignment assignment) const;

@@ -111,12 +111,11 @@ class SourceKeeper::Lease : public SourceLease {
 };
 
 SourceKeeper::SourceKeeper(EventLoop* loop, const std::shared_ptr<grpc::Channel>& channel, fs::path work,
-                           const TrainerUsers* users, ContainerHost* containers, SourceLimits limits)
+                           ContainerHost* containers, SourceLimits limits)
     : loop_(loop),
       client_(channel),
       work_(std::move(work)),
       root_(work_ / "sources"),
-      users_(users),
       containers_(containers),
       limits_(limits) {
   std::error_code ignored;
@@ -182,7 +181,9 @@ void SourceKeeper::Prepare(const v1::Assignment& assignment, const std::vector<s
 void SourceKeeper::Abandon(const std::string& assignment_id) {
   for (auto& [name, making] : making_) {
     std::erase_if(making.waiters, [&](const Waiter& waiter) { return waiter.assignment == assignment_id; });
-    if (making.waiters.empty() && making.setup != nullptr) making.setup->Stop(std::chrono::seconds(0));
+    if (!making.waiters.empty() || making.setup == nullptr) continue;
+    making.given_up = true;
+    making.setup->Stop(std::chrono::seconds(0));
   }
 }
 
@@ -241,8 +242,8 @@ void SourceKeeper::Fetched(const std::string& name, const absl::Status& status) 
     return Finish(name, status);
   uid_t uid = static_cast<uid_t>(-1);
   gid_t gid = static_cast<gid_t>(-1);
-  if (users_ != nullptr) {
-    absl::StatusOr<UserLease> user = users_->Take(FolderName(work_, fs::path("sources") / name));
+  if (take_user_) {
+    absl::StatusOr<UserLease> user = take_user_(FolderName(work_, fs::path("sources") / name));
     if (!user.ok()) return Finish(name, user.status());
     making.user = std::make_shared<const UserLease>(*std::move(user));
     uid = making.user->user().uid;
@@ -363,6 +364,12 @@ void SourceKeeper::SetupEnded(const std::string& name, const ProcessEnd& end) {
   making.user = nullptr;
   const std::string command = fmt::format("{}", fmt::join(making.assignment.source().setup(), " "));
   if (making.out_of_time || end.exit_code != 0) {
+    if (std::exchange(making.given_up, false)) {
+      // It begins again for those that have come since it was killed.
+      making.out_of_time = false;
+      making.tail.clear();
+      return Fetched(name, absl::OkStatus());
+    }
     const std::string how = making.out_of_time
                                 ? fmt::format("took longer than {} s", limits_.setup_time.count())
                                 : fmt::format("failed with exit code {}", end.exit_code);

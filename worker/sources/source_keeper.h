@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -41,12 +42,15 @@ class SourceLease {
 // and callbacks run on the loop's thread.
 class SourceKeeper {
  public:
-  // `loop`, `channel`'s server, `users` (null: the worker's own user) and `containers` outlive it. Removes
-  // what an earlier worker left incomplete.
+  // `loop`, `channel`'s server and `containers` outlive it. Removes what an earlier worker left incomplete.
   SourceKeeper(EventLoop* loop, const std::shared_ptr<grpc::Channel>& channel, std::filesystem::path work,
-               const TrainerUsers* users, ContainerHost* containers, SourceLimits limits = {});
+               ContainerHost* containers, SourceLimits limits = {});
   // No callback runs afterwards; a setup that runs is killed.
   ~SourceKeeper();
+
+  // Setups run as the user that `take` leases for a folder; without it, as the worker's own user.
+  using TakeUser = std::function<absl::StatusOr<UserLease>(const FolderName&)>;
+  void TakeUsersBy(TakeUser take) { take_user_ = std::move(take); }
 
   using Done = std::function<void(absl::StatusOr<std::shared_ptr<SourceLease>>)>;
   using Progress = std::function<void(const std::string& what)>;  // as Rank.preparing
@@ -76,6 +80,7 @@ class SourceKeeper {
     std::shared_ptr<const UserLease> user;
     std::string tail;  // of the setup's output
     bool out_of_time = false;
+    bool given_up = false;  // the setup was killed because nobody waited for it
     EventLoop::Id timer = 0;
   };
 
@@ -97,9 +102,9 @@ class SourceKeeper {
   ArtifactClient client_;
   const std::filesystem::path work_;
   const std::filesystem::path root_;
-  const TrainerUsers* const users_;
   ContainerHost* const containers_;
   const SourceLimits limits_;
+  TakeUser take_user_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::map<std::string, Making> making_;                      // by name
   std::map<std::string, std::weak_ptr<SourceLease>> in_use_;  // likewise

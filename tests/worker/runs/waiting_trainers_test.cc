@@ -2,18 +2,23 @@
 
 #include "worker/runs/waiting_trainers.h"
 
+#include <grpcpp/grpcpp.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <functional>
 #include <optional>
 
+#include "artifact/digest.h"
 #include "checkout.h"
+#include "fmt/format.h"
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
 #include "tests/worker/fake_server.h"
 #include "worker/host/usage.h"
 #include "worker/runs/process_trainers.h"
+#include "worker/sources/source_keeper.h"
 
 namespace winnow {
 namespace {
@@ -67,16 +72,31 @@ v1::Assignment PartOf(int64_t trial, int64_t attempt, int64_t from, int64_t to,
 
 class Host {
  public:
-  explicit Host(WarmLimits limits)
-      : trainers_(&loop_,
+  explicit Host(WarmLimits limits, const std::optional<RunAs>& run_as = std::nullopt)
+      : users_(run_as.has_value() ? std::optional(*TrainerUsers::Create(*run_as, folder_ / "registry"))
+                                  : std::nullopt),
+        trainers_(&loop_,
                   {folder_ / "work",
                    folder_ / "shared",
                    WINNOW_BIN_DIR,
                    "127.0.0.1",
                    {"PATH=/usr/bin:/bin"},
                    nullptr,
-                   &usage_},
-                  {29500, 100}, nullptr, nullptr, limits) {}
+                   &usage_,
+                   "",
+                   "",
+                   users_.has_value() ? &*users_ : nullptr},
+                  {29500, 100}, nullptr, &sources_, limits) {
+    std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
+  }
+
+  // Returns the digest of a source that is there.
+  std::string AddSource() {
+    const std::string digest = DigestOf("source");
+    std::filesystem::create_directories(folder_ / "work/sources" / digest);
+    std::ofstream(folder_ / "work/sources" / (digest + ".done")) << 0;
+    return digest;
+  }
 
   // `stops`: it is stopped once it has printed.
   Part Run(const v1::Assignment& assignment, bool stops = false) {
@@ -135,6 +155,9 @@ class Host {
   TempFolder folder_;
   EventLoop loop_;
   HostUsage usage_;
+  std::optional<TrainerUsers> users_;
+  SourceKeeper sources_{&loop_, grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()),
+                        folder_ / "work", nullptr};
   ProcessTrainers trainers_;
 };
 
@@ -476,6 +499,23 @@ TEST_CASE("Waiting trainers: a program is not measured for its part once the par
   CHECK(host.Waiting() == std::vector<int64_t>{1});
   CHECK(part.measured_at_start == 1);
   CHECK(part.measured_at_end == 0);
+}
+
+TEST_CASE("Waiting trainers: one ends where a setup needs its user", "[worker]") {
+  if (geteuid() != 0) {
+    WARN("skipped here: only root runs trainers as others");
+    return;
+  }
+  // Numbers of this process alone.
+  const uid_t first = 2'000'000 + 4 * static_cast<uid_t>(getpid());
+  Host host({2}, *RunAs::Parse(fmt::format("{}-{}", first, first + 1)));
+  for (const int64_t trial : {1, 2}) host.Run(PartOf(trial, 1, 0, 1));
+  REQUIRE(host.Waiting() == std::vector<int64_t>{1, 2});
+  v1::Assignment assignment = PartOf(3, 1, 0, 1);
+  assignment.mutable_source()->set_digest(host.AddSource());
+  assignment.mutable_source()->add_setup("true");
+  CHECK(host.Run(assignment).outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(host.Waiting() == std::vector<int64_t>{2, 3});
 }
 
 TEST_CASE("Waiting trainers: none outlives its worker", "[worker]") {
