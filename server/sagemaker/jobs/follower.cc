@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/escaping.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -29,6 +30,10 @@ namespace {
 using nlohmann::json;
 
 constexpr std::chrono::milliseconds kLookEvery{200};
+// A job that cannot be followed is looked at less and less often, up to this.
+constexpr std::chrono::milliseconds kLongestWait{60'000};
+// While the server starts, and where it is busy for a moment, calls are unavailable; no log says so.
+constexpr std::chrono::milliseconds kMoment{3'000};
 // The wait for a model that is asked for.
 constexpr std::chrono::seconds kModelPatience{5};
 // In the place of the id of a job that could not be started.
@@ -143,9 +148,9 @@ void Follower::Stop() {
 void Follower::Run() {
   MutexLock lock(mutex_);
   while (!stopping_) {
-    woken_ = false;
+    const bool woken = std::exchange(woken_, false);
     lock.Unlock();
-    const bool unfinished = LookOnce();
+    const bool unfinished = LookOnce(woken);
     lock.Lock();
     const auto next = std::chrono::steady_clock::now() + kLookEvery;
     while (!stopping_ && !woken_) {
@@ -158,18 +163,24 @@ void Follower::Run() {
   }
 }
 
-bool Follower::LookOnce() {
+bool Follower::LookOnce(bool all) {
   const absl::StatusOr<std::vector<SagemakerJob>> rows = table_.Unfinished();
   if (!rows.ok()) {
     spdlog::warn("SageMaker: the table of jobs cannot be read: {}", MessageOf(rows.status()));
     return true;
   }
+  std::map<std::string, Failure> before = std::exchange(failures_, {});
   for (const SagemakerJob& row : *rows) {
     {
       MutexLock lock(mutex_);
       if (stopping_) return true;
     }
     if (row.winnow_job.empty()) continue;  // its Create has not ended
+    const std::string arn = ArnOf(row);
+    if (!all && before.contains(arn) && before[arn].next > std::chrono::steady_clock::now()) {
+      failures_[arn] = before[arn];
+      continue;
+    }
     absl::Status status;
     // An exception over one job does not end the server.
     try {
@@ -177,10 +188,19 @@ bool Follower::LookOnce() {
     } catch (const std::exception& exception) {
       status = absl::InternalError(exception.what());
     }
-    if (!status.ok() && !absl::IsUnavailable(status))
-      spdlog::warn("SageMaker: the job {} cannot be followed: {}", row.name, MessageOf(status));
+    if (!status.ok() && !ModelComes(status)) failures_[arn] = After(before[arn], row, status);
   }
   return !rows->empty();
+}
+
+Follower::Failure Follower::After(Failure before, const SagemakerJob& row, const absl::Status& status) {
+  before.wait = std::clamp(before.wait * 2, kLookEvery, kLongestWait);
+  before.next = std::chrono::steady_clock::now() + before.wait;
+  std::string text = MessageOf(status);
+  if (text == before.logged || (absl::IsUnavailable(status) && before.wait < kMoment)) return before;
+  spdlog::warn("SageMaker: the job {} cannot be followed: {}", row.name, text);
+  before.logged = std::move(text);
+  return before;
 }
 
 absl::StatusOr<std::vector<v1::TuningJob>> Follower::JobsOf(const CallerOf& caller, const SagemakerJob& row) {
@@ -206,8 +226,7 @@ absl::Status Follower::Follow(SagemakerJob row) {
   const CallerOf caller = caller_of_(row);
   // Who was removed from the project sees no job of it: it is not deleted for that.
   if (!caller.project.empty()) {
-    const absl::Status may = calls_.CheckUse(caller, false);
-    if (!may.ok()) return absl::UnavailableError(may.message());
+    if (absl::Status may = calls_.CheckUse(caller, false); !may.ok()) return may;
   }
   return row.kind == SagemakerJob::kTuning ? FollowTuning(caller, std::move(row))
                                            : FollowTraining(caller, std::move(row));
@@ -418,12 +437,16 @@ absl::Status Follower::PutModel(const CallerOf& caller, const v1::TuningJob& job
   std::string bucket, key;
   if (!SplitS3Uri(uri, bucket, key)) return absl::OkStatus();
   const absl::StatusOr<v1::Artifact> model = calls_.Model(caller, row.winnow_job, row.trial);
-  if (absl::IsUnavailable(model.status())) return model.status();
+  if (ModelComes(model.status()) || absl::IsUnavailable(model.status())) return model.status();
   if (!model.ok()) {
     spdlog::warn("SageMaker: {} has no model: {}", row.name, MessageOf(model.status()));
     return absl::OkStatus();
   }
   const std::filesystem::path file = objects_.DraftPath();
+  const absl::Cleanup remove = [&file] {
+    std::error_code ignored;
+    std::filesystem::remove(file, ignored);
+  };
   absl::Status status = WriteModelArchive(
       model->manifest(), file,
       // As XGBoost's image names it.
@@ -452,7 +475,7 @@ void Follower::OfferModel(const CallerOf& caller, const SagemakerJob& row, const
   if (!job.ok()) return;
   const auto until = std::chrono::steady_clock::now() + kModelPatience;
   absl::StatusOr<v1::Artifact> model = calls_.Model(caller, row.winnow_job, row.trial);
-  while (absl::IsUnavailable(model.status()) && std::chrono::steady_clock::now() < until) {
+  while (ModelComes(model.status()) && std::chrono::steady_clock::now() < until) {
     {
       MutexLock lock(mutex_);
       if (stopping_) return;

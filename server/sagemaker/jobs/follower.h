@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -55,9 +56,18 @@ class Follower {
     int64_t sequence = -1;
     std::map<int64_t, std::string> trials;
   };
+  // A job that could not be followed when it was last looked at.
+  struct Failure {
+    std::chrono::milliseconds wait{0};
+    std::chrono::steady_clock::time_point next;
+    std::string logged;  // "": nothing yet
+  };
 
   void Run();
-  bool LookOnce();  // false: nothing is unfinished
+  // `all`: also jobs that could not be followed just now. False: nothing is unfinished.
+  bool LookOnce(bool all);
+  // When to look at a job again that could not be followed.
+  static Failure After(Failure before, const SagemakerJob& row, const absl::Status& status);
   absl::Status Follow(SagemakerJob row);
   absl::Status FollowTraining(const CallerOf& caller, SagemakerJob row);
   absl::Status FollowTuning(const CallerOf& caller, SagemakerJob row);
@@ -72,7 +82,7 @@ class Follower {
                                  std::vector<v1::TuningJob>& jobs);
   // Fills in what a trial says.
   absl::Status Fill(const CallerOf& caller, const v1::Trial& trial, SagemakerJob& row);
-  // UNAVAILABLE: the model is on its way. OK too if there is none, or it cannot be put there.
+  // ModelComes: it is on its way. OK too if there is none, or there is no such bucket.
   absl::Status PutModel(const CallerOf& caller, const v1::TuningJob& job, const SagemakerJob& row,
                         const std::string& uri);
 
@@ -81,7 +91,8 @@ class Follower {
   WinnowCalls& calls_;
   JobStarter& starter_;
   const std::function<CallerOf(const SagemakerJob&)> caller_of_;
-  std::map<std::string, Seen> seen_;  // of the thread
+  std::map<std::string, Seen> seen_;         // of the thread; by the id of a job of Winnow
+  std::map<std::string, Failure> failures_;  // likewise; by ARN
   Mutex mutex_;
   CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

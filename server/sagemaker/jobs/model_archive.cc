@@ -2,9 +2,10 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <fmt/format.h>
 
 #include <memory>
+
+#include "artifact/files.h"
 
 namespace winnow {
 
@@ -14,9 +15,7 @@ absl::Status WriteModelArchive(const v1::Manifest& manifest, const std::filesyst
   const std::unique_ptr<struct archive, decltype(&archive_write_free)> archive(archive_write_new(),
                                                                                &archive_write_free);
   const auto failed = [&] {
-    const char* why = archive_error_string(archive.get());
-    return absl::UnavailableError(
-        fmt::format("cannot write the archive {}: {}", file.string(), why == nullptr ? "no memory" : why));
+    return FileError(file.parent_path(), "cannot write the archive of a model", archive_errno(archive.get()));
   };
   archive_write_add_filter_gzip(archive.get());
   archive_write_set_format_pax_restricted(archive.get());

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "artifact/manifest.h"
 #include "server/grpc/auth.h"
 #include "server/http/errors.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::chrono::seconds kCallPatience{60};
 constexpr int kTrialPage = 10'000;
+constexpr char kComes[] = "winnow.v1.ModelComes";
 
 class CallContext {
  public:
@@ -58,6 +60,8 @@ Request RequestOf(const LogRequest& wanted) {
 }
 
 }  // namespace
+
+bool ModelComes(const absl::Status& status) { return status.GetPayload(kComes).has_value(); }
 
 WinnowCalls::WinnowCalls(const std::shared_ptr<grpc::Channel>& channel, std::string relay_key)
     : tuning_(v1::TuningService::NewStub(channel)),
@@ -222,9 +226,9 @@ absl::StatusOr<v1::Artifact> WinnowCalls::Model(const CallerOf& caller, const st
   v1::Artifact model;
   const grpc::Status status = artifacts_->GetArtifact(context.get(), request, &model);
   if (status.ok()) return model;
-  if (status.error_details().find("winnow.v1.ModelComes") != std::string::npos)
-    return absl::UnavailableError(status.error_message());
-  return FromGrpc(status);
+  absl::Status refused = FromGrpc(status);
+  if (status.error_details().find(kComes) != std::string::npos) refused.SetPayload(kComes, absl::Cord());
+  return refused;
 }
 
 absl::Status WinnowCalls::Blob(const CallerOf& caller, const std::string& digest,

@@ -23,6 +23,9 @@ struct CallerOf {
   std::string project = {};  // to which its jobs belong; "": the default project
 };
 
+// Whether the answer to a call for a model is that it is on its way from its worker.
+bool ModelComes(const absl::Status& status);
+
 // Which output of a trial to read.
 struct LogRequest {
   std::string job;
@@ -59,7 +62,7 @@ class WinnowCalls {
   // NOT_FOUND: there is no such attempt or rank.
   absl::StatusOr<v1::GetLogsResponse> Logs(const CallerOf& caller, const LogRequest& wanted);
   absl::StatusOr<v1::GetLogTimesResponse> LogTimes(const CallerOf& caller, const LogRequest& wanted);
-  // UNAVAILABLE: the model is on its way; ask again. NOT_FOUND: there is none.
+  // ModelComes: ask again. NOT_FOUND: there is none.
   absl::StatusOr<v1::Artifact> Model(const CallerOf& caller, const std::string& job, int64_t trial);
   // Calls `receive` with the parts of a blob.
   absl::Status Blob(const CallerOf& caller, const std::string& digest,
