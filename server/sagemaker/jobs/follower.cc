@@ -22,6 +22,7 @@
 #include "server/sagemaker/jobs/model_archive.h"
 #include "server/sagemaker/jobs/script_spec.h"
 #include "server/sagemaker/jobs/search_spec.h"
+#include "server/sagemaker/wire/aws_error.h"
 #include "server/sagemaker/wire/digests.h"
 
 namespace winnow {
@@ -355,7 +356,7 @@ absl::StatusOr<bool> Follower::StartMore(const CallerOf& caller, const json& req
       jobs.begin(), jobs.end(), [](const v1::TuningJob& job) { return !HasEnded(job.state()); }));
   while (jobs.size() < definitions && running < JobsAtATime(config, definitions)) {
     const absl::StatusOr<std::string> id = starter_.StartNext(row, caller);
-    if (absl::IsUnavailable(id.status())) return id.status();
+    if (MayPass(id.status())) return id.status();
     if (!id.ok())
       spdlog::warn("SageMaker: a definition of {} cannot be started: {}", row.name, MessageOf(id.status()));
     row.winnow_job += " " + (id.ok() ? *id : std::string(kNotStarted));
@@ -373,15 +374,15 @@ absl::Status Follower::FollowTuning(const CallerOf& caller, SagemakerJob row) {
   absl::StatusOr<std::vector<v1::TuningJob>> jobs = JobsOf(caller, row);
   if (!jobs.ok()) return jobs.status();
   const size_t known = jobs->size();
+  // What the jobs that have begun did is written also if the next one cannot be started for now.
   const absl::StatusOr<bool> all_begun = StartMore(caller, request, row, *jobs);
-  if (!all_begun.ok()) return all_begun.status();
   const auto ended_in = [&](v1::TuningJob::State state) {
     return std::count_if(jobs->begin(), jobs->end(),
                          [&](const v1::TuningJob& job) { return job.state() == state; });
   };
-  const bool ended = *all_begun && std::all_of(jobs->begin(), jobs->end(), [](const v1::TuningJob& job) {
-    return HasEnded(job.state());
-  });
+  const bool ended =
+      all_begun.ok() && *all_begun &&
+      std::all_of(jobs->begin(), jobs->end(), [](const v1::TuningJob& job) { return HasEnded(job.state()); });
   std::vector<SagemakerJob> changed;
   std::map<std::string, Seen> seen;  // what is seen once it is written
   size_t best = known;
@@ -396,7 +397,7 @@ absl::Status Follower::FollowTuning(const CallerOf& caller, SagemakerJob row) {
     if (absl::Status status = AddChanged(caller, row, job, i, definitions, changed, now); !status.ok())
       return status;
   }
-  if (seen.empty() && !ended) return absl::OkStatus();
+  if (seen.empty() && !ended) return all_begun.status();
   json result = json::object();
   if (best < known) {
     const v1::TuningJob& job = (*jobs)[best];
@@ -429,7 +430,7 @@ absl::Status Follower::FollowTuning(const CallerOf& caller, SagemakerJob row) {
   if (ended) {
     for (const v1::TuningJob& job : *jobs) seen_.erase(job.id());
   }
-  return absl::OkStatus();
+  return all_begun.status();
 }
 
 absl::Status Follower::PutModel(const CallerOf& caller, const v1::TuningJob& job, const SagemakerJob& row,
@@ -437,7 +438,10 @@ absl::Status Follower::PutModel(const CallerOf& caller, const v1::TuningJob& job
   std::string bucket, key;
   if (!SplitS3Uri(uri, bucket, key)) return absl::OkStatus();
   const absl::StatusOr<v1::Artifact> model = calls_.Model(caller, row.winnow_job, row.trial);
-  if (ModelComes(model.status()) || absl::IsUnavailable(model.status())) return model.status();
+  // Any other error says nothing about the model.
+  const bool none = absl::IsNotFound(model.status()) || absl::IsFailedPrecondition(model.status()) ||
+                    absl::IsDataLoss(model.status());
+  if (!model.ok() && (ModelComes(model.status()) || !none)) return model.status();
   if (!model.ok()) {
     spdlog::warn("SageMaker: {} has no model: {}", row.name, MessageOf(model.status()));
     return absl::OkStatus();
@@ -462,6 +466,7 @@ absl::Status Follower::PutModel(const CallerOf& caller, const v1::TuningJob& job
   if (!draft.ok()) return draft.status();
   head.etag = RandomHex(16) + "-1";  // as of an upload in parts: it is no digest of the content
   status = objects_.Put(row.account, bucket, std::move(head), *std::move(draft));
+  if (MayPass(status)) return status;
   if (!status.ok())
     spdlog::warn("SageMaker: the model of {} cannot be put into the bucket {}: {}", row.name, bucket,
                  MessageOf(status));

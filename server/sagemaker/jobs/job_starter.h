@@ -33,8 +33,8 @@ class JobStarter {
   // Checks the request of a row and creates its jobs, as many as may run at a time. Returns their ids, as
   // SagemakerJob::winnow_job has them. The same ids, if Winnow has the jobs already.
   absl::StatusOr<std::string> Start(const SagemakerJob& row, const CallerOf& caller);
-  // Creates the job of the next definition of a tuning job, and returns its id. UNAVAILABLE: the endpoint is
-  // not known yet.
+  // Creates the job of the next definition of a tuning job, and returns its id. Unless MayPass(), it
+  // cannot be created.
   absl::StatusOr<std::string> StartNext(const SagemakerJob& row, const CallerOf& caller);
 
  private:

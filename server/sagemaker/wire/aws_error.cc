@@ -24,6 +24,19 @@ std::string AwsCodeOf(const absl::Status& status) {
   return busy ? "ServiceUnavailable" : "InternalFailure";
 }
 
+bool MayPass(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kAborted:
+      return true;
+    default:
+      return status.GetPayload(kCode) == absl::Cord("ThrottlingException");
+  }
+}
+
 int HttpStatusOfAwsCode(std::string_view code) {
   static const auto* const statuses = new std::map<std::string_view, int>{{"AccessDenied", 403},
                                                                           {"InvalidAccessKeyId", 403},

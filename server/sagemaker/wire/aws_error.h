@@ -15,6 +15,10 @@ absl::Status AwsError(std::string_view code, std::string_view message);
 // "InternalFailure".
 std::string AwsCodeOf(const absl::Status& status);
 
+// Whether the same call may succeed later: the server or its storage is overloaded, full or away. An AwsError
+// with a code of that kind may pass too.
+bool MayPass(const absl::Status& status);
+
 // The HTTP status of a code: 400 for what is not known.
 int HttpStatusOfAwsCode(std::string_view code);
 

@@ -5,9 +5,11 @@ import sagemaker_clients
 sagemaker_clients.with_newest_boto3()
 
 import glob  # noqa: E402
+import io  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
 import sqlite3  # noqa: E402
+import tarfile  # noqa: E402
 import unittest  # noqa: E402
 
 from botocore.exceptions import ClientError  # noqa: E402
@@ -85,6 +87,51 @@ class Following(unittest.TestCase):
             ben.stop_training_job(TrainingJobName=f"of-ben-{number}")
             self.assertEqual(ended(ben, f"of-ben-{number}")["TrainingJobStatus"], "Stopped")
         self.assertEqual(cluster.server.log().count("the job of-ana cannot be followed"), 1)
+
+    def test_a_definition_that_a_quota_refuses_is_trained_when_there_is_room(self):
+        cluster = sagemaker_clients.Endpoint(workers=0, keys=KEYS[:1])
+        cluster.images = {"pytorch-training": {"command": ["/usr/bin/python3"]}}
+        self.enterContext(cluster)
+        cluster.client.run("projects", "create", "vision")
+        cluster.client.run("projects", "add-member", "vision", "ana")
+        token = cluster.client.run("token", "create", "--role", "submitter", "--name", "ana").strip()
+        with open(cluster.keys_file, "w", encoding="ascii") as file:
+            json.dump([{**KEYS[0], "project": "vision", "token": token}], file)
+        cluster.flags.append("--require-tokens")
+        cluster.restart()
+        admin = processes.Client(cluster.server, "unix:" + os.path.join(cluster.folder, "winnow.db.d", "server.sock"))
+        s3, sagemaker = cluster.boto3("s3"), cluster.boto3("sagemaker")
+        put_tables(cluster, s3)
+        archive = io.BytesIO()
+        with tarfile.open(fileobj=archive, mode="w:gz") as tar:
+            tar.add(__file__, "train.py")
+        s3.put_object(Bucket="bucket", Key="code/sourcedir.tar.gz", Body=archive.getvalue())
+
+        def definition(name):
+            training = sagemaker_clients.training_job("unused", "bucket")
+            del training["TrainingJobName"], training["HyperParameters"]
+            return {**training, "DefinitionName": name, "TuningObjective": {"Type": "Maximize", "MetricName": "accuracy"},
+                    "AlgorithmSpecification": {"TrainingImage": "pytorch-training:1", "TrainingInputMode": "File",
+                                               "MetricDefinitions": [{"Name": "accuracy", "Regex": "accuracy=([0-9.]+)"}]},
+                    "StaticHyperParameters": {"sagemaker_program": '"train.py"',
+                                              "sagemaker_submit_directory": '"s3://bucket/code/sourcedir.tar.gz"'},
+                    "HyperParameterRanges": {"ContinuousParameterRanges": [{"Name": "eta", "MinValue": "0.1", "MaxValue": "0.9"}]}}
+        sagemaker.create_hyper_parameter_tuning_job(
+            HyperParameterTuningJobName="two", TrainingJobDefinitions=[definition("a"), definition("b")], HyperParameterTuningJobConfig={
+                "Strategy": "Random", "ResourceLimits": {"MaxNumberOfTrainingJobs": 4, "MaxParallelTrainingJobs": 1}})
+
+        def jobs():
+            return {job["id"]: job["state"] for job in admin.json("list", "--project", "vision")["jobs"]}
+        first, = jobs()
+        admin.run("projects", "set", "vision", "--max-storage-gib", "0.000000001")
+        admin.run("stop", first)
+        processes.wait_until(lambda: "cannot be" in cluster.server.log(), "the second definition is refused")
+        self.assertIn("the job two cannot be followed: source: it has", cluster.server.log())
+        self.assertEqual(jobs(), {first: "STOPPED"})
+        admin.run("projects", "set", "vision", "--max-storage-gib", "1")
+        processes.wait_until(lambda: len(jobs()) == 2, "the second definition has begun")
+        sagemaker.stop_hyper_parameter_tuning_job(HyperParameterTuningJobName="two")
+        processes.wait_until(lambda: set(jobs().values()) == {"STOPPED"}, "it is stopped")
 
 
 if __name__ == "__main__":
