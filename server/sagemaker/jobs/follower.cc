@@ -35,6 +35,7 @@ constexpr std::chrono::milliseconds kLookEvery{200};
 constexpr std::chrono::milliseconds kLongestWait{60'000};
 // While the server starts, and where it is busy for a moment, calls are unavailable; no log says so.
 constexpr std::chrono::milliseconds kMoment{3'000};
+constexpr std::chrono::hours kForgetUploadsEvery{1};
 // The wait for a model that is asked for.
 constexpr std::chrono::seconds kModelPatience{5};
 // In the place of the id of a job that could not be started.
@@ -147,19 +148,20 @@ void Follower::Stop() {
 }
 
 void Follower::Run() {
+  std::chrono::steady_clock::time_point forget_uploads;  // when; at once
   MutexLock lock(mutex_);
   while (!stopping_) {
     const bool woken = std::exchange(woken_, false);
     lock.Unlock();
+    if (const auto now = std::chrono::steady_clock::now(); now >= forget_uploads) {
+      forget_uploads = now + kForgetUploadsEvery;
+      if (const absl::Status status = objects_.RemoveForgottenUploads(); !status.ok())
+        spdlog::warn("SageMaker: forgotten uploads cannot be removed: {}", MessageOf(status));
+    }
     const bool unfinished = LookOnce(woken);
     lock.Lock();
-    const auto next = std::chrono::steady_clock::now() + kLookEvery;
-    while (!stopping_ && !woken_) {
-      if (!unfinished) {
-        changed_.Wait(mutex_);
-      } else if (!changed_.WaitUntil(mutex_, next)) {
-        break;
-      }
+    const auto next = unfinished ? std::chrono::steady_clock::now() + kLookEvery : forget_uploads;
+    while (!stopping_ && !woken_ && changed_.WaitUntil(mutex_, next)) {
     }
   }
 }

@@ -34,7 +34,7 @@ std::string ModelUri(const std::string& output_path, const std::string& training
 // Brings what Winnow did into the table, as SageMaker's clients see it, and puts the models of jobs that have
 // ended into their buckets before it says that they are completed: a training job's, and a tuning job's best.
 // Of tuning jobs with several definitions it starts the jobs that have to wait for others. A thread of its
-// own looks at unfinished jobs.
+// own looks at unfinished jobs. Every hour it also removes uploads to buckets that nobody has completed.
 class Follower {
  public:
   // `caller_of`: on whose behalf a row's job is looked at. The arguments outlive it.

@@ -139,15 +139,8 @@ absl::Status ObjectStore::RemoveStrays() {
   std::set<std::string> held;
   {
     MutexLock lock(mutex_);
-    Statement old(*index_, "DELETE FROM uploads WHERE created_us < ?1");
-    absl::Status status = old.Bind(NowUs() - kForgottenUploadUs).Run();
-    if (status.ok()) {
-      status = index_->Execute(
-          "DELETE FROM parts WHERE (account, upload) NOT IN (SELECT account, upload FROM uploads)");
-    }
-    if (!status.ok()) return status;
     Statement objects(*index_, "SELECT pieces FROM objects");
-    status = objects.Bind().ForEach([&] {
+    absl::Status status = objects.Bind().ForEach([&] {
       for (const ObjectPiece& piece : PiecesOf(objects.Text(0))) held.insert(piece.file);
       return absl::OkStatus();
     });
@@ -543,6 +536,33 @@ absl::Status ObjectStore::AbortUpload(const std::string& account, const std::str
     absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(*index_);
     if (!transaction.ok()) return transaction.status();
     absl::Status status = ForgetUploadLocked(account, upload);
+    if (status.ok()) status = (*transaction)->Commit();
+    if (!status.ok()) return status;
+  }
+  RemoveFiles(pieces);
+  return absl::OkStatus();
+}
+
+absl::Status ObjectStore::RemoveForgottenUploads() {
+  std::vector<ObjectPiece> pieces;
+  {
+    MutexLock lock(mutex_);
+    absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(*index_);
+    if (!transaction.ok()) return transaction.status();
+    Statement old(*index_, "DELETE FROM uploads WHERE created_us < ?1");
+    absl::Status status = old.Bind(NowUs() - kForgottenUploadUs).Run();
+    if (!status.ok()) return status;
+    Statement parts(*index_,
+                    "SELECT file, size FROM parts WHERE (account, upload) NOT IN "
+                    "(SELECT account, upload FROM uploads)");
+    status = parts.Bind().ForEach([&] {
+      pieces.push_back({parts.Text(0), parts.Int(1)});
+      return absl::OkStatus();
+    });
+    if (status.ok()) {
+      status = index_->Execute(
+          "DELETE FROM parts WHERE (account, upload) NOT IN (SELECT account, upload FROM uploads)");
+    }
     if (status.ok()) status = (*transaction)->Commit();
     if (!status.ok()) return status;
   }

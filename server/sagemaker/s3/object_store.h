@@ -122,6 +122,8 @@ class ObjectStore {
                                             const std::vector<std::pair<int64_t, std::string>>& wanted);
   absl::Status AbortUpload(const std::string& account, const std::string& bucket, const std::string& key,
                            const std::string& upload);
+  // Removes uploads that nobody has completed within seven days, and their parts.
+  absl::Status RemoveForgottenUploads();
 
  private:
   explicit ObjectStore(std::filesystem::path folder, std::unique_ptr<Database> index)

@@ -6,6 +6,7 @@ sagemaker_clients.with_newest_boto3()
 
 import hashlib  # noqa: E402
 import os  # noqa: E402
+import sqlite3  # noqa: E402
 import threading  # noqa: E402
 import unittest  # noqa: E402
 import urllib.error  # noqa: E402
@@ -129,6 +130,21 @@ class Objects(unittest.TestCase):
             self.assertEqual(hashlib.sha256(file.read()).digest(), hashlib.sha256(content).digest())
         self.assertEqual(self.s3.get_object(Bucket="bucket", Key="large")["Body"].read(), content)
         self.assertEqual(sum(os.path.getsize(file) for file in self.files()), len(content))
+
+    def test_the_parts_of_an_upload_that_nobody_completes_are_removed(self):
+        uploads = {}
+        for key in ("old", "new"):
+            uploads[key] = {"Bucket": "bucket", "Key": key, "UploadId": self.s3.create_multipart_upload(Bucket="bucket", Key=key)["UploadId"]}
+            self.s3.upload_part(PartNumber=1, Body=key.encode(), **uploads[key])
+        self.assertEqual(len(self.files()), 2)
+        self.cluster.server.kill()
+        with sqlite3.connect(os.path.join(self.cluster.folder, "winnow.db.d", "sagemaker", "objects", "index.db")) as index:
+            index.execute("UPDATE uploads SET created_us = created_us - 8 * 86400 * 1000000 WHERE key = 'old'")
+        index.close()
+        self.cluster.restart()
+        processes.wait_until(lambda: len(self.files()) == 1, "the old part is removed")
+        self.refused("NoSuchUpload", self.s3.list_parts, **uploads["old"])
+        self.assertEqual([part["PartNumber"] for part in self.s3.list_parts(**uploads["new"])["Parts"]], [1])
 
     def test_a_killed_server_leaves_whole_objects_only(self):
         path = os.path.join(self.cluster.folder, "large")
