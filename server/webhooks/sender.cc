@@ -15,7 +15,7 @@ namespace winnow {
 namespace {
 
 constexpr int64_t kTidyEveryUs = 60'000'000;  // removes up to 1,000 each time
-constexpr int64_t kAgainUs = 1'000'000;  // after a batch that could not be recorded
+constexpr int64_t kAgainUs = 1'000'000;       // after a batch that could not be recorded
 
 }  // namespace
 
