@@ -89,7 +89,10 @@ class ForkedTrainersTest(unittest.TestCase):
                 processes.wait_until(lambda: forked(worker) > before, "a trial is forked")
 
             def the_parent():
-                return processes.wait_until(lambda: worker.parents(), "there is a parent")[0]
+                # A program that was just forked looks like one for a moment.
+                seen = processes.wait_until(lambda: worker.parents(), "there is a parent")
+                next_forks()
+                return processes.wait_until(lambda: set(seen).intersection(worker.parents()), "it stays").pop()
 
             next_forks()
             first = the_parent()

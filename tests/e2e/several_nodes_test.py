@@ -149,8 +149,9 @@ class SeveralNodes(unittest.TestCase):
             self.addCleanup(os.close, opened)
             self.assertEqual(watch.to_end(), 0, cluster.client.run("describe", job, "1"))
             attempts = cluster.client.json("describe", job, "1")["attempts"]
-            # Open MPI 4.1's own mpirun now and then ends by a segmentation fault while its daemons connect; the attempt is repeated.
-            attempts = [each for each in attempts if not (example == "mpi" and "exit code 139" in str(each))]
+            # Open MPI 4.1's own mpirun now and then fails while its daemons connect; the attempt is repeated.
+            attempts = [each for each in attempts
+                        if not (example == "mpi" and re.search("exit code 139|ORTE does not know how to route", str(each)))]
             self.assertEqual([each["outcome"] for each in attempts], ["failed", "finished"],
                              cluster.client.run("describe", job, "1"))
             # Lines that mpirun or torchrun had not passed on are lost with it; the checkpoint may be beyond them.
