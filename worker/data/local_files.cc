@@ -20,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Capabilities = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
-
 // With these a process opens files whatever their permissions are.
 constexpr uint32_t kFileCapabilities =
     1U << CAP_CHOWN | 1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH | 1U << CAP_FOWNER;
@@ -29,16 +27,6 @@ constexpr uint32_t kFileCapabilities =
 // Changes the calling thread alone; the library's function changes the whole process.
 bool SetGroupsOfThread(const std::vector<gid_t>& groups) {
   return syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
-}
-
-bool GetCapabilitiesOfThread(Capabilities* capabilities) {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  return syscall(SYS_capget, &header, capabilities->data()) == 0;
-}
-
-bool SetCapabilitiesOfThread(const Capabilities& capabilities) {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  return syscall(SYS_capset, &header, capabilities.data()) == 0;
 }
 
 absl::Status Unreadable(const fs::path& path, int code) {
@@ -52,11 +40,11 @@ FilesAsUser::FilesAsUser(const std::optional<TrainerUser>& user) : changed_(user
   const int count = getgroups(0, nullptr);
   groups_.resize(static_cast<size_t>(std::max(count, 0)));
   if (count > 0 && getgroups(count, groups_.data()) != count) groups_.clear();
-  bool done = GetCapabilitiesOfThread(&capabilities_);
+  bool done = GetCapabilities(&capabilities_);
   // setfsuid takes them away from root alone.
   Capabilities fewer = capabilities_;
   fewer[0].effective &= ~kFileCapabilities;
-  done = done && SetCapabilitiesOfThread(fewer);
+  done = done && SetCapabilities(fewer);
   done = SetGroupsOfThread(user->groups) && done;
   gid_ = static_cast<gid_t>(setfsgid(user->gid));
   uid_ = static_cast<uid_t>(setfsuid(user->uid));
@@ -74,7 +62,7 @@ FilesAsUser::~FilesAsUser() {
   setfsuid(uid_);
   setfsgid(gid_);
   (void)SetGroupsOfThread(groups_);
-  (void)SetCapabilitiesOfThread(capabilities_);
+  (void)SetCapabilities(capabilities_);
 }
 
 absl::StatusOr<std::vector<fs::path>> FilesOfChannel(const fs::path& path,

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <linux/capability.h>
 #include <sys/types.h>
 
-#include <array>
 #include <filesystem>
 #include <optional>
 #include <vector>
@@ -11,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "artifact/files.h"
+#include "worker/host/capabilities.h"
 #include "worker/host/run_as.h"
 
 namespace winnow {
@@ -32,7 +31,7 @@ class FilesAsUser {
   uid_t uid_ = 0;
   gid_t gid_ = 0;
   std::vector<gid_t> groups_;
-  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> capabilities_{};
+  Capabilities capabilities_{};
   absl::Status status_;
 };
 

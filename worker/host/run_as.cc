@@ -10,7 +10,6 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "worker/host/capabilities.h"
 #include "worker/host/folders.h"
 
 namespace winnow {
@@ -31,9 +31,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostUsers = 1024;           // the maximum of slots of a worker
-constexpr uint32_t kLargestId = 0xFFFFFFFD;   // the two ids above mean "none"
-constexpr uint32_t kNobody = 65534;           // likewise, with the id above, where ids have 16 bits
+constexpr size_t kMostUsers = 1024;          // the maximum of slots of a worker
+constexpr uint32_t kLargestId = 0xFFFFFFFD;  // the two ids above mean "none"
+constexpr uint32_t kNobody = 65534;          // likewise, with the id above, where ids have 16 bits
 constexpr std::chrono::seconds kEndPatience(5);
 
 struct Capability {
@@ -41,18 +41,11 @@ struct Capability {
   const char* name;
 };
 constexpr std::array<Capability, 6> kNeeded = {{{CAP_CHOWN, "CAP_CHOWN"},
-                                               {CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE"},
-                                               {CAP_FOWNER, "CAP_FOWNER"},
-                                               {CAP_KILL, "CAP_KILL"},
-                                               {CAP_SETGID, "CAP_SETGID"},
-                                               {CAP_SETUID, "CAP_SETUID"}}};
-
-using Capabilities = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
-
-bool GetCapabilities(Capabilities* own) {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  return syscall(SYS_capget, &header, own->data()) == 0;
-}
+                                                {CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE"},
+                                                {CAP_FOWNER, "CAP_FOWNER"},
+                                                {CAP_KILL, "CAP_KILL"},
+                                                {CAP_SETGID, "CAP_SETGID"},
+                                                {CAP_SETUID, "CAP_SETUID"}}};
 
 std::optional<uint32_t> ReadId(std::string_view text) {
   uint32_t number = 0;
@@ -285,9 +278,7 @@ bool BecomeUser(const TrainerUser& user) {
   // A change between users other than root keeps capabilities, so they are dropped explicitly; old kernels
   // have no ambient ones.
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  const Capabilities none{};
-  return syscall(SYS_capset, &header, none.data()) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+  return SetCapabilities({}) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
 void EndProcessesOf(const TrainerUser& user) {
