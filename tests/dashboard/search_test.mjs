@@ -27,7 +27,7 @@ test('Dashboard: a server without jobs says how the first is submitted, in full,
 test('Dashboard: a Hyperband job is watched live from its submission to its end', async () => {
   const {site, browser} = here;
   page = await browser.visit(site.url, {viewport: {width: 1440, height: 1060}});
-  const spec = boosting(writeTable(site.folder, {rows: 8000}), 'trees');
+  const spec = boosting(writeTable(site.folder, {rows: 32000}), 'trees');
   await page.goto('/');
   await page.getByRole('heading', {name: 'No jobs yet'}).waitFor();
   await page.getByRole('link', {name: 'New job'}).click();
@@ -41,9 +41,9 @@ test('Dashboard: a Hyperband job is watched live from its submission to its end'
   const seen = [await until(trials, 'the sieve holds trials')];
   while (seen.at(-1) < kTrials) {
     seen.push(await until(async () => (await trials()) > seen.at(-1) && (await trials()), 'more trials come into the sieve'));
-    if (seen.length === 2) await picture(page, 'search-live');
+    if (seen.length === 3) await picture(page, 'search-live');
   }
-  assert.ok(seen.length >= 2, `the sieve filled in ${seen.length} steps: ${seen}`);
+  assert.ok(seen.length >= 3, `the sieve filled in ${seen.length} steps: ${seen}`);
   await page.getByRole('button', {name: 'Delete'}).waitFor();  // which an ended job has in place of Stop
 
   const job = await site.describe('trees');
