@@ -25,19 +25,11 @@ def ended(sagemaker, name):
         sagemaker.describe_training_job(TrainingJobName=name)), f"{name} ends")
 
 
-def put_tables(cluster, s3):
-    table = os.path.join(cluster.folder, "table.csv")
-    sagemaker_clients.write_table(table, 50, 1)
-    s3.create_bucket(Bucket="bucket")
-    for name in ("train/train.csv", "validation/validation.csv"):
-        s3.upload_file(table, "bucket", "data/" + name)
-
-
 class Following(unittest.TestCase):
     def test_a_model_that_cannot_be_read_leaves_no_files_and_is_put_there_later(self):
         cluster = self.enterContext(sagemaker_clients.Endpoint())
         s3, sagemaker = cluster.boto3("s3"), cluster.boto3("sagemaker")
-        put_tables(cluster, s3)
+        sagemaker_clients.put_tables(cluster, s3)
         sagemaker.create_training_job(**sagemaker_clients.training_job("job", "bucket", rounds=2))
         self.assertEqual(ended(sagemaker, "job")["TrainingJobStatus"], "Completed")
         state = os.path.join(cluster.folder, "winnow.db.d")
@@ -77,7 +69,7 @@ class Following(unittest.TestCase):
         cluster.found()
         admin = processes.Client(cluster.server, "unix:" + os.path.join(cluster.folder, "winnow.db.d", "server.sock"))
         ana, ben = cluster.boto3("sagemaker", 0), cluster.boto3("sagemaker", 1)
-        put_tables(cluster, cluster.boto3("s3", 0))
+        sagemaker_clients.put_tables(cluster, cluster.boto3("s3", 0))
         ana.create_training_job(**sagemaker_clients.training_job("of-ana", "bucket"))
         admin.run("token", "revoke", next(each["id"] for each in admin.json("token", "list")["tokens"] if each["name"] == "ana"))
         with self.assertRaises(ClientError):
@@ -101,7 +93,7 @@ class Following(unittest.TestCase):
         cluster.restart()
         admin = processes.Client(cluster.server, "unix:" + os.path.join(cluster.folder, "winnow.db.d", "server.sock"))
         s3, sagemaker = cluster.boto3("s3"), cluster.boto3("sagemaker")
-        put_tables(cluster, s3)
+        sagemaker_clients.put_tables(cluster, s3)
         archive = io.BytesIO()
         with tarfile.open(fileobj=archive, mode="w:gz") as tar:
             tar.add(__file__, "train.py")

@@ -71,11 +71,7 @@ class Creations(unittest.TestCase):
     def test_that_a_kill_cut_off_are_finished_once(self):
         cluster = self.enterContext(sagemaker_clients.Endpoint(workers=0))
         s3, sagemaker = cluster.boto3("s3"), cluster.boto3("sagemaker")
-        table = os.path.join(cluster.folder, "table.csv")
-        sagemaker_clients.write_table(table, 50, 1)
-        s3.create_bucket(Bucket="bucket")
-        for name in ("train/train.csv", "validation/validation.csv"):
-            s3.upload_file(table, "bucket", "data/" + name)
+        sagemaker_clients.put_tables(cluster, s3)
         for name in ("known", "unknown", "stopped"):
             sagemaker.create_training_job(**sagemaker_clients.training_job(name, "bucket"))
         ids = {job["spec"]["name"]: job["id"] for job in cluster.client.json("list")["jobs"]}
@@ -128,11 +124,7 @@ class Teams(unittest.TestCase):
         cluster.found()
         admin = processes.Client(cluster.server, "unix:" + os.path.join(cluster.folder, "winnow.db.d", "server.sock"))
         ana, ben = ((cluster.boto3("s3", key), cluster.boto3("sagemaker", key)) for key in (0, 1))
-        table = os.path.join(cluster.folder, "table.csv")
-        sagemaker_clients.write_table(table, 50, 1)
-        ana[0].create_bucket(Bucket="bucket")
-        for name in ("train/train.csv", "validation/validation.csv"):
-            ana[0].upload_file(table, "bucket", "data/" + name)
+        sagemaker_clients.put_tables(cluster, ana[0])
         ana[1].create_training_job(**sagemaker_clients.training_job("job", "bucket"))
         self.assertEqual([(job["id"], job["project"], job["owner"]) for job in admin.json("list")["jobs"]], [("job@vision", "vision", "ana")])
         self.assertEqual(cluster.boto3("s3", 2).list_buckets()["Buckets"], [])  # ben's own account
@@ -162,11 +154,7 @@ class Teams(unittest.TestCase):
         cluster.restart()
         cluster.found()
         submitter, viewer, worker = ((cluster.boto3("s3", key), cluster.boto3("sagemaker", key)) for key in range(3))
-        table = os.path.join(cluster.folder, "table.csv")
-        sagemaker_clients.write_table(table, 50, 1)
-        submitter[0].create_bucket(Bucket="bucket")
-        for name in ("train/train.csv", "validation/validation.csv"):
-            submitter[0].upload_file(table, "bucket", "data/" + name)
+        table = sagemaker_clients.put_tables(cluster, submitter[0])
         submitter[1].create_training_job(**sagemaker_clients.training_job("job", "bucket"))
 
         def refused(call, code, *args, **kwargs):

@@ -7,7 +7,6 @@ sagemaker_clients.with_newest_boto3()
 
 import http.client  # noqa: E402
 import json  # noqa: E402
-import os  # noqa: E402
 import re  # noqa: E402
 import unittest  # noqa: E402
 import unittest.mock  # noqa: E402
@@ -186,12 +185,7 @@ class OddRequests(unittest.TestCase):
 
     def endpoint(self, workers):
         cluster = self.enterContext(sagemaker_clients.Endpoint(workers=workers))
-        s3 = cluster.boto3("s3")
-        s3.create_bucket(Bucket="bucket")
-        table = os.path.join(cluster.folder, "table.csv")
-        sagemaker_clients.write_table(table, 50, 1)
-        for name in ("train/train.csv", "validation/validation.csv"):
-            s3.upload_file(table, "bucket", "data/" + name)
+        sagemaker_clients.put_tables(cluster, cluster.boto3("s3"))
         return cluster
 
     def test_what_is_null_within_a_list_is_absent(self):

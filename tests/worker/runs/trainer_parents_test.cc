@@ -12,6 +12,7 @@
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
 #include "tests/worker/fake_server.h"
+#include "tests/worker/run_until.h"
 #include "worker/host/process_tree.h"
 #include "worker/runs/process_trainers.h"
 
@@ -155,16 +156,7 @@ class ForkingHost {
     return {};
   }
 
-  // Runs the loop until the condition holds; false: it does not within 20 s.
-  bool Await(const std::function<bool()>& condition) {
-    const auto end = EventLoop::Clock::now() + std::chrono::seconds(20);
-    while (!condition() && EventLoop::Clock::now() < end) {
-      const EventLoop::Id look = loop_.After(std::chrono::milliseconds(2), [this] { loop_.Quit(); });
-      loop_.Run();
-      loop_.Cancel(look);
-    }
-    return condition();
-  }
+  bool Await(const std::function<bool()>& condition) { return RunUntil(loop_, condition); }
 
   // The parent among this process's children; 0: none.
   static pid_t Parent() { return ChildWith("WINNOW_ASSIGNMENT=job.parent-"); }

@@ -16,6 +16,7 @@
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
 #include "tests/worker/fake_server.h"
+#include "tests/worker/run_until.h"
 #include "worker/host/usage.h"
 #include "worker/runs/process_trainers.h"
 #include "worker/sources/source_keeper.h"
@@ -129,16 +130,7 @@ class Host {
     return part;
   }
 
-  // Runs the loop until the condition holds; false: it does not within 20 s.
-  bool Await(const std::function<bool()>& condition) {
-    const auto end = EventLoop::Clock::now() + std::chrono::seconds(20);
-    while (!condition() && EventLoop::Clock::now() < end) {
-      const EventLoop::Id look = loop_.After(std::chrono::milliseconds(2), [this] { loop_.Quit(); });
-      loop_.Run();
-      loop_.Cancel(look);
-    }
-    return condition();
-  }
+  bool Await(const std::function<bool()>& condition) { return RunUntil(loop_, condition); }
   bool AwaitEndOf(int pid) {
     return Await([pid] { return kill(pid, 0) != 0; });
   }

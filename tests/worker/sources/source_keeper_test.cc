@@ -13,6 +13,7 @@
 #include "fmt/format.h"
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
+#include "tests/worker/run_until.h"
 
 namespace winnow {
 namespace {
@@ -41,16 +42,7 @@ class Sources {
   bool AwaitRuns(size_t count) {
     return Await([&] { return ReadAll(folder_ / "runs").size() == count; });
   }
-  // Runs the loop until the condition holds; false: it does not within 20 s.
-  bool Await(const std::function<bool()>& condition) {
-    const auto end = EventLoop::Clock::now() + std::chrono::seconds(20);
-    while (!condition() && EventLoop::Clock::now() < end) {
-      const EventLoop::Id look = loop_.After(std::chrono::milliseconds(2), [this] { loop_.Quit(); });
-      loop_.Run();
-      loop_.Cancel(look);
-    }
-    return condition();
-  }
+  bool Await(const std::function<bool()>& condition) { return RunUntil(loop_, condition); }
 
  private:
   const std::string digest_ = DigestOf("source");
