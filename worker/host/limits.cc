@@ -218,11 +218,16 @@ absl::StatusOr<std::unique_ptr<Confinement>> Limiter::Confine(const std::string&
                                                               const std::string& mark, TrainerLimits limits) {
   std::shared_ptr<Cgroup> group;
   if (tree_.has_value()) {
+    std::erase_if(groups_, [](const auto& entry) {
+      return entry.second.expired() && Cgroup::At(entry.first).Remove();
+    });
     std::string name = assignment;
     std::replace(name.begin(), name.end(), '/', '_');
-    auto made = Cgroup::Make(tree_->path() / ("trainer-" + name));
+    const fs::path path = tree_->path() / ("trainer-" + name);
+    auto made = Cgroup::Make(path);
     if (!made.ok()) return absl::ResourceExhaustedError(MessageOf(made.status()));
     group = std::make_shared<Cgroup>(*std::move(made));
+    groups_[path] = group;
   }
   const auto set = [&group](const char* file, const std::string& value) { return group->Set(file, value); };
   absl::Status status;

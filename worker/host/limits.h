@@ -131,8 +131,11 @@ class Limiter {
   EventLoop* const loop_;
   MemoryWatch watch_;
   std::optional<Cgroup> tree_;  // parent of the trainers' groups
-  bool memory_ = false;         // whether the tree has this controller
-  bool cpu_ = false;            // likewise
+  // Every trainer's group that is still there. One that is not used any more could not be removed at once,
+  // because processes in it were ending.
+  std::map<std::filesystem::path, std::weak_ptr<Cgroup>> groups_;
+  bool memory_ = false;  // whether the tree has this controller
+  bool cpu_ = false;     // likewise
   int leftovers_ = 0;
   std::filesystem::path record_;            // the file that names the tree
   EventLoop::TimePoint oom_kills_until_{};  // when they are to be counted again

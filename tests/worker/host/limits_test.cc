@@ -156,6 +156,29 @@ TEST_CASE("Limits: with groups, nothing gets away that has left its session and 
   CHECK(IsGone(std::stoi(play.out)));
 }
 
+TEST_CASE("Limits: a group whose processes were still ending is removed when the next one is made",
+          "[worker]") {
+  Host host(true);
+  if (!host.limiter->HasGroups()) return Skip(kNoGroups);
+  std::filesystem::path group;
+  std::vector<pid_t> children;
+  {
+    const auto confined = host.limiter->Confine("a", "", {});
+    REQUIRE(confined.ok());
+    group = (*confined)->Child().group->path();
+    for (int i = 0; i < 20; ++i) {
+      children.push_back(fork());
+      if (children.back() == 0) {
+        for (;;) pause();
+      }
+      REQUIRE((*confined)->Child().group->Set("cgroup.procs", std::to_string(children.back())).ok());
+    }
+  }
+  for (const pid_t child : children) waitpid(child, nullptr, 0);
+  REQUIRE(host.limiter->Confine("b", "", {}).ok());
+  CHECK_FALSE(std::filesystem::exists(group));
+}
+
 TEST_CASE("Limits: a worker that comes back ends what was left in the groups of the one before", "[worker]") {
   TempFolder folder;
   int pipe_fds[2];
