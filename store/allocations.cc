@@ -37,7 +37,10 @@ AllocationTable::AllocationTable(Database& database)
       sums_(database,
             "SELECT pool, CAST(SUM(nodes * (end_us - start_us)) AS REAL),"
             " SUM(nodes * (end_us - start_us) / 3.6e9 * cost_per_node_hour)"
-            " FROM allocations WHERE state = 'ended' AND start_us > 0 GROUP BY pool ORDER BY pool") {}
+            " FROM allocations WHERE state = 'ended' AND start_us > 0 GROUP BY pool ORDER BY pool"),
+      remove_tokens_(database,
+                     "DELETE FROM tokens WHERE revoke_us > 0 AND revoke_us < ?1"
+                     " AND id IN (SELECT token FROM allocations WHERE token <> '')") {}
 
 absl::Status AllocationTable::Insert(const std::string& prefix, AllocationRow& row) {
   absl::Status status =
@@ -94,6 +97,10 @@ absl::StatusOr<std::vector<AllocationRow>> AllocationTable::Open() { return All(
 absl::StatusOr<std::vector<AllocationRow>> AllocationTable::NewestEnded(const std::string& pool,
                                                                         int64_t most) {
   return All(newest_.Bind(pool, most));
+}
+
+absl::Status AllocationTable::RemoveTokensBefore(int64_t time_us) {
+  return remove_tokens_.Bind(time_us).Run();
 }
 
 absl::StatusOr<std::vector<AllocationSum>> AllocationTable::Sums() {

@@ -55,11 +55,13 @@ class AllocationTable {
   absl::StatusOr<std::vector<AllocationRow>> NewestEnded(const std::string& pool, int64_t most);
   // By pool.
   absl::StatusOr<std::vector<AllocationSum>> Sums();
+  // Removes the tokens of workers that were revoked before that time.
+  absl::Status RemoveTokensBefore(int64_t time_us);
 
  private:
   absl::StatusOr<std::vector<AllocationRow>> All(Statement& statement);
   Database& database_;
-  Statement insert_, rename_, update_, open_, newest_, sums_;
+  Statement insert_, rename_, update_, open_, newest_, sums_, remove_tokens_;
 };
 
 }  // namespace winnow

@@ -1,5 +1,7 @@
 #include "store/workers.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "store/enum_text.h"
@@ -11,6 +13,10 @@ namespace {
 constexpr const char* kWorkerStates[] = {"live", "leaving", "lost", "gone"};
 constexpr const char* kMarks[] = {"cordoned", "draining", "quarantined"};
 constexpr EnumTexts<WorkerState, 4> kWorkerStateTexts("workers.state", kWorkerStates);
+constexpr const char* kWorkerColumns =
+    "worker, name, host, slots, storage_id, version, rendezvous_port, state, register_us, last_sync_us, "
+    "labels,"
+    " cpus, memory_gib, limits, gpus, cost_per_hour, ends_us, projects, loopback_of";
 constexpr EnumTexts<Marked, 3> kMarkTexts("worker_marks.scheduling", kMarks);
 
 // REQUIRES: written by us: a JSON object of strings.
@@ -64,11 +70,12 @@ WorkerTable::WorkerTable(Database& database)
            " version = ?6, rendezvous_port = ?7, state = ?8, last_sync_us = ?10, labels = ?11, cpus = ?12,"
            " memory_gib = ?13, limits = ?14, gpus = ?15, cost_per_hour = ?16, ends_us = ?17,"
            " projects = ?18, loopback_of = ?19"),
-      list_(
-          database,
-          "SELECT worker, name, host, slots, storage_id, version, rendezvous_port, state, register_us,"
-          " last_sync_us, labels, cpus, memory_gib, limits, gpus, cost_per_hour, ends_us, projects,"
-          " loopback_of FROM workers WHERE ?1 OR state IN ('live', 'leaving') ORDER BY register_us, worker"),
+      list_(database, fmt::format("SELECT {} FROM workers WHERE ?1 OR state IN ('live', 'leaving')"
+                                  " ORDER BY register_us, worker",
+                                  kWorkerColumns)),
+      of_trial_(database, fmt::format("SELECT {} FROM workers WHERE worker IN (SELECT worker FROM assignments"
+                                      " WHERE job = ?1 AND trial = ?2) ORDER BY register_us, worker",
+                                      kWorkerColumns)),
       put_mark_(database,
                 "INSERT INTO worker_marks (name, scheduling, reason, until_us) VALUES (?1, ?2, ?3, ?4)"
                 " ON CONFLICT (name) DO UPDATE SET scheduling = ?2, reason = ?3, until_us = ?4"),
@@ -87,8 +94,15 @@ absl::Status WorkerTable::Put(const WorkerRow& row) {
 }
 
 absl::StatusOr<std::vector<WorkerRow>> WorkerTable::List(bool include_gone) {
+  return All(list_.Bind(include_gone));
+}
+
+absl::StatusOr<std::vector<WorkerRow>> WorkerTable::OfTrial(int64_t job, TrialNumber trial) {
+  return All(of_trial_.Bind(job, trial));
+}
+
+absl::StatusOr<std::vector<WorkerRow>> WorkerTable::All(Statement& s) {
   std::vector<WorkerRow> rows;
-  Statement& s = list_.Bind(include_gone);
   absl::Status status = s.ForEach([&] {
     WorkerState state;
     absl::Status read = kWorkerStateTexts.Read(s.Text(7), state);

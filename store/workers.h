@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "scheduler/space/types.h"
 #include "store/database/database.h"
 
 namespace winnow {
@@ -41,7 +42,7 @@ struct WorkerRow {
   double cost_per_hour = 0;  // of the whole worker
   int64_t ends_us = 0;       // when it will leave by itself; 0: not known
   std::vector<std::string> projects =
-      {};  // whose jobs it may run, by its token ("": the default one); empty: all
+      {};                        // whose jobs it may run, by its token ("": the default one); empty: all
   std::string loopback_of = "";  // of a host that is loopback: where alone it can be reached
 
   bool operator==(const WorkerRow&) const = default;
@@ -70,13 +71,17 @@ class WorkerTable {
   absl::Status Put(const WorkerRow& row);
   // In order of registration.
   absl::StatusOr<std::vector<WorkerRow>> List(bool include_gone);
+  // Those that the ranks of a trial were placed on, in order of registration.
+  absl::StatusOr<std::vector<WorkerRow>> OfTrial(int64_t job, TrialNumber trial);
 
   absl::Status PutMark(const WorkerMark& mark);
   absl::Status ClearMark(const std::string& name);
   absl::StatusOr<std::vector<WorkerMark>> Marks();
 
  private:
-  Statement put_, list_, put_mark_, clear_mark_, marks_;
+  absl::StatusOr<std::vector<WorkerRow>> All(Statement& statement);
+
+  Statement put_, list_, of_trial_, put_mark_, clear_mark_, marks_;
 };
 
 }  // namespace winnow

@@ -230,11 +230,17 @@ void Engine::Delete(const JobRow& row) {
 }
 
 std::vector<v1::Worker> Engine::ListWorkers(bool include_gone) const {
+  std::vector<const WorkerEntry*> listed;
+  if (include_gone) {
+    for (const auto& [id, worker] : workers_.all()) listed.push_back(&worker);
+  } else {
+    listed = workers_.Present();
+  }
   std::vector<v1::Worker> list;
-  for (const auto& [id, worker] : workers_.all()) {
-    if (!include_gone && !worker.present()) continue;
+  for (const WorkerEntry* entry : listed) {
+    const WorkerEntry& worker = *entry;
     v1::Worker& message = list.emplace_back();
-    message.set_id(id);
+    message.set_id(worker.row.id);
     message.set_name(worker.row.name);
     message.set_host(worker.row.host);
     message.set_slots(worker.row.slots);

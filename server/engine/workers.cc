@@ -78,6 +78,7 @@ WorkerRoom WorkerEntry::Room(bool with_faulty) const {
 
 absl::Status Workers::Load() {
   all_.clear();
+  present_.clear();
   roomy_.clear();
   roomy_ahead_.clear();
   names_.clear();
@@ -88,7 +89,11 @@ absl::Status Workers::Load() {
   for (WorkerRow& row : *rows) {
     WorkerEntry& worker = all_[row.id];
     worker.row = std::move(row);
-    if (worker.present()) RenewLease(worker);
+    if (worker.present()) {
+      RenewLease(worker);
+    } else {
+      names_.try_emplace(worker.row.name, worker.row.id);
+    }
   }
   return absl::OkStatus();
 }
@@ -106,22 +111,35 @@ WorkerEntry* Workers::FindPresentByName(const std::string& name) {
 }
 
 bool Workers::KnowsName(const std::string& name) const {
-  return marks_.Find(name) != nullptr || std::any_of(all_.begin(), all_.end(), [&name](const auto& entry) {
-           return entry.second.row.name == name;
-         });
+  return marks_.Find(name) != nullptr || names_.contains(name);
+}
+
+std::vector<const WorkerEntry*> Workers::Present() const {
+  std::vector<const WorkerEntry*> workers;
+  workers.reserve(present_.size());
+  for (const std::string& id : present_) workers.push_back(&all_.at(id));
+  return workers;
+}
+
+std::vector<std::string> Workers::NamesFrom(const std::string& beginning) const {
+  std::vector<std::string> names;
+  for (auto at = names_.lower_bound(beginning); at != names_.end() && at->first.starts_with(beginning); ++at)
+    names.push_back(at->first);
+  return names;
 }
 
 void Workers::NoteRoom(const WorkerEntry& worker) {
   const bool free = worker.used_slots < worker.row.slots;
-  const auto note = [&](bool has_room, std::set<std::string>& workers) {
-    if (worker.live() && has_room) {
+  const auto note = [&worker](bool belongs, std::set<std::string>& workers) {
+    if (belongs) {
       workers.insert(worker.row.id);
     } else {
       workers.erase(worker.row.id);
     }
   };
-  note(free, roomy_);
-  note(!free && worker.used_slots < worker.row.slots + worker.ahead, roomy_ahead_);
+  note(worker.present(), present_);
+  note(worker.live() && free, roomy_);
+  note(worker.live() && !free && worker.used_slots < worker.row.slots + worker.ahead, roomy_ahead_);
 }
 
 WorkerEntry& Workers::Register(WorkerRow row) {
@@ -140,9 +158,8 @@ void Workers::RenewLease(WorkerEntry& worker) {
 }
 
 void Workers::RenewLeases() {
-  for (auto& [id, worker] : all_) {
-    if (worker.present()) RenewLease(worker);
-  }
+  const std::set<std::string> present = present_;
+  for (const std::string& id : present) RenewLease(all_.at(id));
 }
 
 void Workers::GiveUp(WorkerEntry& worker, WorkerState state) {
@@ -184,8 +201,8 @@ std::vector<WorkerRoom> Workers::Rooms() const {
 
 std::vector<WorkerRoom> Workers::RoomsOfAll() const {
   std::vector<WorkerRoom> rooms;
-  for (const auto& [id, worker] : all_) {
-    if (worker.live() && marks_.Find(worker.row.name) == nullptr) rooms.push_back(worker.Room(false));
+  for (const WorkerEntry* worker : Present()) {
+    if (worker->live() && marks_.Find(worker->row.name) == nullptr) rooms.push_back(worker->Room(false));
   }
   return rooms;
 }
@@ -203,10 +220,10 @@ std::vector<WorkerRoom> Workers::RoomsAhead() const {
 
 std::vector<WorkerRoom> Workers::WholeRooms() const {
   std::vector<WorkerRoom> rooms;
-  for (const auto& [id, worker] : all_) {
-    if (!worker.live() || marks_.Find(worker.row.name) != nullptr) continue;
-    rooms.push_back(HealthyRoom(worker.row));
-    rooms.back().encrypts = worker.encrypts;
+  for (const WorkerEntry* worker : Present()) {
+    if (!worker->live() || marks_.Find(worker->row.name) != nullptr) continue;
+    rooms.push_back(HealthyRoom(worker->row));
+    rooms.back().encrypts = worker->encrypts;
   }
   return rooms;
 }
@@ -218,8 +235,8 @@ bool Workers::Share(const std::vector<std::string>& ids, const std::string& stor
 
 std::set<std::string> Workers::PresentWith(const std::string& storage_id) const {
   std::set<std::string> ids;
-  for (const auto& [id, worker] : all_) {
-    if (worker.present() && worker.row.storage_id == storage_id) ids.insert(id);
+  for (const WorkerEntry* worker : Present()) {
+    if (worker->row.storage_id == storage_id) ids.insert(worker->row.id);
   }
   return ids;
 }

@@ -73,7 +73,12 @@ class Workers {
   bool KnowsName(const std::string& name) const;
   // REQUIRES a known id.
   const WorkerRow& row(const std::string& id) const { return all_.at(id).row; }
+  // Those that ever registered: with pools, far more than are present.
   const std::map<std::string, WorkerEntry>& all() const { return all_; }
+  // Those that are live or leave, ordered by id.
+  std::vector<const WorkerEntry*> Present() const;
+  // The names with that beginning that workers ever had.
+  std::vector<std::string> NamesFrom(const std::string& beginning) const;
 
   WorkerEntry& Register(WorkerRow row);
   void RenewLease(WorkerEntry& worker);
@@ -108,14 +113,16 @@ class Workers {
   std::set<std::string> TakeChanged() { return std::exchange(changed_, {}); }
 
  private:
-  // Keeps roomy_ up to date. Called when the worker's state, its slots or its ranks have changed.
+  // Keeps present_ and roomy_ up to date. Called when the worker's state, its slots or its ranks have
+  // changed.
   void NoteRoom(const WorkerEntry& worker);
 
   Context& context_;
   std::map<std::string, WorkerEntry> all_;
+  std::set<std::string> present_;             // live and leaving workers
   std::set<std::string> roomy_;               // live workers that have a free slot
   std::set<std::string> roomy_ahead_;         // live workers that have none, and may hold more ranks
-  std::map<std::string, std::string> names_;  // the newest worker of each name; it may be gone
+  std::map<std::string, std::string> names_;  // the newest worker of each name, or one that is gone
   std::set<std::string> changed_;
   WorkerMarks marks_;
 };

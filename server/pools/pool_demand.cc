@@ -106,12 +106,12 @@ std::string AllocationOfWorker(const std::string& worker) {
 std::vector<PoolWorker> WorkersOf(Engine& engine, const std::map<std::string, int64_t>& allocations) {
   std::vector<PoolWorker> workers;
   const Workers& all = engine.workers();
-  for (const auto& [id, entry] : all.all()) {
-    if (!entry.live() || all.marks().Find(entry.row.name) != nullptr) continue;
+  for (const WorkerEntry* entry : all.Present()) {
+    if (!entry->live() || all.marks().Find(entry->row.name) != nullptr) continue;
     PoolWorker& worker = workers.emplace_back();
-    worker.free = entry.Room(false);
-    worker.whole = HealthyRoom(entry.row);
-    const auto found = allocations.find(AllocationOfWorker(entry.row.name));
+    worker.free = entry->Room(false);
+    worker.whole = HealthyRoom(entry->row);
+    const auto found = allocations.find(AllocationOfWorker(entry->row.name));
     if (found != allocations.end()) worker.allocation = found->second;
   }
   return workers;

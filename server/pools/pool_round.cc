@@ -29,14 +29,17 @@ constexpr int64_t kCancelAgainUs = 5'000'000;
 constexpr int kMostAbsences = 2;
 constexpr int64_t kFirstRefusalUs = 5'000'000;
 constexpr int64_t kLongestRefusalUs = 60'000'000;
-constexpr int64_t kEndedKept = 20;  // of each pool: shown, and looked at for failures
+constexpr int64_t kTidyUs = 3'600'000'000;
+constexpr int64_t kTokensListedUs = 30 * 86'400'000'000;  // after they were revoked
+constexpr int64_t kEndedKept = 20;                        // of each pool: shown, and looked at for failures
 
-// The names of the workers that ever came, by allocation.
-std::map<std::string, std::set<std::string>> NamesByAllocation(Engine& engine) {
-  std::map<std::string, std::set<std::string>> names;
-  for (const auto& [id, worker] : engine.workers().all()) {
-    const std::string allocation = AllocationOfWorker(worker.row.name);
-    if (!allocation.empty()) names[allocation].insert(worker.row.name);
+// The names of the workers of an allocation that ever came.
+std::set<std::string> NamesThatCame(Engine& engine, const std::string& allocation) {
+  std::set<std::string> names;
+  for (const char* separator : {".", "-"}) {
+    for (std::string& name : engine.workers().NamesFrom(allocation + separator)) {
+      if (AllocationOfWorker(name) == allocation) names.insert(std::move(name));
+    }
   }
   return names;
 }
@@ -106,22 +109,20 @@ AllocationTable& PoolBook::TableOf(Engine& engine) {
   return *table_;
 }
 
-std::set<std::string> PoolBook::NamesOf(const AllocationRow& row) const {
-  const auto came = names_.find(row.name);
-  std::set<std::string> names = came == names_.end() ? std::set<std::string>() : came->second;
+std::set<std::string> PoolBook::NamesOf(Engine& engine, const AllocationRow& row) {
+  std::set<std::string> names = NamesThatCame(engine, row.name);
   for (int32_t node = 0; node < row.nodes; ++node) names.insert(WorkerName(row, node));
   return names;
 }
 
-int32_t PoolBook::JoinedOf(const AllocationRow& row) const {
-  const auto came = names_.find(row.name);
+int32_t PoolBook::JoinedOf(Engine& engine, const AllocationRow& row) {
   // A pod that came in the place of another has a name of its own.
-  return came == names_.end() ? 0 : std::min(row.nodes, static_cast<int32_t>(came->second.size()));
+  return std::min(row.nodes, static_cast<int32_t>(NamesThatCame(engine, row.name).size()));
 }
 
 // Pods whose names could not be known may join an allocation that was cancelled meanwhile.
-void PoolBook::DrainNewcomers(Engine& engine, const AllocationRow& row, const std::set<std::string>& names) {
-  for (const std::string& name : names) {
+void PoolBook::DrainNewcomers(Engine& engine, const AllocationRow& row) {
+  for (const std::string& name : NamesThatCame(engine, row.name)) {
     WorkerEntry* worker = engine.workers().FindPresentByName(name);
     if (worker == nullptr || engine.workers().marks().Find(name) != nullptr) continue;
     engine.workers().marks().Put({name, Marked::kDraining, row.cancel, 0});
@@ -131,10 +132,10 @@ void PoolBook::DrainNewcomers(Engine& engine, const AllocationRow& row, const st
 
 void PoolBook::WatchWorkers(Engine& engine) {
   std::map<std::string, int64_t> idle;
-  for (const auto& [id, worker] : engine.workers().all()) {
-    if (!worker.present() || !worker.held.empty()) continue;
-    const auto before = idle_since_us_.find(id);
-    idle[id] = before == idle_since_us_.end() ? engine.context().steady_us() : before->second;
+  for (const WorkerEntry* worker : engine.workers().Present()) {
+    if (!worker->held.empty()) continue;
+    const auto before = idle_since_us_.find(worker->row.id);
+    idle[worker->row.id] = before == idle_since_us_.end() ? engine.context().steady_us() : before->second;
   }
   idle_since_us_ = std::move(idle);
 }
@@ -173,11 +174,14 @@ absl::StatusOr<PoolOrders> PoolBook::Round(Engine& engine, const std::vector<Poo
   if (!begun_) begun_us_ = context.wall_us();
   begun_ = true;
   WatchWorkers(engine);
-  names_ = NamesByAllocation(engine);
+  if (tidied_us_ == 0 || context.steady_us() - tidied_us_ >= kTidyUs) {
+    tidied_us_ = context.steady_us();
+    absl::Status status = TableOf(engine).RemoveTokensBefore(context.wall_us() - kTokensListedUs);
+    if (!status.ok()) return status;
+  }
   for (AllocationRow& row : open_) {
-    const auto found = names_.find(row.name);
-    const int32_t joined = JoinedOf(row);
-    if (!row.cancel.empty() && found != names_.end()) DrainNewcomers(engine, row, found->second);
+    const int32_t joined = JoinedOf(engine, row);
+    if (!row.cancel.empty()) DrainNewcomers(engine, row);
     if (joined <= row.workers) continue;
     row.workers = joined;
     Begin(engine, row);
@@ -338,8 +342,8 @@ absl::Status PoolBook::TakeListed(Engine& engine, const PoolNews& news, PoolOrde
 }
 
 // Losses of the workers that are still taken to be there will be told with what the engine said.
-void PoolBook::ExplainLosses(Engine& engine, const AllocationRow& row) const {
-  for (const std::string& name : NamesOf(row)) {
+void PoolBook::ExplainLosses(Engine& engine, const AllocationRow& row) {
+  for (const std::string& name : NamesOf(engine, row)) {
     if (WorkerEntry* worker = engine.workers().FindPresentByName(name)) worker->end_words = row.reason;
   }
 }
@@ -356,7 +360,7 @@ absl::Status PoolBook::End(Engine& engine, AllocationRow& row, const std::string
     if (token.ok()) orders.tokens.push_back(*std::move(token));
     if (!token.ok() && !absl::IsNotFound(token.status())) return token.status();
   }
-  for (const std::string& name : NamesOf(row)) {
+  for (const std::string& name : NamesOf(engine, row)) {
     const WorkerMark* mark = engine.workers().marks().Find(name);
     if (mark != nullptr) engine.workers().marks().Clear(name);
   }
@@ -374,7 +378,7 @@ absl::Status PoolBook::End(Engine& engine, AllocationRow& row, const std::string
 absl::Status PoolBook::Cancel(Engine& engine, AllocationRow& row, const PoolsPlan::Cancellation& why) {
   row.cancel = why.reason;
   row.failed = why.failed;
-  for (const std::string& name : NamesOf(row)) {
+  for (const std::string& name : NamesOf(engine, row)) {
     if (engine.workers().marks().Find(name) == nullptr)
       engine.workers().marks().Put({name, Marked::kDraining, why.reason, 0});
     if (WorkerEntry* worker = engine.workers().FindPresentByName(name))
@@ -447,7 +451,7 @@ PoolAllocation PoolBook::Observe(Engine& engine, const AllocationRow& row) {
   allocation.joined = row.workers;
   if (row.state == AllocationState::kRunning) allocation.state = PoolAllocationState::kRunning;
   bool busy = false;
-  for (const std::string& name : NamesOf(row)) {
+  for (const std::string& name : NamesOf(engine, row)) {
     const WorkerEntry* worker = engine.workers().FindPresentByName(name);
     if (worker == nullptr) continue;
     ++allocation.workers;
@@ -593,8 +597,8 @@ absl::StatusOr<v1::Pool> PoolBook::Message(Engine& engine, const DeclaredPool& p
   int32_t workers = 0;
   for (AllocationRow row : open_) {
     if (row.pool != settings.name || row.ended()) continue;
-    if (JoinedOf(row) > row.workers) {  // since the newest round
-      row.workers = JoinedOf(row);
+    if (JoinedOf(engine, row) > row.workers) {  // since the newest round
+      row.workers = JoinedOf(engine, row);
       Begin(engine, row);
     }
     ToMessage(row, *message.add_allocations());
@@ -606,7 +610,7 @@ absl::StatusOr<v1::Pool> PoolBook::Message(Engine& engine, const DeclaredPool& p
       node_us += took_us;
       cost += took_us / kMicrosOfHour * row.cost_per_node_hour;
     }
-    for (const std::string& name : NamesOf(row))
+    for (const std::string& name : NamesOf(engine, row))
       workers += engine.workers().FindPresentByName(name) != nullptr ? 1 : 0;
   }
   message.set_workers(workers);
@@ -629,7 +633,6 @@ absl::Status PoolBook::Tell(Engine& engine) {
 }
 
 absl::StatusOr<v1::ListPoolsResponse> PoolBook::List(Engine& engine) {
-  names_ = NamesByAllocation(engine);
   if (absl::Status status = Load(engine); !status.ok()) return status;
   v1::ListPoolsResponse response;
   for (const DeclaredPool& pool : pools_) {

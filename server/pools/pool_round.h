@@ -115,17 +115,17 @@ class PoolBook {
   // The gangs of a job that all pools and workers could hold, and one more.
   int64_t MostGangs(winnow::Engine& engine) const;
   void WatchWorkers(winnow::Engine& engine);
-  void DrainNewcomers(winnow::Engine& engine, const AllocationRow& row, const std::set<std::string>& names);
+  static void DrainNewcomers(winnow::Engine& engine, const AllocationRow& row);
   // The names that its workers have or may have.
-  std::set<std::string> NamesOf(const AllocationRow& row) const;
+  static std::set<std::string> NamesOf(winnow::Engine& engine, const AllocationRow& row);
   // Its nodes of which a worker has come.
-  int32_t JoinedOf(const AllocationRow& row) const;
+  static int32_t JoinedOf(winnow::Engine& engine, const AllocationRow& row);
   absl::Status TakeNews(winnow::Engine& engine, const PoolNews& news, PoolOrders& orders);
   absl::Status TakeSubmitted(winnow::Engine& engine, const PoolNews& news, PoolOrders& orders);
   absl::Status TakeListed(winnow::Engine& engine, const PoolNews& news, PoolOrders& orders);
   absl::Status End(winnow::Engine& engine, AllocationRow& row, const std::string& reason, bool failed,
                    PoolOrders& orders);
-  void ExplainLosses(winnow::Engine& engine, const AllocationRow& row) const;
+  static void ExplainLosses(winnow::Engine& engine, const AllocationRow& row);
   absl::Status Cancel(winnow::Engine& engine, AllocationRow& row, const PoolsPlan::Cancellation& why);
   PoolsInput InputOf(winnow::Engine& engine);
   PoolLimits LimitsOf(winnow::Engine& engine, const DeclaredPool& pool);
@@ -142,6 +142,7 @@ class PoolBook {
   const std::shared_ptr<PoolStandings> told_;       // may be null
   bool begun_ = false;                              // a round was held
   int64_t begun_us_ = 0;                            // when the first was
+  int64_t tidied_us_ = 0;                           // when tokens were last removed; 0: never
   std::unique_ptr<AllocationTable> table_;          // made at first use
   std::map<std::string, Standing> standings_;       // by pool
   std::optional<std::vector<AllocationSum>> sums_;  // absent: an allocation has ended since they were read
@@ -152,7 +153,6 @@ class PoolBook {
   std::map<std::string, std::map<int64_t, AllocationRow, std::greater<>>> ended_;
   std::map<std::string, int64_t>
       idle_since_us_;  // of the workers that held nothing in the newest round, by id
-  std::map<std::string, std::set<std::string>> names_;  // of the workers that ever came, by allocation
 };
 
 // What the worker of a fresh node of the pool offers, as it is declared.

@@ -378,7 +378,7 @@ absl::StatusOr<v1::DescribeTrialResponse> Reads::DescribeTrial(const v1::Describ
     response.mutable_trial()->set_kept(KeptText(*facts, request.trial()));
     absl::StatusOr<std::vector<AssignmentRow>> ranks = store_.assignments.OfTrial(key, request.trial());
     if (!ranks.ok()) return ranks.status();
-    absl::StatusOr<std::vector<WorkerRow>> workers = store_.workers.List(true);
+    absl::StatusOr<std::vector<WorkerRow>> workers = store_.workers.OfTrial(key, request.trial());
     if (!workers.ok()) return workers.status();
     for (v1::Attempt& attempt : ToAttempts(*ranks, *facts, *workers)) {
       *response.add_attempts() = std::move(attempt);

@@ -161,7 +161,7 @@ absl::StatusOr<v1::GetTrialUsageResponse> Reads::GetTrialUsage(const v1::GetTria
     absl::StatusOr<std::vector<AssignmentRow>> ranks =
         store_.assignments.OfTrial((*job)->key, request.trial());
     if (!ranks.ok()) return ranks.status();
-    absl::StatusOr<std::vector<WorkerRow>> rows = store_.workers.List(true);
+    absl::StatusOr<std::vector<WorkerRow>> rows = store_.workers.OfTrial((*job)->key, request.trial());
     if (!rows.ok()) return rows.status();
     std::map<std::string, const WorkerRow*> workers;
     for (const WorkerRow& row : *rows) workers[row.id] = &row;

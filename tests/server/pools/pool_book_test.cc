@@ -2,7 +2,9 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 
+#include "fmt/format.h"
 #include "server/pools/pool_keeper.h"
 #include "server/pools/pool_round.h"
 #include "tests/catch.h"
@@ -24,14 +26,15 @@ PoolSettings SettingsOfFour() {
 // The book of a pool of at most so many nodes, whose engine is played by the test.
 class BookPlay {
  public:
-  explicit BookPlay(int32_t max_nodes, int32_t slots = 1) : max_nodes_(max_nodes), slots_(slots) {
+  explicit BookPlay(int32_t max_nodes, int32_t slots = 1, PoolBook::MakeToken make_token = nullptr)
+      : max_nodes_(max_nodes), slots_(slots), make_token_(std::move(make_token)) {
     Restart();
   }
 
   // As a server that is started again: only what is in the tables is known.
   void Restart() {
-    book_ = std::make_unique<PoolBook>(std::vector{Declared(max_nodes_, slots_)}, "winnow-0123abcd", nullptr,
-                                       nullptr);
+    book_ = std::make_unique<PoolBook>(std::vector{Declared(max_nodes_, slots_)}, "winnow-0123abcd",
+                                       make_token_, nullptr);
   }
 
   // `fails`: the batch of the round is rolled back.
@@ -97,6 +100,7 @@ class BookPlay {
   }
 
   const int32_t max_nodes_, slots_;
+  const PoolBook::MakeToken make_token_;
   std::unique_ptr<PoolBook> book_;
   bool failed_ = false;
 };
@@ -128,6 +132,39 @@ TEST_CASE("Pool book: an allocation that has ended and that its engine has again
   at.play.Tick(61'000'000);
   CHECK(HasNumber(at.Round().open, row.number));  // no answer of the engine says that it is gone
   CHECK_FALSE(HasNumber(at.Round({gone}).open, row.number));
+}
+
+TEST_CASE("Pool book: the token of an allocation is listed for 30 days after its end, and then removed",
+          "[server]") {
+  BookPlay at(1, 1, [made = 0](const std::string& name) mutable -> absl::StatusOr<PoolToken> {
+    PoolToken token;
+    token.row = {fmt::format("{:08x}", ++made), name, "worker", std::string(32, 'h')};
+    return token;
+  });
+  // When the first one was revoked; absent: it is not listed.
+  const auto revoke_us = [&at] {
+    std::optional<int64_t> revoked;
+    REQUIRE(at.play
+                .Inside([&](Engine& engine) {
+                  for (const TokenRow& token : *engine.context().store.tokens.List()) {
+                    if (token.id == "00000001") revoked = token.revoke_us;
+                  }
+                })
+                .ok());
+    return revoked;
+  };
+  const AllocationRow row = at.Begin(1).at(0);
+  at.Round({BookPlay::Submitted(row, "5")});
+  at.play.Tick(31 * 86'400'000'000);
+  at.Round();
+  CHECK(revoke_us() == 0);
+  at.Round({BookPlay::Listed(row, {{row.name, "5", EngineState::kEnded, "CANCELLED", {}}})});
+  at.play.Tick(29 * 86'400'000'000);
+  at.Round();
+  CHECK(revoke_us() > 0);
+  at.play.Tick(2 * 86'400'000'000);
+  at.Round();
+  CHECK_FALSE(revoke_us().has_value());
 }
 
 TEST_CASE("Pool book: a pool says why its engine does not end what is given back", "[server]") {
