@@ -98,8 +98,11 @@ Exit Ask(Session& session, const AskOptions& options) {
   }
   if (!answer->trials().empty()) return kSuccess;
   if (!IsEnd(answer->job_state())) {
+    const auto job = session.client().Describe(*id);
     session.err.Print(
-        fmt::format("winnow: {} has no trial yet; ask again, or wait longer with --wait\n", *id));
+        job.ok() && job->paused()
+            ? fmt::format("winnow: {0} is paused and gives no trials; to go on: winnow resume {0}\n", *id)
+            : fmt::format("winnow: {} has no trial yet; ask again, or wait longer with --wait\n", *id));
     return kSuccess;
   }
   session.err.Print(fmt::format("winnow: {} has ended: {}\n", *id, StateText(answer->job_state())));

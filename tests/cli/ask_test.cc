@@ -44,6 +44,11 @@ TEST_CASE("ask: nothing now is success, the job's end is exit code 3", "[cli]") 
   const Result now = RunWinnow({"ask", "bank-2"}, service.address());
   CHECK(now.code == 0);
   CHECK(now.out.empty());
+  CHECK_THAT(now.err, Catch::StartsWith("winnow: bank-2 has no trial yet"));
+  service.jobs[0].set_paused(true);
+  const Result paused = RunWinnow({"ask", "bank-2"}, service.address());
+  CHECK(paused.code == 0);
+  CHECK(paused.err == "winnow: bank-2 is paused and gives no trials; to go on: winnow resume bank-2\n");
   service.suggestion.set_job_state(v1::TuningJob::COMPLETED);
   const Result ended = RunWinnow({"ask", "bank-2"}, service.address());
   CHECK(ended.code == 3);
