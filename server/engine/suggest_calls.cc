@@ -132,11 +132,11 @@ void SuggestCalls::Serve() {
     if (job == nullptr) continue;
     call.response.set_job_state(JobStateOf(job->row.state));
     const int given = call.response.trials_size();
-    // One that was given something waits for more only while a model is about to say it.
-    if (given == call.count || (given > 0 && !job->awaits_suggestion) || job->state.closing() ||
-        job->state.ended()) {
-      call.due = true;
-    }
+    // One that was given something waits for more only while a model is about to say it. One that waits while
+    // the job ends by a rule of its own learns that it has ended, not that there is nothing yet: it would ask
+    // again at once.
+    const bool is_told = job->state.ended() || call.response.job_state() == v1::TuningJob::STOPPING;
+    if (given == call.count || (given > 0 && !job->awaits_suggestion) || is_told) call.due = true;
   }
 }
 

@@ -168,6 +168,26 @@ TEST_CASE("Asks: a client that waits for a trial learns that the job has ended",
   CHECK(play.Complete(Completing(id, first)).ok());
 }
 
+TEST_CASE("Asks: a client that waits while the job ends by its target learns that it has ended", "[server]") {
+  Play play;
+  v1::TuningJobSpec spec = ExternalJob(RandomJob(3, 9));
+  spec.mutable_limits()->set_max_parallel_trials(2);
+  spec.mutable_completion()->set_target_objective(0.6);
+  const std::string id = play.Create(spec);
+  const v1::SuggestedTrial first = AskOne(play, id), second = AskOne(play, id);
+  auto held = play.StartAsk(Asking(id, 1, 60));
+  REQUIRE(play.Report(Telling(id, first, 1, 0.5)).ok());
+  auto late = play.StartAsk(Asking(id, 1, 60));
+  play.Tick(1'000'000);
+  REQUIRE(play.Describe(id).state() == v1::TuningJob::RUNNING);  // until the second client is heard
+  CHECK(held.wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
+  CHECK(late.wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
+  CHECK(play.Report(Telling(id, second, 1, 0.9))->stop());
+  CHECK(play.Report(Telling(id, first, 2, 0.9))->stop());
+  CHECK(held.get()->job_state() == v1::TuningJob::COMPLETED);
+  CHECK(late.get()->job_state() == v1::TuningJob::COMPLETED);
+}
+
 TEST_CASE("Asks: a client that goes away while it waits leaves nothing behind", "[server]") {
   Play play;
   v1::TuningJobSpec spec = ExternalJob(RandomJob(2, 9));
