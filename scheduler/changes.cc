@@ -14,6 +14,19 @@ namespace {
 
 constexpr size_t kMostQueued = 1000;
 
+// REQUIRES: the job creates no trial any more.
+std::string WhyNoneFits(const JobState& state) {
+  const auto created = static_cast<int64_t>(state.trials().size());
+  if (state.exhausted()) return "every configuration of the ranges was tried; expected a wider range first";
+  if (const int64_t planned = state.table().trial_count(); planned > 0 && created >= planned) {
+    return "all " + std::to_string(planned) + " trials of the job's " +
+           (TraitsOf(state.spec().pruner.kind).population ? "population" : "brackets") +
+           " exist; expected another job";
+  }
+  return "the job has all of its " + std::to_string(created) +
+         " trials; expected a higher limits.max_trials first";
+}
+
 }  // namespace
 
 std::vector<Violation> CheckLimits(const JobState& state, const LimitsChanged& change) {
@@ -89,7 +102,7 @@ std::vector<Violation> CheckEnqueued(const JobState& state, const Configuration&
                                   [&](const auto& one) { return one.configuration == configuration; });
   if (queued || state.tried(configuration)) return wrong("was tried or enqueued already");
   if (state.queue().size() >= kMostQueued) return wrong("1000 configurations are enqueued; expected fewer");
-  if (!state.may_create()) return wrong("the job may create no further trial; raise limits.max_trials first");
+  if (!state.may_create()) return wrong(WhyNoneFits(state));
   return {};
 }
 

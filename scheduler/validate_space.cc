@@ -4,7 +4,9 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
+#include "base/names.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/space/space.h"
 
@@ -15,14 +17,6 @@ constexpr size_t kMostParameters = 1000;
 
 std::string Entry(const std::string& field, size_t index) {
   return field + "[" + std::to_string(index) + "]";
-}
-
-std::string Quoted(const std::string& text) { return "\"" + text + "\""; }
-
-std::string Joined(const std::vector<std::string>& texts) {
-  std::string joined;
-  for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
-  return joined;
 }
 
 // "an integer from 1 to 8", "one of a, b"
@@ -167,10 +161,12 @@ class SpaceValidator {
     }
     if (condition.values.empty())
       Add(at + ".values", "is empty; expected at least one value of " + parent.name);
+    bool told = false;  // the values of the parent, which may be many, are told once
     for (size_t i = 0; i < condition.values.size(); ++i) {
       if (Contains(parent.range, condition.values[i])) continue;
-      Add(Entry(at + ".values", i), "is " + Quoted(ValueToString(condition.values[i])) + ", which " +
-                                        parent.name + " never is; expected " + ExpectedOf(parent.range));
+      Add(Entry(at + ".values", i),
+          "is " + Quoted(ValueToString(condition.values[i])) + ", which " + parent.name + " never is" +
+              (std::exchange(told, true) ? "" : "; expected " + ExpectedOf(parent.range)));
     }
   }
 

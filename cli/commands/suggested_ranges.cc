@@ -54,14 +54,14 @@ absl::StatusOr<std::vector<std::string>> NewestThatFit(Client& client, const v1:
 EarlierJob EarlierJobOf(const v1::GetAnalyticsResponse& answer, const v1::TuningJobSpec& spec) {
   const SearchSpec earlier = ToSearchSpec(answer.job().spec());
   EarlierJob job{answer.job().id(), earlier.goal, {}, {}};
-  std::vector<int> index;  // of the earlier job's parameter
+  std::vector<bool> known;  // whether the earlier job has the parameter
   for (const v1::ParameterSpec& mine : spec.parameters()) {
-    index.push_back(-1);
+    known.push_back(false);
     job.ranges.emplace_back();
     for (int i = 0; i < answer.job().spec().parameters_size(); ++i) {
       const v1::ParameterSpec& theirs = answer.job().spec().parameters(i);
       if (theirs.name() != mine.name() || theirs.range_case() != mine.range_case()) continue;
-      index.back() = i;
+      known.back() = true;
       job.ranges.back() = earlier.parameters[static_cast<size_t>(i)].range;
     }
   }
@@ -69,9 +69,14 @@ EarlierJob EarlierJobOf(const v1::GetAnalyticsResponse& answer, const v1::Tuning
     if (!trial.has_value() || trial.state() == v1::Trial::FAILED) continue;
     EarlierTrial& added = job.trials.emplace_back();
     added.objective = trial.value();
-    for (const int i : index) {
-      const bool known = i >= 0 && i < trial.hyperparameters_size();
-      added.configuration.push_back(known ? FromProto(trial.hyperparameters(i)) : Value(Inactive{}));
+    for (int i = 0; i < spec.parameters_size(); ++i) {
+      // Those that are inactive in the trial are left out.
+      const auto& values = trial.hyperparameters();
+      const auto value = std::find_if(values.begin(), values.end(), [&](const v1::HyperparameterValue& one) {
+        return one.name() == spec.parameters(i).name();
+      });
+      const bool has = known[static_cast<size_t>(i)] && value != values.end();
+      added.configuration.push_back(has ? FromProto(*value) : Value(Inactive{}));
     }
   }
   return job;

@@ -20,8 +20,13 @@ int64_t RungAt(const JobState& state, int64_t resource) {
 
 }  // namespace
 
-std::optional<Opening> FreezeThawPruner::Open(const JobState& state, const Configuration&) const {
-  const int64_t to = state.suggestion() ? state.suggestion()->to : RungsOf(state).front().resource;
+std::optional<Opening> FreezeThawPruner::Open(const JobState& state,
+                                              const Configuration& configuration) const {
+  const auto& answer = state.suggestion();
+  // An enqueued configuration comes first, whatever the model has said of another trial, or of none.
+  const bool of_model =
+      answer && answer->trial == state.next_trial() && answer->configuration == configuration;
+  const int64_t to = of_model ? answer->to : RungsOf(state).front().resource;
   return Opening{0, RungAt(state, to), to};
 }
 

@@ -50,7 +50,7 @@ class Choice {
     const SuggestionRule rule = Due();
     if (rule != SuggestionRule::kModel) {
       if (const auto promotion = Promotion()) return Resume(*promotion, rule);
-      if (may_create_) return New(rule == SuggestionRule::kBreadth ? Sobol() : Dense(), rule);
+      if (may_create_) return New(rule == SuggestionRule::kBreadth ? Broad() : Dense(), rule);
     }
     // The model is made only where it is asked: it takes most of a suggestion's time.
     const std::unique_ptr<const TrainingModel> model = TrainingModelOf(state_);
@@ -157,9 +157,10 @@ class Choice {
     return New({std::move(answer.configuration), std::move(answer.why)}, SuggestionRule::kModel);
   }
 
-  Suggestion Sobol() const {
+  // A point of Sobol's sequence, or of the grid that the job tries as a whole.
+  Suggestion Broad() const {
     static const SobolSampler sobol;
-    Suggestion suggestion = *sobol.Next(state_);
+    Suggestion suggestion = state_.grid() != nullptr ? *configurations_.Next(state_) : *sobol.Next(state_);
     suggestion.why = WithoutFullStop(std::move(suggestion.why)) + ", whatever the model says: breadth has " +
                      Percent(shares_.breadth, 0) + " of the training by what it found so far";
     return suggestion;

@@ -43,6 +43,9 @@ void FrontShare::AddToFronts(TrialNumber number) {
   };
   auto at =
       static_cast<size_t>(std::partition_point(fronts_.begin(), fronts_.end(), any_over) - fronts_.begin());
+  // With one objective a front has those of one value: a new value is a front of its own, between two others.
+  if (objectives_.size() == 1 && (at == fronts_.size() || dominates(number, fronts_[at].front())))
+    fronts_.emplace(fronts_.begin() + static_cast<std::ptrdiff_t>(at));
   std::vector<TrialNumber> coming = {number};
   for (; !coming.empty(); ++at) {
     if (at == fronts_.size()) fronts_.emplace_back();
@@ -65,7 +68,7 @@ void FrontShare::AddToFronts(TrialNumber number) {
 void FrontShare::RemoveFromFronts(TrialNumber number) {
   auto at = *FrontOf(number);
   fronts_[at].erase(std::find(fronts_[at].begin(), fronts_[at].end(), number));
-  for (; at + 1 < fronts_.size(); ++at) {
+  for (; objectives_.size() > 1 && at + 1 < fronts_.size(); ++at) {
     std::vector<TrialNumber>&front = fronts_[at], &below = fronts_[at + 1];
     const size_t known = front.size();
     const auto rises = [&](TrialNumber one) {
@@ -94,6 +97,7 @@ ObjectivePoint FrontShare::Reference() const {
 }
 
 std::vector<TrialNumber> FrontShare::Ordered(const std::vector<TrialNumber>& front) const {
+  if (front.size() == 1) return front;
   std::vector<ObjectivePoint> points;
   for (const TrialNumber number : front) points.push_back(places_.at(number).standing.keys);
   std::vector<TrialNumber> ordered;

@@ -12,7 +12,7 @@ namespace winnow {
 
 // What TopShare is for one number, for standings: the trials that have reached a rung, with the best
 // floor(n / eta) of the n marked, in the order of RankingOf. Only finite standings are ever marked. Adding
-// costs O(n) comparisons of points, and the order of the fronts that hold the best.
+// costs O(n) comparisons of points (moves, with one objective), and the order of the best fronts.
 class FrontShare {
  public:
   FrontShare(int64_t reduction_factor, std::vector<Objective> objectives)

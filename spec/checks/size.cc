@@ -33,6 +33,8 @@ class SizeChecker {
     Trainer();
     Count("static_hyperparameters", spec_.static_hyperparameters_size(), kMostEntries);
     Count("channels", spec_.channels_size(), kMostEntries);
+    Count("objectives", spec_.objectives_size(), kMostEntries);
+    Count("metric_constraints", spec_.metric_constraints_size(), kMostEntries);
     Count("constraints", spec_.constraints_size(), kMostEntries);
     for (int i = 0; i < spec_.constraints_size(); ++i) {
       Count(fmt::format("constraints[{}].coefficients", i), spec_.constraints(i).coefficients_size(),

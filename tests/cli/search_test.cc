@@ -275,6 +275,35 @@ TEST_CASE("plan --suggest-ranges: says why, and prints parameters that a job fil
   }
 }
 
+TEST_CASE("plan --suggest-ranges: a value that a trial lacks is not taken from its next one", "[cli]") {
+  FakeService service;
+  PutEarlierJob(service);
+  // As the server tells it: trials with b have no depth.
+  v1::ParameterSpec depth;
+  depth.set_name("depth");
+  depth.mutable_continuous()->set_min(0);
+  depth.mutable_continuous()->set_max(10);
+  v1::Condition& condition = *depth.mutable_condition();
+  condition.set_parameter("kind");
+  condition.add_values("a");
+  auto& parameters = *service.jobs[0].mutable_spec()->mutable_parameters();
+  *parameters.Add() = depth;
+  parameters.SwapElements(0, 1);  // kind, rate, depth
+  parameters.SwapElements(1, 2);  // kind, depth, rate
+  for (v1::Trial& trial : service.trials) {
+    trial.mutable_hyperparameters()->SwapElements(0, 1);
+    if (trial.hyperparameters(0).categorical() == "b") continue;
+    v1::HyperparameterValue& value = *trial.add_hyperparameters();
+    value.set_name("depth");
+    value.set_continuous(5);
+    trial.mutable_hyperparameters()->SwapElements(1, 2);
+  }
+  const Result text = RunWinnow({"plan", "-", "--suggest-ranges"}, service.address(), LaterJob());
+  INFO(text.out << text.err);
+  CHECK(text.out.find("rate: narrower, 0.00") != std::string::npos);
+  CHECK(text.out.find("All 25 good trials have it from 0.00") != std::string::npos);
+}
+
 TEST_CASE("plan --suggest-ranges: a range that the rest of the job file needs stays", "[cli]") {
   FakeService service;
   PutEarlierJob(service);

@@ -359,6 +359,47 @@ TEST_CASE("Changes: an enqueued configuration is tried next, after the job's own
   CHECK(result.state.trials().size() == 5);
 }
 
+TEST_CASE("Changes: what is enqueued while a model waits for the others is tried from the lowest rung",
+          "[scheduler]") {
+  SearchSpec spec = HyperbandJob(27, 3);
+  spec.sampler.kind = SamplerKind::kGp;
+  spec.pruner.kind = PrunerKind::kFreezeThaw;
+  spec.limits.max_total_resource = 200;
+  int64_t enqueued = 0;
+  Simulation simulation = Slots(4);
+  for (double at = 0.25; at < 300; at += 0.5) {
+    simulation.changes.push_back({at, [&enqueued](const JobState& state) -> std::optional<FactBody> {
+                                    const auto& answer = state.suggestion();
+                                    if (!answer || answer->trial != 0) return std::nullopt;
+                                    const Configuration wanted = {static_cast<double>(++enqueued) / 1e4};
+                                    if (!CheckEnqueued(state, wanted).empty()) return std::nullopt;
+                                    return ConfigurationEnqueued{wanted, "ana", ""};
+                                  }});
+  }
+  const SimulationResult result = Simulate(spec, simulation);
+  CHECK(enqueued > 0);
+  CHECK_FALSE(result.stalled);
+  CHECK(result.state.totals().resource <= 200);
+  for (const Fact& fact : result.facts) {
+    const auto* created = std::get_if<TrialCreated>(&fact.body);
+    if (created != nullptr &&
+        std::get<double>(created->configuration[0]) <= static_cast<double>(enqueued) / 1e4)
+      CHECK(created->to == 1);
+  }
+  CHECK(Verify(spec, result.facts).ok());
+}
+
+TEST_CASE("Changes: who may enqueue nothing more is told why, and what to do", "[scheduler]") {
+  const auto refusal = [](const SearchSpec& spec) {
+    const SimulationResult result = Simulate(spec, Slots(2));
+    const auto violations = CheckEnqueued(result.state, {0.125});
+    return violations.empty() ? "" : violations[0].description;
+  };
+  CHECK(refusal(RandomJob(5, 3)) ==
+        "the job has all of its 5 trials; expected a higher limits.max_trials first");
+  CHECK(refusal(HyperbandJob(9, 3)) == "all 17 trials of the job's brackets exist; expected another job");
+}
+
 TEST_CASE("Changes: a job that ended goes on within higher limits, and says what leaves nothing to train",
           "[scheduler]") {
   const SearchSpec spec = RandomJob(4, 5);

@@ -53,6 +53,18 @@ TEST_CASE("Malformed job files: several objectives and metric constraints", "[sp
   });
 }
 
+TEST_CASE("Malformed job files: lists that would take long to check are refused for their length", "[spec]") {
+  std::string entries;
+  for (int i = 0; i < 30'000; ++i)
+    entries += std::string(i == 0 ? "" : ",") + R"({"metric": "a", ")" +
+               (i % 2 == 0 ? "at_least" : "at_most") + R"(": )" + (i % 2 == 0 ? "1}" : "0}");
+  const auto violations =
+      Violations(With(R"("strategy": "RANDOM", "metric_constraints": [)" + entries + "]"));
+  REQUIRE(violations.size() == 1);
+  CHECK(violations[0].field == "metric_constraints");
+  CHECK(violations[0].description == "has 30000 entries; expected at most 1000");
+}
+
 TEST_CASE("Malformed job files: strategy, sampler and pruner", "[spec]") {
   CheckCases({
       {ExternalJob(R"("strategy": "tpe")"),

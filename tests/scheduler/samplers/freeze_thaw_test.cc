@@ -213,6 +213,12 @@ TEST_CASE("Freeze-thaw: any sampler, on one slot and on sixteen, every decision 
       const SimulationResult result = Simulate(spec, simulation);
       CHECK_FALSE(result.stalled);
       CHECK(result.state.trials().size() == (sampler == SamplerKind::kGrid ? 24 : 32));
+      if (sampler == SamplerKind::kGrid) {
+        std::set<Configuration> tried, points;
+        for (const TrialState& trial : result.state.trials()) tried.insert(trial.configuration);
+        for (int64_t i = 0; i < 24; ++i) points.insert(result.state.grid()->Nth(i));
+        CHECK(tried == points);
+      }
       CHECK(result.state.totals().completed > 0);
       CHECK(Verify(spec, result.facts).ok());
     }
