@@ -97,7 +97,6 @@ ObjectivePoint FrontShare::Reference() const {
 }
 
 std::vector<TrialNumber> FrontShare::Ordered(const std::vector<TrialNumber>& front) const {
-  if (front.size() == 1) return front;
   std::vector<ObjectivePoint> points;
   for (const TrialNumber number : front) points.push_back(places_.at(number).standing.keys);
   std::vector<TrialNumber> ordered;
@@ -110,6 +109,10 @@ void FrontShare::OrderTop() {
   top_.clear();
   for (const std::vector<TrialNumber>& front : fronts_) {
     if (top_.size() >= most) break;
+    if (front.size() == 1) {  // as a rule, with one objective
+      top_.push_back(front[0]);
+      continue;
+    }
     const std::vector<TrialNumber> ordered = Ordered(front);
     top_.insert(top_.end(), ordered.begin(), ordered.end());
   }
