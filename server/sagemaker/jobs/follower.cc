@@ -459,7 +459,14 @@ absl::Status Follower::PutModel(const CallerOf& caller, const v1::TuningJob& job
       [builtin = !job.spec().trainer().builtin().empty()](const std::string& path) {
         return builtin && path == "model.json" ? std::string("xgboost-model") : path;
       },
-      [&](const std::string& digest, const auto& receive) { return calls_.Blob(caller, digest, receive); });
+      [&](const std::string& digest, const auto& receive) -> absl::Status {
+        const absl::Status read = calls_.Blob(caller, digest, receive);
+        return absl::IsNotFound(read) ? absl::DataLossError(MessageOf(read)) : read;
+      });
+  if (absl::IsDataLoss(status)) {
+    spdlog::warn("SageMaker: the model of {} cannot be archived: {}", row.name, MessageOf(status));
+    return absl::OkStatus();
+  }
   if (!status.ok()) return status;
   ObjectHead head;
   head.key = key;

@@ -82,7 +82,8 @@ class Follower {
                                  std::vector<v1::TuningJob>& jobs);
   // Fills in what a trial says.
   absl::Status Fill(const CallerOf& caller, const v1::Trial& trial, SagemakerJob& row);
-  // ModelComes: it is on its way. OK too if there is none, or there is no such bucket.
+  // ModelComes: it is on its way. OK too if there is none, or none that can be archived, or there is
+  // no such bucket.
   absl::Status PutModel(const CallerOf& caller, const v1::TuningJob& job, const SagemakerJob& row,
                         const std::string& uri);
 

@@ -14,7 +14,7 @@ using ReadBlob = std::function<absl::Status(const std::string& digest,
                                             const std::function<absl::Status(const std::string&)>& receive)>;
 
 // Writes `file`, a tar archive compressed by gzip, with the files of a manifest. `rename` gives each its path
-// in the archive.
+// in the archive. DATA_LOSS: there can be no such archive; other errors are those of the disk and of `read`.
 absl::Status WriteModelArchive(const v1::Manifest& manifest, const std::filesystem::path& file,
                                const std::function<std::string(const std::string&)>& rename,
                                const ReadBlob& read);
