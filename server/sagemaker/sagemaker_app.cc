@@ -146,7 +146,7 @@ class SagemakerApp::Parts {
       MutexLock lock(mutex_);
       if (url_.empty()) url_ = url;
     }
-    jobs_.FinishCreations([this](const SagemakerJob& row) { return CallerOfKey(row.key_id, kFollowerPeer); });
+    follower_.Wake();  // creations that were cut off can be finished
   }
   void Stop() { follower_.Stop(); }
 

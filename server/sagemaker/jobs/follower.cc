@@ -178,7 +178,6 @@ bool Follower::LookOnce(bool all) {
       MutexLock lock(mutex_);
       if (stopping_) return true;
     }
-    if (row.winnow_job.empty()) continue;  // its Create has not ended
     const std::string arn = ArnOf(row);
     if (!all && before.contains(arn) && before[arn].next > std::chrono::steady_clock::now()) {
       failures_[arn] = before[arn];
@@ -227,12 +226,35 @@ absl::StatusOr<std::vector<v1::TuningJob>> Follower::JobsOf(const CallerOf& call
 
 absl::Status Follower::Follow(SagemakerJob row) {
   const CallerOf caller = caller_of_(row);
+  if (row.winnow_job.empty()) return FinishCreation(std::move(row), caller);
   // Who was removed from the project sees no job of it: it is not deleted for that.
   if (!caller.project.empty()) {
     if (absl::Status may = calls_.CheckUse(caller, false); !may.ok()) return may;
   }
   return row.kind == SagemakerJob::kTuning ? FollowTuning(caller, std::move(row))
                                            : FollowTraining(caller, std::move(row));
+}
+
+absl::Status Follower::FinishCreation(SagemakerJob row, const CallerOf& caller) {
+  if (!starter_.BeginCreation(row)) return absl::OkStatus();
+  const absl::Cleanup end = [&] { starter_.EndCreation(row); };
+  // Its Create may have ended since the row was read.
+  const auto now = table_.Find(row.account, row.kind, row.name);
+  if (!now.ok()) return now.status();
+  if (!now->has_value() || !(*now)->winnow_job.empty() || (*now)->created_us != row.created_us)
+    return absl::OkStatus();
+  const absl::StatusOr<std::string> jobs = starter_.Start(row, caller);
+  if (MayPass(jobs.status())) return jobs.status();
+  if (jobs.ok()) {
+    row.winnow_job = *jobs;
+  } else {
+    spdlog::warn("SageMaker: {} cannot be created: {}", row.name, MessageOf(jobs.status()));
+    row.status = "Failed";
+    if (!row.secondary.empty()) row.secondary = "Failed";
+    row.ended_us = row.modified_us = NowMicros();
+    row.result = json({{"reason", Bounded(MessageOf(jobs.status()))}}).dump();
+  }
+  return table_.Write({row});
 }
 
 absl::Status Follower::Fill(const CallerOf& caller, const v1::Trial& trial, SagemakerJob& row) {

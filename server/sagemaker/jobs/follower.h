@@ -33,8 +33,9 @@ std::string ModelUri(const std::string& output_path, const std::string& training
 
 // Brings what Winnow did into the table, as SageMaker's clients see it, and puts the models of jobs that have
 // ended into their buckets before it says that they are completed: a training job's, and a tuning job's best.
-// Of tuning jobs with several definitions it starts the jobs that have to wait for others. A thread of its
-// own looks at unfinished jobs. Every hour it also removes uploads to buckets that nobody has completed.
+// Of tuning jobs with several definitions it starts the jobs that have to wait for others. It finishes
+// creations that the end of a server cut off, or whose outcome is not known. A thread of its own looks at
+// unfinished jobs. Every hour it also removes uploads to buckets that nobody has completed.
 class Follower {
  public:
   // `caller_of`: on whose behalf a row's job is looked at. The arguments outlive it.
@@ -69,6 +70,9 @@ class Follower {
   // When to look at a job again that could not be followed.
   static Failure After(Failure before, const SagemakerJob& row, const absl::Status& status);
   absl::Status Follow(SagemakerJob row);
+  // Creates the jobs of a row that has none, unless its Create is under way: the same ones, if Winnow has
+  // them already. What is refused now has failed, because its client was told that it is created.
+  absl::Status FinishCreation(SagemakerJob row, const CallerOf& caller);
   absl::Status FollowTraining(const CallerOf& caller, SagemakerJob row);
   absl::Status FollowTuning(const CallerOf& caller, SagemakerJob row);
   // The jobs of a row, also one that has been deleted or could not be started, as failed.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
@@ -179,8 +180,12 @@ JobService::Answer JobService::Create(SagemakerJob row, const json& request, con
   row.status = "InProgress";
   row.created_us = row.modified_us = CurrentUs();
   const std::string arn = ArnOf(row);
+  const bool first = starter_.BeginCreation(row);
+  const absl::Cleanup end = [&] {
+    if (first) starter_.EndCreation(row);
+  };
   // The name is taken before anything starts; what cannot be started gives it back.
-  absl::Status status = table_.Insert(row, TagsIn(request), arn);
+  absl::Status status = first ? table_.Insert(row, TagsIn(request), arn) : absl::AlreadyExistsError(row.name);
   if (absl::IsAlreadyExists(status)) {
     return AwsError("ResourceInUse",
                     fmt::format("A {} with the name, {}, already exists. Choose a different name.",
@@ -196,11 +201,18 @@ JobService::Answer JobService::Create(SagemakerJob row, const json& request, con
 
 absl::Status JobService::Start(SagemakerJob row, const CallerOf& caller) {
   absl::StatusOr<std::string> jobs = AwsError("InternalFailure", "The request failed within the server.");
-  // After an exception too the name is free again, and a server that resumes this at its start does not end.
+  // After an exception too the name is free again.
   try {
     jobs = starter_.Start(row, caller);
   } catch (const std::exception& exception) {
     spdlog::error("SageMaker: {} could not be created: {}", row.name, exception.what());
+  }
+  // Winnow may have the job, or get it yet: nothing else may have its name. The follower finds out.
+  if (OutcomeIsUnknown(jobs.status())) {
+    spdlog::warn("SageMaker: whether {} was created is not known yet: {}", row.name,
+                 MessageOf(jobs.status()));
+    follower_.Wake();
+    return absl::OkStatus();
   }
   if (!jobs.ok()) {
     const absl::Status status = table_.Delete(row, ArnOf(row));
@@ -210,17 +222,6 @@ absl::Status JobService::Start(SagemakerJob row, const CallerOf& caller) {
   if (absl::Status status = table_.Write({row}); !status.ok()) return status;
   follower_.Wake();
   return absl::OkStatus();
-}
-
-void JobService::FinishCreations(const std::function<CallerOf(const SagemakerJob&)>& caller_of) {
-  const absl::StatusOr<std::vector<SagemakerJob>> rows = table_.Unfinished();
-  if (!rows.ok()) return;
-  for (const SagemakerJob& row : *rows) {
-    if (!row.winnow_job.empty()) continue;
-    const absl::Status status = Start(row, caller_of(row));
-    if (!status.ok())
-      spdlog::warn("SageMaker: the creation of {} was not finished: {}", row.name, MessageOf(status));
-  }
 }
 
 JobService::Answer JobService::DescribeTrainingJob(const SagemakerJob& row, const JobCaller& caller) {
@@ -378,7 +379,7 @@ JobService::Answer JobService::Delete(SagemakerJob::Kind kind, const std::string
     return Refused(
         fmt::format("The tuning job {} is {} and not in a terminal state.", row->name, row->status));
   }
-  if (kind == SagemakerJob::kTraining && row->parent.empty()) {
+  if (kind == SagemakerJob::kTraining && row->parent.empty() && !row->winnow_job.empty()) {
     const absl::Status status = calls_.Delete(caller.winnow, row->winnow_job);
     if (!status.ok() && !absl::IsNotFound(status)) return OfWinnow(status);
   }

@@ -32,16 +32,13 @@ class JobService {
   absl::StatusOr<nlohmann::json> Call(const std::string& operation, const nlohmann::json& request,
                                       const JobCaller& caller);
 
-  // Creates the jobs whose creation the end of an earlier server cut off: the same ones, if Winnow has them
-  // already. Harmless for one that is being created now.
-  void FinishCreations(const std::function<CallerOf(const SagemakerJob&)>& caller_of);
-
  private:
   using Answer = absl::StatusOr<nlohmann::json>;
   Answer CreateTuning(const nlohmann::json& request, const JobCaller& caller);
   Answer CreateTraining(const nlohmann::json& request, const JobCaller& caller);
   Answer Create(SagemakerJob row, const nlohmann::json& request, const JobCaller& caller);
-  // Starts the jobs of a row that is in the table; removes the row if that fails.
+  // Starts the jobs of a row that is in the table; removes the row if that fails. OK too if its outcome is
+  // not known: the follower creates them.
   absl::Status Start(SagemakerJob row, const CallerOf& caller);
   Answer Describe(SagemakerJob::Kind kind, const std::string& name, const JobCaller& caller);
   Answer DescribeTrainingJob(const SagemakerJob& row, const JobCaller& caller);

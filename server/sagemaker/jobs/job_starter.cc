@@ -105,7 +105,18 @@ absl::StatusOr<std::string> JobStarter::Create(const SagemakerJob& row, const Jo
   return job->id();
 }
 
+bool JobStarter::BeginCreation(const SagemakerJob& row) {
+  MutexLock lock(mutex_);
+  return creating_.insert(ArnOf(row)).second;
+}
+
+void JobStarter::EndCreation(const SagemakerJob& row) {
+  MutexLock lock(mutex_);
+  creating_.erase(ArnOf(row));
+}
+
 absl::StatusOr<std::string> JobStarter::Start(const SagemakerJob& row, const CallerOf& caller) {
+  if (s3_endpoint_().empty()) return absl::UnavailableError("the endpoint is not known yet");
   const json request = json::parse(row.request);
   const absl::StatusOr<std::vector<JobPlan>> plans = PlansOf(row, request);
   if (!plans.ok()) return plans.status();
@@ -118,6 +129,8 @@ absl::StatusOr<std::string> JobStarter::Start(const SagemakerJob& row, const Cal
       ids.push_back(*id);
       continue;
     }
+    // The follower starts it, as those that wait for others.
+    if (MayPass(id.status()) && !ids.empty()) break;
     // All or none.
     for (const std::string& begun : ids) (void)calls_.Stop(caller, begun);
     return id.status();

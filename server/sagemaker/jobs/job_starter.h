@@ -1,11 +1,13 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/mutex.h"
 #include "server/sagemaker/jobs/job_spec.h"
 #include "server/sagemaker/jobs/job_table.h"
 #include "server/sagemaker/jobs/training_image.h"
@@ -30,8 +32,12 @@ class JobStarter {
         images_(std::move(images)),
         s3_endpoint_(std::move(s3_endpoint)) {}
 
+  // Takes the creation of a row's jobs, until EndCreation; false: somebody else has it.
+  bool BeginCreation(const SagemakerJob& row);
+  void EndCreation(const SagemakerJob& row);
   // Checks the request of a row and creates its jobs, as many as may run at a time. Returns their ids, as
-  // SagemakerJob::winnow_job has them. The same ids, if Winnow has the jobs already.
+  // SagemakerJob::winnow_job has them. The same ids, if Winnow has the jobs already; so it may be called
+  // again where OutcomeIsUnknown.
   absl::StatusOr<std::string> Start(const SagemakerJob& row, const CallerOf& caller);
   // Creates the job of the next definition of a tuning job, and returns its id. Unless MayPass(), it
   // cannot be created.
@@ -47,6 +53,8 @@ class JobStarter {
   WinnowCalls& calls_;
   const TrainingImages images_;
   const std::function<std::string()> s3_endpoint_;
+  Mutex mutex_;
+  std::set<std::string> creating_ ABSL_GUARDED_BY(mutex_);  // ARNs
 };
 
 // The error of Winnow about a request that was translated.

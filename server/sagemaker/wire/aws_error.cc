@@ -19,22 +19,17 @@ absl::Status AwsError(std::string_view code, std::string_view message) {
 
 std::string AwsCodeOf(const absl::Status& status) {
   if (const auto code = status.GetPayload(kCode)) return std::string(*code);
-  const bool busy = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-                    absl::IsResourceExhausted(status) || absl::IsCancelled(status);
-  return busy ? "ServiceUnavailable" : "InternalFailure";
+  return MayPass(status) ? "ServiceUnavailable" : "InternalFailure";
+}
+
+bool OutcomeIsUnknown(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsCancelled(status) ||
+         absl::IsAborted(status);
 }
 
 bool MayPass(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kResourceExhausted:
-    case absl::StatusCode::kCancelled:
-    case absl::StatusCode::kAborted:
-      return true;
-    default:
-      return status.GetPayload(kCode) == absl::Cord("ThrottlingException");
-  }
+  return OutcomeIsUnknown(status) || absl::IsResourceExhausted(status) ||
+         status.GetPayload(kCode) == absl::Cord("ThrottlingException");
 }
 
 int HttpStatusOfAwsCode(std::string_view code) {

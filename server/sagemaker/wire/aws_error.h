@@ -15,6 +15,9 @@ absl::Status AwsError(std::string_view code, std::string_view message);
 // "InternalFailure".
 std::string AwsCodeOf(const absl::Status& status);
 
+// Whether a call that failed so may have been carried out, or still be: there was no answer to it.
+bool OutcomeIsUnknown(const absl::Status& status);
+
 // Whether the same call may succeed later: the server or its storage is overloaded, full or away. An AwsError
 // with a code of that kind may pass too.
 bool MayPass(const absl::Status& status);

@@ -12,6 +12,8 @@ TEST_CASE("What a full disk, a quota or a busy server refuses may pass, also aft
         absl::StatusCode::kResourceExhausted, absl::StatusCode::kCancelled, absl::StatusCode::kAborted}) {
     CHECK(MayPass(absl::Status(code, "busy")));
     CHECK(MayPass(OfWinnow(absl::Status(code, "busy"))));
+    CHECK(AwsCodeOf(absl::Status(code, "busy")) == "ServiceUnavailable");
+    CHECK(OutcomeIsUnknown(absl::Status(code, "busy")) == (code != absl::StatusCode::kResourceExhausted));
   }
 }
 
