@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+
 namespace winnow {
 namespace {
 
@@ -17,13 +21,19 @@ constexpr char kForBrowsers[] =
 // Makes a browser that used TLS once use only TLS for a year.
 constexpr char kOverTls[] = "Strict-Transport-Security: max-age=31536000\r\n";
 
+// A control character would begin another header, or the body.
+std::string WithoutControls(std::string text) {
+  std::replace_if(text.begin(), text.end(), absl::ascii_iscntrl, ' ');
+  return text;
+}
+
 std::string ForBrowsers(bool tls) { return std::string(kForBrowsers) + (tls ? kOverTls : ""); }
 
 }  // namespace
 
 std::string AnswerHead(const HttpAnswer& answer, bool keep_alive, bool tls) {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\n", answer.status, ReasonPhrase(answer.status));
-  for (const auto& [name, value] : answer.headers) head += fmt::format("{}: {}\r\n", name, value);
+  for (const auto& [name, value] : answer.headers) head += WithoutControls(name + ": " + value) + "\r\n";
   if (answer.status != 304 && answer.status != 204)
     head += fmt::format("Content-Length: {}\r\n", answer.size());
   head += keep_alive ? "Connection: keep-alive\r\n" : "Connection: close\r\n";

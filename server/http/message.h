@@ -58,7 +58,7 @@ std::string_view ReasonPhrase(int status);
 
 // Returns status line and headers up to the empty line: `answer`'s own headers, its length, and the security
 // headers of every answer: the page may load nothing from other sites, run no inline scripts, and not be
-// framed; over TLS, that browsers must use TLS.
+// framed; over TLS, that browsers must use TLS. Control characters in `answer`'s own headers become blanks.
 std::string AnswerHead(const HttpAnswer& answer, bool keep_alive, bool tls);
 
 // Head of a stream of events without a length: chunked, or until the connection's end for HTTP/1.0.

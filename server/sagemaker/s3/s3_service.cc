@@ -26,6 +26,10 @@ constexpr char kNameSpace[] = "http://s3.amazonaws.com/doc/2006-03-01/";
 constexpr int64_t kMostKeys = 1000;
 constexpr size_t kMostKeyBytes = 1024;
 constexpr int64_t kMostParts = 10'000;
+// The headers of its answer that a GET may choose, each by "response-" and its name. Every signature covers
+// these parameters, but not others of such names.
+constexpr const char* kChosenByGet[] = {"cache-control",    "content-disposition", "content-encoding",
+                                        "content-language", "content-type",        "expires"};
 
 using Answered = absl::StatusOr<HttpAnswer>;
 
@@ -147,10 +151,14 @@ Answered GetObject(ObjectStore& store, const Asked& asked) {
     answer.status = 304;
     return answer;
   }
-  for (const auto& [name, value] : head->headers) {
-    const std::string wanted = asked.target.value("response-" + name);
-    answer.headers.emplace_back(name, wanted.empty() ? value : wanted);
+  std::map<std::string, std::string> headers = head->headers;
+  for (const char* name : kChosenByGet) {
+    const std::string wanted = asked.target.value(fmt::format("response-{}", name));
+    if (std::any_of(wanted.begin(), wanted.end(), absl::ascii_iscntrl))
+      return InvalidArgument(fmt::format("response-{} has a control character", name));
+    if (!wanted.empty()) headers[name] = wanted;
   }
+  answer.headers.insert(answer.headers.end(), headers.begin(), headers.end());
   const auto range = RangeOf(asked, *head);
   if (!range.ok()) return range.status();
   int64_t from = 0;

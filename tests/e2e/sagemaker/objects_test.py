@@ -118,6 +118,19 @@ class Objects(unittest.TestCase):
         self.assertIn(b"MalformedXML", caught.exception.read())
         caught.exception.close()
 
+    def test_a_get_chooses_six_headers_of_its_answer_and_adds_none(self):
+        self.s3.put_object(Bucket="bucket", Key="k", Body=b"content", ContentType="text/x", Metadata={"who": "me"})
+        got = self.s3.get_object(Bucket="bucket", Key="k", ResponseContentType="text/y", ResponseContentDisposition="attachment",
+                                 ResponseCacheControl="no-store", ResponseContentLanguage="en", ResponseContentEncoding="x")
+        self.assertEqual((got["ContentType"], got["ContentDisposition"], got["CacheControl"], got["ContentLanguage"], got["ContentEncoding"]),
+                         ("text/y", "attachment", "no-store", "en", "x"))
+        self.refused("InvalidArgument", self.s3.get_object, Bucket="bucket", Key="k", ResponseContentType="text/x\r\nSet-Cookie: x=1")
+        # The older signature does not cover other names.
+        url = self.cluster.boto3("s3", config={"signature_version": "s3"}).generate_presigned_url(
+            "get_object", Params={"Bucket": "bucket", "Key": "k"}, ExpiresIn=60)
+        with urllib.request.urlopen(url + "&response-x-amz-meta-who=you%0d%0aSet-Cookie:%20x=1") as answer:
+            self.assertEqual((answer.headers["x-amz-meta-who"], answer.headers["Set-Cookie"]), ("me", None))
+
     def test_a_large_file_comes_back_and_leaves_one_object(self):
         path, back = (os.path.join(self.cluster.folder, name) for name in ("large", "back"))
         content = os.urandom(MIB) * (SIZE // MIB) + b"end"
