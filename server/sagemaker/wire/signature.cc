@@ -116,15 +116,16 @@ std::string SignatureOf(const HttpRequest& request, const AwsTarget& target, con
   return absl::BytesToHexString(HmacSha256(SigningKey(secret, claim), text));
 }
 
-// Every header that says what is asked for has to be signed.
+// Every header that says what is asked for has to be signed: who was given a URL may not add another object
+// to copy from. The digest of the body is a part of what is signed in any case.
 bool SignsEnough(const HttpRequest& request, const SignatureClaim& claim) {
   const auto is_signed = [&](std::string_view name) {
     return std::find(claim.headers.begin(), claim.headers.end(), name) != claim.headers.end();
   };
   if (!is_signed("host")) return false;
-  if (claim.in_query) return true;
   return std::all_of(request.headers.begin(), request.headers.end(), [&](const auto& header) {
-    return !header.first.starts_with("x-amz-") || is_signed(header.first);
+    return !header.first.starts_with("x-amz-") || is_signed(header.first) ||
+           (claim.in_query && header.first == "x-amz-content-sha256");
   });
 }
 

@@ -108,6 +108,12 @@ class Objects(unittest.TestCase):
             with urllib.request.urlopen(urllib.request.Request(put, data=b"put", method="PUT", headers={"Content-Type": ""})):
                 pass
             self.assertEqual(self.s3.get_object(Bucket="bucket", Key=version)["Body"].read(), b"put")
+            # Who was given the URL gets no other object by it.
+            with self.assertRaises(urllib.error.HTTPError) as caught:
+                urllib.request.urlopen(urllib.request.Request(put, data=b"", method="PUT", headers={
+                    "Content-Type": "", "x-amz-copy-source": "bucket/a%20b"}))
+            self.assertEqual(caught.exception.code, 403)
+            caught.exception.close()
         self.refused("BadDigest", self.s3.put_object, Bucket="bucket", Key="bad", Body=b"x", ContentMD5="AAAAAAAAAAAAAAAAAAAAAA==")
         self.refused("404", self.s3.head_object, Bucket="bucket", Key="bad")
         url = self.cluster.boto3("s3", config={"signature_version": "s3v4"}).generate_presigned_url(
