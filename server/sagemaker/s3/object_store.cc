@@ -51,6 +51,14 @@ absl::Status NoSuchKey(const std::string& key) {
   return AwsError("NoSuchKey", "The specified key does not exist: " + key);
 }
 
+// `old`: the object that a write replaces, if there is one.
+absl::Status CheckCondition(const WriteCondition& condition, const std::string& key, const ObjectHead* old) {
+  if (!condition.etag.empty() && old == nullptr) return NoSuchKey(key);
+  const bool other = !condition.etag.empty() && condition.etag != "*" && condition.etag != old->etag;
+  if (!other && !(condition.absent && old != nullptr)) return absl::OkStatus();
+  return AwsError("PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
+}
+
 // Reads pieces one after the other.
 class PieceReader final : public BodySource {
  public:
@@ -269,9 +277,12 @@ absl::StatusOr<ObjectHead> ObjectStore::Get(const std::string& account, const st
 
 absl::StatusOr<std::vector<ObjectPiece>> ObjectStore::PutLocked(const std::string& account,
                                                                 const std::string& bucket,
-                                                                const ObjectHead& head) {
+                                                                const ObjectHead& head,
+                                                                const WriteCondition& condition) {
   absl::StatusOr<ObjectHead> old = GetLocked(account, bucket, head.key);
   if (!old.ok() && AwsCodeOf(old.status()) != "NoSuchKey") return old.status();
+  if (absl::Status holds = CheckCondition(condition, head.key, old.ok() ? &*old : nullptr); !holds.ok())
+    return holds;
   Statement put(*index_, "INSERT OR REPLACE INTO objects VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
   absl::Status status = put.Bind(account, bucket, head.key, head.size, head.etag, head.modified_us,
                                  json(head.headers).dump(), head.checksum, PiecesJson(head.pieces))
@@ -281,14 +292,14 @@ absl::StatusOr<std::vector<ObjectPiece>> ObjectStore::PutLocked(const std::strin
 }
 
 absl::Status ObjectStore::Put(const std::string& account, const std::string& bucket, ObjectHead head,
-                              Draft draft) {
+                              Draft draft, const WriteCondition& condition) {
   head.modified_us = NowUs();
   head.size = draft.piece_.size;
   head.pieces = {draft.piece_};
   absl::StatusOr<std::vector<ObjectPiece>> old;
   {
     MutexLock lock(mutex_);
-    old = PutLocked(account, bucket, head);
+    old = PutLocked(account, bucket, head, condition);
   }
   if (!old.ok()) return old.status();
   draft.store_.reset();
@@ -325,7 +336,8 @@ absl::Status ObjectStore::Delete(const std::string& account, const std::string& 
 absl::StatusOr<ObjectHead> ObjectStore::Copy(const std::string& account, const std::string& from_bucket,
                                              const std::string& from_key, const std::string& to_bucket,
                                              const std::string& to_key,
-                                             std::optional<std::map<std::string, std::string>> headers) {
+                                             std::optional<std::map<std::string, std::string>> headers,
+                                             const WriteCondition& condition) {
   std::vector<ObjectPiece> old;
   ObjectHead head;
   {
@@ -340,13 +352,16 @@ absl::StatusOr<ObjectHead> ObjectStore::Copy(const std::string& account, const s
     for (ObjectPiece& piece : head.pieces) {
       const std::string file = RandomHex(16);
       std::error_code error;
-      fs::create_directory(PathOf(file).parent_path(), error);
+      const fs::path files = PathOf(file).parent_path();
+      if (fs::create_directory(files, error)) {
+        if (absl::Status status = SyncFolder(files.parent_path()); !status.ok()) return status;
+      }
       fs::create_hard_link(PathOf(piece.file), PathOf(file), error);
       if (error) return FileError(PathOf(file), "write", error.value());
-      if (absl::Status status = SyncFolder(PathOf(file).parent_path()); !status.ok()) return status;
+      if (absl::Status status = SyncFolder(files); !status.ok()) return status;
       piece.file = file;
     }
-    absl::StatusOr<std::vector<ObjectPiece>> replaced = PutLocked(account, to_bucket, head);
+    absl::StatusOr<std::vector<ObjectPiece>> replaced = PutLocked(account, to_bucket, head, condition);
     if (!replaced.ok()) {
       RemoveFiles(head.pieces);
       return replaced.status();
@@ -473,7 +488,7 @@ absl::StatusOr<std::vector<UploadedPart>> ObjectStore::ListParts(const std::stri
 
 absl::StatusOr<ObjectHead> ObjectStore::CompleteUpload(
     const std::string& account, const std::string& bucket, const std::string& key, const std::string& upload,
-    const std::vector<std::pair<int64_t, std::string>>& wanted) {
+    const std::vector<std::pair<int64_t, std::string>>& wanted, const WriteCondition& condition) {
   ObjectHead head;
   head.key = key;
   std::vector<ObjectPiece> unused;
@@ -507,7 +522,7 @@ absl::StatusOr<ObjectHead> ObjectStore::CompleteUpload(
     head.modified_us = NowUs();
     absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(*index_);
     if (!transaction.ok()) return transaction.status();
-    absl::StatusOr<std::vector<ObjectPiece>> old = PutLocked(account, bucket, head);
+    absl::StatusOr<std::vector<ObjectPiece>> old = PutLocked(account, bucket, head, condition);
     if (!old.ok()) return old.status();
     absl::Status status = ForgetUploadLocked(account, upload);
     if (status.ok()) status = (*transaction)->Commit();

@@ -42,6 +42,13 @@ struct UploadedPart {
   int64_t modified_us = 0;
 };
 
+// What must hold of the object that a write replaces, looked at in the same moment. Else it is
+// PreconditionFailed, or NoSuchKey where there is none to match.
+struct WriteCondition {
+  bool absent = false;  // there is none
+  std::string etag;     // it has this one, without quotes; "*": any; "": no condition
+};
+
 // The page of a listing.
 struct ObjectPage {
   struct Entry {
@@ -92,7 +99,8 @@ class ObjectStore {
   std::filesystem::path DraftPath() const;
 
   // Puts an object with one file in place of the one that is there.
-  absl::Status Put(const std::string& account, const std::string& bucket, ObjectHead head, Draft draft);
+  absl::Status Put(const std::string& account, const std::string& bucket, ObjectHead head, Draft draft,
+                   const WriteCondition& condition = {});
   // NoSuchBucket, NoSuchKey.
   absl::StatusOr<ObjectHead> Get(const std::string& account, const std::string& bucket,
                                  const std::string& key);
@@ -104,7 +112,8 @@ class ObjectStore {
   absl::StatusOr<ObjectHead> Copy(const std::string& account, const std::string& from_bucket,
                                   const std::string& from_key, const std::string& to_bucket,
                                   const std::string& to_key,
-                                  std::optional<std::map<std::string, std::string>> headers);
+                                  std::optional<std::map<std::string, std::string>> headers,
+                                  const WriteCondition& condition = {});
   // Objects whose keys begin with `prefix` and come after `after`, in the order of their bytes; what has
   // `delimiter` behind the prefix is one entry for all.
   absl::StatusOr<ObjectPage> List(const std::string& account, const std::string& bucket,
@@ -119,7 +128,8 @@ class ObjectStore {
   // `wanted`: the parts' numbers and ETags, ascending. The object has the parts' files.
   absl::StatusOr<ObjectHead> CompleteUpload(const std::string& account, const std::string& bucket,
                                             const std::string& key, const std::string& upload,
-                                            const std::vector<std::pair<int64_t, std::string>>& wanted);
+                                            const std::vector<std::pair<int64_t, std::string>>& wanted,
+                                            const WriteCondition& condition = {});
   absl::Status AbortUpload(const std::string& account, const std::string& bucket, const std::string& key,
                            const std::string& upload);
   // Removes uploads that nobody has completed within seven days, and their parts.
@@ -137,7 +147,7 @@ class ObjectStore {
                                        const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns the pieces of the object that was there.
   absl::StatusOr<std::vector<ObjectPiece>> PutLocked(const std::string& account, const std::string& bucket,
-                                                     const ObjectHead& head)
+                                                     const ObjectHead& head, const WriteCondition& condition)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::vector<UploadedPart>> PartsLocked(const std::string& account, const std::string& bucket,
                                                         const std::string& key, const std::string& upload)

@@ -128,12 +128,23 @@ absl::StatusOr<std::optional<std::pair<int64_t, int64_t>>> RangeOf(const Asked& 
   return Range(std::pair(first, last));
 }
 
-// 0, or the status of an answer without the object.
+// Whether an object is newer than a header says; absent: it says no time.
+std::optional<bool> IsNewerThan(std::string_view header, const ObjectHead& head) {
+  absl::Time time;
+  std::string ignored;
+  if (!absl::ParseTime("%a, %d %b %Y %H:%M:%S GMT", std::string(header), &time, &ignored))
+    return std::nullopt;
+  return head.modified_us / 1'000'000 > absl::ToUnixSeconds(time);
+}
+
+// 0, or the status of an answer without the object. A time counts where there is no ETag of its kind.
 int ConditionStatus(const Asked& asked, const ObjectHead& head) {
   const std::string_view match = asked.request.header("if-match");
+  if (match.empty() && IsNewerThan(asked.request.header("if-unmodified-since"), head) == true) return 412;
   if (!match.empty() && match != "*" && Unquoted(match) != head.etag) return 412;
   const std::string_view none = asked.request.header("if-none-match");
   if (!none.empty() && (none == "*" || Unquoted(none) == head.etag)) return 304;
+  if (none.empty() && IsNewerThan(asked.request.header("if-modified-since"), head) == false) return 304;
   return 0;
 }
 
@@ -176,13 +187,28 @@ Answered GetObject(ObjectStore& store, const Asked& asked) {
   return answer;
 }
 
+// The condition on the object that a request writes. NotImplemented: it has another one.
+absl::StatusOr<WriteCondition> WriteConditionOf(const Asked& asked) {
+  for (const auto& [name, value] : asked.request.headers) {
+    const bool known = name == "if-none-match" ? WithoutBlanks(value) == "*" : name == "if-match";
+    if ((name.starts_with("if-") || name.starts_with("x-amz-if-") ||
+         name.starts_with("x-amz-copy-source-if-")) &&
+        !known)
+      return AwsError(
+          "NotImplemented",
+          fmt::format("The condition {}: {} is not offered for writing here; expected If-Match or "
+                      "If-None-Match: *.",
+                      name, value));
+  }
+  return WriteCondition{!asked.request.header("if-none-match").empty(),
+                        Unquoted(asked.request.header("if-match"))};
+}
+
 Answered PutObject(ObjectStore& store, const Asked& asked) {
   absl::StatusOr<Payload> payload = TakePayload(asked.request);
   if (!payload.ok()) return payload.status();
-  if (asked.request.header("if-none-match") == "*") {
-    if (store.Get(asked.account, asked.bucket, asked.key).ok())
-      return AwsError("PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
-  }
+  const absl::StatusOr<WriteCondition> condition = WriteConditionOf(asked);
+  if (!condition.ok()) return condition.status();
   if (absl::Status status = store.FindBucket(asked.account, asked.bucket); !status.ok()) return status;
   ObjectHead head;
   head.key = asked.key;
@@ -191,7 +217,8 @@ Answered PutObject(ObjectStore& store, const Asked& asked) {
   head.checksum = payload->checksum;
   absl::StatusOr<ObjectStore::Draft> draft = store.Write(payload->bytes());
   if (!draft.ok()) return draft.status();
-  if (absl::Status status = store.Put(asked.account, asked.bucket, std::move(head), *std::move(draft));
+  if (absl::Status status =
+          store.Put(asked.account, asked.bucket, std::move(head), *std::move(draft), *condition);
       !status.ok())
     return status;
   HttpAnswer answer;
@@ -206,11 +233,13 @@ Answered CopyObject(ObjectStore& store, const Asked& asked) {
   const size_t slash = source.find('/');
   if (slash == std::string::npos || slash + 1 == source.size())
     return InvalidArgument("Copy Source must mention the source bucket and key: sourcebucket/sourcekey");
+  const absl::StatusOr<WriteCondition> condition = WriteConditionOf(asked);
+  if (!condition.ok()) return condition.status();
   std::optional<std::map<std::string, std::string>> headers;
   if (asked.request.header("x-amz-metadata-directive") == "REPLACE") headers = KeptHeaders(asked.request);
   const absl::StatusOr<ObjectHead> copy =
       store.Copy(asked.account, source.substr(0, slash), source.substr(slash + 1), asked.bucket, asked.key,
-                 std::move(headers));
+                 std::move(headers), *condition);
   if (!copy.ok()) return copy.status();
   XmlWriter xml("CopyObjectResult", kNameSpace);
   xml.Add("ETag", Quoted(copy->etag));
@@ -228,7 +257,10 @@ Answered DeleteObjects(ObjectStore& store, const Asked& asked) {
   for (const XmlElement& object : wanted->children) {
     if (object.name != "Object") continue;
     const std::string key = object.TextOf("Key");
-    const absl::Status status = store.Delete(asked.account, asked.bucket, key);
+    const absl::Status status =
+        object.TextOf("ETag").empty()
+            ? store.Delete(asked.account, asked.bucket, key)
+            : AwsError("NotImplemented", "Conditions of deletions are not offered here.");
     if (status.ok() && wanted->TextOf("Quiet") == "true") continue;
     xml.Open(status.ok() ? "Deleted" : "Error");
     xml.Add("Key", key);
@@ -402,8 +434,10 @@ Answered CompleteUpload(ObjectStore& store, const Asked& asked) {
     wanted.emplace_back(number, Unquoted(part.TextOf("ETag")));
   }
   if (wanted.empty()) return AwsError("MalformedXML", "You must specify at least one part");
-  const absl::StatusOr<ObjectHead> head =
-      store.CompleteUpload(asked.account, asked.bucket, asked.key, asked.target.value("uploadId"), wanted);
+  const absl::StatusOr<WriteCondition> condition = WriteConditionOf(asked);
+  if (!condition.ok()) return condition.status();
+  const absl::StatusOr<ObjectHead> head = store.CompleteUpload(
+      asked.account, asked.bucket, asked.key, asked.target.value("uploadId"), wanted, *condition);
   if (!head.ok()) return head.status();
   XmlWriter xml("CompleteMultipartUploadResult", kNameSpace);
   xml.Add("Location", "/" + asked.bucket + "/" + PercentEncoded(asked.key, true));
@@ -456,6 +490,10 @@ Answered AnswerObject(ObjectStore& store, const Asked& asked) {
   if (method == "POST" && asked.target.has("uploads")) return CreateUpload(store, asked);
   if (method == "POST" && of_upload) return CompleteUpload(store, asked);
   if (method == "DELETE") {
+    // A deletion that ignores its condition loses what the condition was to keep.
+    if (const auto condition = WriteConditionOf(asked); !condition.ok()) return condition.status();
+    if (!asked.request.header("if-match").empty())
+      return AwsError("NotImplemented", "Conditions of deletions are not offered here.");
     const absl::Status status =
         of_upload ? store.AbortUpload(asked.account, asked.bucket, asked.key, asked.target.value("uploadId"))
                   : store.Delete(asked.account, asked.bucket, asked.key);

@@ -4,6 +4,7 @@ import sagemaker_clients
 
 sagemaker_clients.with_newest_boto3()
 
+import datetime  # noqa: E402
 import hashlib  # noqa: E402
 import os  # noqa: E402
 import sqlite3  # noqa: E402
@@ -62,6 +63,11 @@ class Objects(unittest.TestCase):
         self.refused("InvalidRange", s3.get_object, Bucket="bucket", Key="n", Range="bytes=10-")
         self.refused("PreconditionFailed", s3.get_object, Bucket="bucket", Key="n", IfMatch='"x"')
         self.refused("304", s3.get_object, Bucket="bucket", Key="n", IfNoneMatch=s3.head_object(Bucket="bucket", Key="n")["ETag"])
+        made = s3.head_object(Bucket="bucket", Key="n")["LastModified"]
+        earlier = made - datetime.timedelta(seconds=1)
+        self.refused("304", s3.get_object, Bucket="bucket", Key="n", IfModifiedSince=made)
+        self.refused("PreconditionFailed", s3.get_object, Bucket="bucket", Key="n", IfUnmodifiedSince=earlier)
+        s3.get_object(Bucket="bucket", Key="n", IfModifiedSince=earlier, IfUnmodifiedSince=made)
         self.refused("404", s3.head_object, Bucket="bucket", Key="none")
         self.refused("NoSuchKey", s3.get_object, Bucket="bucket", Key="none")
         self.refused("NoSuchBucket", s3.put_object, Bucket="bucket2", Key="k", Body=b"")
@@ -123,6 +129,23 @@ class Objects(unittest.TestCase):
             urllib.request.urlopen(urllib.request.Request(url, data=entity, method="POST", headers={"Content-Type": ""}))
         self.assertIn(b"MalformedXML", caught.exception.read())
         caught.exception.close()
+
+    def test_writes_have_conditions_and_none_is_ignored(self):
+        s3, at = self.s3, {"Bucket": "bucket", "Key": "k"}
+        self.refused("NoSuchKey", s3.put_object, Body=b"1", IfMatch='"x"', **at)
+        etag = s3.put_object(Body=b"1", IfNoneMatch="*", **at)["ETag"]
+        upload = {**at, "UploadId": s3.create_multipart_upload(**at)["UploadId"]}
+        parts = {"Parts": [{"PartNumber": 1, "ETag": s3.upload_part(PartNumber=1, Body=b"2", **upload)["ETag"]}]}
+        copy = {**at, "CopySource": {"Bucket": "bucket", "Key": "k"}}
+        for condition in ({"IfNoneMatch": "*"}, {"IfMatch": '"x"'}):
+            self.refused("PreconditionFailed", s3.put_object, Body=b"2", **at, **condition)
+            self.refused("PreconditionFailed", s3.complete_multipart_upload, MultipartUpload=parts, **upload, **condition)
+        self.refused("NotImplemented", s3.put_object, Body=b"2", IfNoneMatch='"x"', **at)
+        self.refused("NotImplemented", s3.copy_object, CopySourceIfMatch='"x"', **copy)
+        self.refused("NotImplemented", s3.delete_object, IfMatch='"x"', **at)
+        self.assertEqual(s3.get_object(**at)["Body"].read(), b"1")
+        s3.complete_multipart_upload(MultipartUpload=parts, IfMatch=etag, **upload)
+        self.assertEqual(s3.get_object(**at)["Body"].read(), b"2")
 
     def test_a_get_chooses_six_headers_of_its_answer_and_adds_none(self):
         self.s3.put_object(Bucket="bucket", Key="k", Body=b"content", ContentType="text/x", Metadata={"who": "me"})
