@@ -70,6 +70,8 @@ constexpr int kPreviewThreads = 2;
 constexpr size_t kMostWaiting = 64;
 constexpr std::chrono::seconds kLongestCreate{60};
 constexpr std::chrono::seconds kLongestPreview{20};
+// With the replays that it waits for.
+constexpr std::chrono::hours kLongestReplay{24};
 
 absl::Status TooManyWait(const char* method) {
   return absl::ResourceExhaustedError(fmt::format(
@@ -438,9 +440,11 @@ Unary* TuningService::GetLogs(CallContext* context, const v1::GetLogsRequest* re
 Unary* TuningService::ReplayTuningJob(CallContext* context, const v1::ReplayTuningJobRequest* request,
                                       v1::ReplayTuningJobResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, request, __func__)) return refused;
-  Unary* reactor = context->DefaultReactor();
-  replays_.Replay(request->id(), FinishBy(reactor, response));
-  return reactor;
+  const auto call = PendingCall<v1::ReplayTuningJobResponse>::Start(hub_, response, kLongestReplay);
+  replays_.Replay(
+      request->id(), [call] { return !call->GoOn().ok(); },
+      [call](absl::StatusOr<v1::ReplayTuningJobResponse> answer) { call->Answer(std::move(answer)); });
+  return call.get();
 }
 
 Unary* TuningService::SuggestTrials(CallContext* context, const v1::SuggestTrialsRequest* request,

@@ -71,7 +71,7 @@ class TuningService final : public v1::TuningService::CallbackService {
   Unary* ReportMetrics(Context*, const v1::ReportMetricsRequest*, v1::ReportMetricsResponse*) override;
   Unary* CompleteTrial(Context*, const v1::CompleteTrialRequest*, v1::CompleteTrialResponse*) override;
 
-  // Answers waiting and running replays with UNAVAILABLE, because the server is about to stop.
+  // No more replays begin, because the server is about to stop.
   void StopReplays() { replays_.Stop(); }
 
  private:

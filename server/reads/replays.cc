@@ -4,12 +4,17 @@
 
 #include <algorithm>
 #include <future>
+#include <memory>
+#include <utility>
 
 #include "scheduler/replay.h"
 #include "server/engine/answers/job_view.h"
 
 namespace winnow {
 namespace {
+
+// More than these and the one that runs are refused.
+constexpr size_t kMostReplaysWaiting = 16;
 
 std::string HandedOutText(const v1::BestTrial& best) {
   return fmt::format("hands out trial {}, expected {} ± {}", best.trial(), best.expected(),
@@ -46,55 +51,26 @@ v1::ReplayTuningJobResponse Decided(const Record& record) {
 
 }  // namespace
 
-Replays::~Replays() {
-  Stop();
-  // A barrier: reads posted earlier have run when this one has.
-  std::promise<void> posted;
-  reader_.Post([&posted](Reads&) { posted.set_value(); });
-  posted.get_future().wait();
+absl::StatusOr<Record> Replays::RecordOf(const std::string& id) {
+  const auto read = std::make_shared<std::promise<absl::StatusOr<Record>>>();
+  reader_.Post([read, id](Reads& reads) { read->set_value(reads.GetRecord(id)); });
+  return read->get_future().get();
 }
 
-void Replays::Answer(const std::shared_ptr<Done>& done, absl::StatusOr<v1::ReplayTuningJobResponse> answer) {
-  {
-    MutexLock lock(mutex_);
-    if (waiting_.erase(done) == 0) return;  // Stop has answered it
-  }
-  (*done)(std::move(answer));
-}
-
-void Replays::Stop() {
-  std::set<std::shared_ptr<Done>> waiting;
-  {
-    MutexLock lock(mutex_);
-    stopping_ = true;
-    waiting.swap(waiting_);
-  }
-  thread_.BeginStop();
-  for (const auto& done : waiting) (*done)(absl::UnavailableError("the server is stopping"));
-}
-
-void Replays::Replay(const std::string& id, Done done) {
-  auto shared = std::make_shared<Done>(std::move(done));
-  bool stopping = false;
-  {
-    MutexLock lock(mutex_);
-    stopping = stopping_;
-    if (!stopping) waiting_.insert(shared);
-  }
-  if (stopping) {
-    (*shared)(absl::UnavailableError("the server is stopping"));
-    return;
-  }
-  reader_.Post([this, id, shared](Reads& reads) {
-    absl::StatusOr<Record> record = reads.GetRecord(id);
-    if (!record.ok()) {
-      Answer(shared, record.status());
-      return;
-    }
-    thread_.Post([this, record = *std::move(record), shared] {
-      if (!thread_.stopping()) Answer(shared, Decided(record));
-    });
+void Replays::Replay(const std::string& id, std::function<bool()> gone, Done done) {
+  if (thread_.stopping()) return done(absl::UnavailableError("the server is stopping"));
+  const bool posted = thread_.PostWithin(kMostReplaysWaiting, [this, id, gone = std::move(gone), done] {
+    if (gone()) return done(absl::CancelledError("nobody waits for the answer any more"));
+    if (thread_.stopping()) return done(absl::UnavailableError("the server is stopping"));
+    const absl::StatusOr<Record> record = RecordOf(id);
+    if (!record.ok()) return done(record.status());
+    if (thread_.stopping()) return done(absl::UnavailableError("the server is stopping"));
+    done(Decided(*record));
   });
+  if (!posted) {
+    done(absl::ResourceExhaustedError(
+        fmt::format("{} replays are already waiting, the maximum; try again later", kMostReplaysWaiting)));
+  }
 }
 
 }  // namespace winnow

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <set>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -13,7 +11,8 @@
 namespace winnow {
 
 // Recomputes jobs' decisions from their recorded facts (scheduler/replay.h), one at a time on its own thread:
-// a search model that is asked again takes seconds. Thread-safe.
+// a search model that is asked again takes seconds. A record is read when its turn has come, so that one at
+// a time is in memory. Thread-safe.
 class Replays {
  public:
   using Done = std::function<void(absl::StatusOr<v1::ReplayTuningJobResponse>)>;
@@ -21,20 +20,18 @@ class Replays {
   // `reader` outlives it.
   explicit Replays(Reader& reader) : reader_(reader) {}
   // Waits for the running replay.
-  ~Replays();
+  ~Replays() { Stop(); }
 
-  // NOT_FOUND names the job. A running job is replayed as far as it is recorded.
-  void Replay(const std::string& id, Done done);
-  // Answers all waiting calls with UNAVAILABLE, now and later.
-  void Stop();
+  // NOT_FOUND names the job; RESOURCE_EXHAUSTED: too many wait. A running job is replayed as far as it is
+  // recorded. `gone`: nobody waits for it any more, so that it need not begin. `done` is called once.
+  void Replay(const std::string& id, std::function<bool()> gone, Done done);
+  // No more replays begin, now and later: they are UNAVAILABLE.
+  void Stop() { thread_.BeginStop(); }
 
  private:
-  void Answer(const std::shared_ptr<Done>& done, absl::StatusOr<v1::ReplayTuningJobResponse> answer);
+  absl::StatusOr<Record> RecordOf(const std::string& id);
 
   Reader& reader_;
-  Mutex mutex_;
-  std::set<std::shared_ptr<Done>> waiting_ ABSL_GUARDED_BY(mutex_);  // not answered yet
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   TaskThreads thread_;
 };
 

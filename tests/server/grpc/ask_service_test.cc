@@ -1,3 +1,8 @@
+#include <array>
+#include <chrono>
+#include <map>
+
+#include "base/mutex.h"
 #include "tests/server/grpc/service_play.h"
 
 namespace winnow {
@@ -20,9 +25,11 @@ void AwaitHeldAsk(ServicePlay& play) {
 }
 
 // Waits until a call's read is queued behind the one that holds the reader's thread. Each look that finds
-// none leaves an empty read of its own there.
-void AwaitQueuedRead(ServicePlay& play) {
-  for (size_t own = 0; play.reader->PostWithin(own + 1, [](Reads&) {}); ++own) std::this_thread::yield();
+// none leaves an empty read of its own there. Returns how many those are.
+size_t AwaitQueuedRead(ServicePlay& play) {
+  size_t own = 0;
+  for (; play.reader->PostWithin(own + 1, [](Reads&) {}); ++own) std::this_thread::yield();
+  return own;
 }
 
 TEST_CASE("Service: ask, report and complete over the wire", "[server]") {
@@ -289,6 +296,49 @@ TEST_CASE("Service: a replay that waits is refused when the server stops", "[ser
   CHECK(ended.get_future().get().error_code() == grpc::StatusCode::UNAVAILABLE);
   caller.join();
   gate.set_value();
+}
+
+TEST_CASE("Service: of many replays at a time few wait, and none is read before its turn", "[server]") {
+  ServicePlay play;
+  v1::ReplayTuningJobRequest request;
+  request.set_id(play.Create(RandomJob(1)));
+  std::promise<void> held, gate;
+  play.reader->Post([&held, open = gate.get_future().share()](Reads&) {
+    held.set_value();
+    open.wait();
+  });
+  held.get_future().wait();
+  struct Call {
+    grpc::ClientContext context;
+    v1::ReplayTuningJobResponse response;
+  };
+  std::array<Call, 18> calls;
+  Mutex mutex;
+  CondVar changed;
+  std::map<grpc::StatusCode, int> ends;
+  const auto start = [&](Call& call) {
+    play.tuning->async()->ReplayTuningJob(&call.context, &request, &call.response, [&](grpc::Status status) {
+      MutexLock lock(mutex);
+      ++ends[status.error_code()];
+      changed.NotifyAll();
+    });
+  };
+  const auto await = [&](grpc::StatusCode code, int count) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    MutexLock lock(mutex);
+    while (ends[code] < count && changed.WaitUntil(mutex, until)) {
+    }
+    CHECK(ends[code] == count);
+  };
+  start(calls[0]);
+  const size_t own = AwaitQueuedRead(play);  // the first runs: it waits for its record
+  for (size_t i = 1; i < calls.size(); ++i) start(calls[i]);
+  await(grpc::StatusCode::RESOURCE_EXHAUSTED, 1);
+  CHECK(play.reader->PostWithin(own + 2, [](Reads&) {}));  // its read is the only one
+  calls[0].context.TryCancel();
+  await(grpc::StatusCode::CANCELLED, 1);
+  gate.set_value();
+  await(grpc::StatusCode::OK, 16);
 }
 
 TEST_CASE("Service: a record that was tampered with does not verify", "[server]") {
