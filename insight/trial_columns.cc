@@ -104,6 +104,12 @@ const std::vector<uint32_t>& TrialColumns::Ranking() const {
   return ranking_;
 }
 
+std::optional<uint32_t> TrialColumns::BestRow() const {
+  const std::vector<uint32_t>& rows = Ranking();
+  const auto best = std::find_if(rows.begin(), rows.end(), [this](uint32_t row) { return can_be_best(row); });
+  return best == rows.end() ? std::nullopt : std::optional(*best);
+}
+
 size_t TrialColumns::ranked() const {
   Ranking();
   return size() == 0 ? 0 : ranked_;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "insight/axis_scale.h"
@@ -59,6 +60,10 @@ class TrialColumns {
   const std::vector<uint32_t>& Ranking() const;
   // The number of rows of Ranking with a score.
   size_t ranked() const;
+  // Whether the trial has not failed, has a value, and violates no bound on a metric.
+  bool can_be_best(size_t row) const { return !std::isnan(score(row)) && violation[row] <= 0; }
+  // The first row of Ranking that can be the best; absent: none can.
+  std::optional<uint32_t> BestRow() const;
   // The scores of all rows.
   std::vector<double> Scores() const;
   // Linear over the scores. A few extreme outliers are at the end of the axis.

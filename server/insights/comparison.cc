@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
+#include <optional>
 
 #include "insight/pareto.h"
 #include "scheduler/space/space.h"
@@ -56,6 +56,24 @@ std::vector<Standing> StandingsOf(const SearchSpec& search, const std::vector<Tr
   return standings;
 }
 
+// Those of some of a job's trials, which its table has.
+std::vector<Standing> StandingsOf(const JobTrials& job, const std::vector<TrialNumber>& trials) {
+  const TrialColumns& columns = job.columns;
+  const std::vector<Objective>& objectives = job.search.objectives;
+  std::vector<Standing> standings;
+  for (const TrialNumber number : trials) {
+    const auto row = static_cast<size_t>(number - 1);
+    Standing standing{number, {}, columns.violation[row]};
+    for (size_t i = 0; i < std::min(objectives.size(), columns.metric.size()); ++i) {
+      const double value = columns.metric[i][row];
+      if (!std::isnan(value)) standing.keys.push_back(objectives[i].Key(value));
+    }
+    const bool whole = standing.keys.size() == objectives.size();
+    if (whole && columns.phase[row] != TrialPhase::kFailed) standings.push_back(std::move(standing));
+  }
+  return standings;
+}
+
 // Gives each row its front and hypervolume; `standings` has those of each.
 void FillFronts(const SearchSpec& first, const std::vector<std::vector<Standing>>& standings,
                 v1::Comparison& comparison) {
@@ -79,18 +97,11 @@ std::string OneOf(const std::vector<std::string>& names) {
   return text;
 }
 
-// Whether the trial has not failed, has a value, and violates no bound on a metric.
-bool CanBeBest(const TrialColumns& columns, uint32_t row) {
-  return !std::isnan(columns.score(row)) && columns.violation[row] <= 0;
-}
-
 // Fills the row of a job from its trials.
 void FillRow(const JobTrials& job, int64_t now_us, v1::ComparisonRow& row) {
   const TrialColumns& columns = job.columns;
   row.set_trials(static_cast<int64_t>(columns.size()));
-  const auto best = std::find_if(columns.Ranking().begin(), columns.Ranking().end(),
-                                 [&columns](uint32_t i) { return CanBeBest(columns, i); });
-  if (best != columns.Ranking().end()) row.set_best(columns.best[*best]);
+  if (const std::optional<uint32_t> best = columns.BestRow()) row.set_best(columns.best[*best]);
   double node_us = 0;
   for (size_t i = 0; i < columns.size(); ++i)
     node_us += static_cast<double>(columns.training_us[i]) * columns.nodes[i];
@@ -160,7 +171,7 @@ Grouping GroupingBy(const AxisScale& axis, const std::vector<double>& numbers) {
   return grouping;
 }
 
-// Returns the trials of each row.
+// Returns the trials of each row, in ascending order.
 std::vector<std::vector<TrialNumber>> FillTrials(const JobTrials& job, const Grouping& grouping,
                                                  v1::Comparison& comparison) {
   std::map<std::pair<double, std::string>, std::vector<TrialNumber>> members;
@@ -173,7 +184,7 @@ std::vector<std::vector<TrialNumber>> FillTrials(const JobTrials& job, const Gro
     members[group].push_back(static_cast<TrialNumber>(i) + 1);
     v1::ComparisonRow& row = rows[group];
     row.set_trials(row.trials() + 1);
-    if (!row.has_best() && CanBeBest(columns, i)) row.set_best(columns.score(i));
+    if (!row.has_best() && columns.can_be_best(i)) row.set_best(columns.score(i));
     const double seconds = static_cast<double>(columns.training_us[i]) / 1e6;
     row.set_elapsed_seconds(row.elapsed_seconds() + seconds);
     row.set_node_seconds(row.node_seconds() + seconds * columns.nodes[i]);
@@ -183,7 +194,10 @@ std::vector<std::vector<TrialNumber>> FillTrials(const JobTrials& job, const Gro
     *comparison.add_rows() = std::move(row);
   }
   std::vector<std::vector<TrialNumber>> trials;
-  for (auto& [key, numbers] : members) trials.push_back(std::move(numbers));
+  for (auto& [key, numbers] : members) {
+    std::sort(numbers.begin(), numbers.end());
+    trials.push_back(std::move(numbers));
+  }
   return trials;
 }
 
@@ -232,11 +246,9 @@ absl::Status Insights::AddJob(const std::string& id, v1::Comparison& comparison)
   return absl::OkStatus();
 }
 
-// Gives the rows of a comparison with several objectives their fronts: row i has the trials trials[i] of job
-// ids[i], or all of them if `trials` is empty.
-absl::Status Insights::AddFronts(const std::vector<std::string>& ids,
-                                 const std::vector<std::vector<TrialNumber>>& trials,
-                                 v1::Comparison& comparison) {
+// Gives the rows of a comparison of jobs with several objectives their fronts: row i has the trials of job
+// ids[i].
+absl::Status Insights::AddFronts(const std::vector<std::string>& ids, v1::Comparison& comparison) {
   if (comparison.objectives().empty()) return absl::OkStatus();
   std::vector<std::vector<Standing>> standings;
   SearchSpec first;
@@ -246,11 +258,7 @@ absl::Status Insights::AddFronts(const std::vector<std::string>& ids,
     if (i == 0) first = job->search;
     const absl::StatusOr<std::vector<TrialRow>> rows = store_.trials.List(job->row.key, {});
     if (!rows.ok()) return rows.status();
-    std::vector<Standing>& of_row = standings.emplace_back(StandingsOf(job->search, *rows));
-    if (trials.empty()) continue;
-    const std::set<TrialNumber> members(trials[i].begin(), trials[i].end());
-    std::erase_if(of_row,
-                  [&members](const Standing& standing) { return !members.contains(standing.number); });
+    standings.push_back(StandingsOf(job->search, *rows));
   }
   FillFronts(first, standings, comparison);
   return absl::OkStatus();
@@ -264,8 +272,11 @@ absl::Status Insights::AddGroups(const std::string& id, const std::string& by, v
   *comparison.mutable_objectives() = job.spec.objectives();
   comparison.set_by(by.empty() ? "nodes" : by);
   const auto fill = [&](const Grouping& grouping) {
-    const std::vector<std::vector<TrialNumber>> trials = FillTrials(job, grouping, comparison);
-    return AddFronts(std::vector<std::string>(trials.size(), id), trials, comparison);
+    std::vector<std::vector<Standing>> standings;
+    for (const std::vector<TrialNumber>& trials : FillTrials(job, grouping, comparison))
+      standings.push_back(StandingsOf(job, trials));
+    if (!comparison.objectives().empty()) FillFronts(job.search, standings, comparison);
+    return absl::OkStatus();
   };
   if (by.empty()) return fill(GroupingByNodes(job.columns.nodes));
   std::vector<std::string> names;
@@ -297,7 +308,7 @@ absl::StatusOr<v1::Comparison> Insights::Compare(const v1::CompareRequest& reque
       absl::Status added = AddJob(id, comparison);
       if (!added.ok()) return added;
     }
-    return AddFronts({request.job_ids().begin(), request.job_ids().end()}, {}, comparison);
+    return AddFronts({request.job_ids().begin(), request.job_ids().end()}, comparison);
   });
   if (!status.ok()) return status;
   MarkPareto(!of_jobs, comparison);

@@ -69,8 +69,7 @@ class Insights {
     return With(request.job_id(), {request.filters().begin(), request.filters().end()}, look);
   }
   absl::Status AddJob(const std::string& id, v1::Comparison& comparison);
-  absl::Status AddFronts(const std::vector<std::string>& ids,
-                         const std::vector<std::vector<TrialNumber>>& trials, v1::Comparison& comparison);
+  absl::Status AddFronts(const std::vector<std::string>& ids, v1::Comparison& comparison);
   absl::Status AddGroups(const std::string& id, const std::string& by, v1::Comparison& comparison);
   absl::StatusOr<v1::Progress> ProgressOf(const std::string& id, size_t most);
   absl::Status AddTrial(const JobTrials& job, size_t row, v1::Trial& message);

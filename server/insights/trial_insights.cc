@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "insight/even_choice.h"
 #include "insight/filter.h"
@@ -204,7 +205,8 @@ absl::StatusOr<v1::Neighbours> Insights::GetNeighbours(const v1::GetNeighboursRe
     const auto row = static_cast<size_t>(request.trial() - 1);
     absl::Status added = AddTrial(job, row, *answer.mutable_trial());
     const size_t ranked = columns.ranked();
-    if (added.ok() && ranked > 0) added = AddTrial(job, columns.Ranking().front(), *answer.mutable_best());
+    const std::optional<uint32_t> best = columns.BestRow();
+    if (added.ok() && best) added = AddTrial(job, *best, *answer.mutable_best());
     for (const auto& [distance, other] : Nearest(columns, row, *limit)) {
       if (added.ok()) added = AddTrial(job, other, *answer.add_neighbours());
       answer.add_distance(distance);
