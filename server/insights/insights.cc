@@ -37,6 +37,8 @@ void Fill(const std::array<int64_t, kTrialPhases>& counts, v1::TrialCounts& mess
 
 constexpr int kMostShown = 100;
 constexpr size_t kMostTagFilters = 10;
+// Bytes of the rows of one answer; the last may exceed it.
+constexpr size_t kMostTableBytes = 8 << 20;
 constexpr std::string_view kTagFilter = "#tag:";
 
 // Unmarks the trials that have none of the tags, "A|B". Tags hold no character that is escaped in a filter
@@ -189,9 +191,12 @@ absl::StatusOr<v1::QueryTrialsResponse> Insights::QueryTrials(const v1::QueryTri
         const absl::StatusOr<std::vector<uint32_t>> rows = OrderedRows(
             job.columns, marked, request.order_by(), static_cast<size_t>(request.offset()), *limit);
         if (!rows.ok()) return rows.status();
+        size_t bytes = 0;
         for (const uint32_t row : *rows) {
+          if (bytes > kMostTableBytes) break;  // the caller goes on behind what it has got
           absl::Status added = AddTrial(job, row, *answer.add_trials());
           if (!added.ok()) return added;
+          bytes += answer.trials().rbegin()->ByteSizeLong();
         }
         answer.set_total(std::accumulate(marked.begin(), marked.end(), int64_t{0}));
         return absl::OkStatus();

@@ -384,6 +384,39 @@ TEST_CASE("Insights: neighbours are by distance, and the rank by the objective",
   CHECK(desk.insights.GetNeighbours(request)->rank() == 1);
 }
 
+TEST_CASE("Insights: a table of large trials comes in several answers", "[server]") {
+  Play play;
+  v1::TuningJobSpec spec = RandomJob(60, 1);
+  for (int i = 0; i < 400; ++i) {
+    v1::ParameterSpec& parameter = *spec.add_parameters();
+    parameter.set_name("p" + std::to_string(i));
+    for (const char letter : {'a', 'b'})
+      parameter.mutable_categorical()->add_values(std::string(1000, letter));
+  }
+  FakeWorker worker(play, "one", 4);
+  const std::string id = play.Create(spec);
+  PlayToEnd(play, id, {&worker});
+  Desk desk(play);
+  v1::QueryTrialsRequest request;
+  request.set_job_id(id);
+  request.set_order_by("number");
+  request.set_limit(10'000);
+  std::vector<int64_t> numbers;
+  int answers = 0;
+  for (int64_t total = 1; static_cast<int64_t>(numbers.size()) < total; ++answers) {
+    request.set_offset(static_cast<int64_t>(numbers.size()));
+    const auto table = desk.insights.QueryTrials(request);
+    REQUIRE(table.ok());
+    REQUIRE(table->trials_size() > 0);
+    CHECK(table->ByteSizeLong() < size_t{16} << 20);
+    total = table->total();
+    for (const v1::Trial& trial : table->trials()) numbers.push_back(trial.number());
+  }
+  CHECK(answers > 1);
+  CHECK(numbers.size() == 60);
+  CHECK(std::is_sorted(numbers.begin(), numbers.end()));
+}
+
 // A status's text, for tests that search it for a word.
 std::string Refusal(const absl::Status& status) {
   CHECK(absl::IsInvalidArgument(status));
