@@ -121,10 +121,10 @@ std::vector<const WorkerEntry*> Workers::Present() const {
   return workers;
 }
 
-std::vector<std::string> Workers::NamesFrom(const std::string& beginning) const {
-  std::vector<std::string> names;
+std::map<std::string, const WorkerEntry*> Workers::NamesFrom(const std::string& beginning) const {
+  std::map<std::string, const WorkerEntry*> names;
   for (auto at = names_.lower_bound(beginning); at != names_.end() && at->first.starts_with(beginning); ++at)
-    names.push_back(at->first);
+    names.emplace(at->first, &all_.at(at->second));
   return names;
 }
 

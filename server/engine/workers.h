@@ -77,8 +77,8 @@ class Workers {
   const std::map<std::string, WorkerEntry>& all() const { return all_; }
   // Those that are live or leave, ordered by id.
   std::vector<const WorkerEntry*> Present() const;
-  // The names with that beginning that workers ever had.
-  std::vector<std::string> NamesFrom(const std::string& beginning) const;
+  // The names with that beginning that workers ever had, with the newest worker of each.
+  std::map<std::string, const WorkerEntry*> NamesFrom(const std::string& beginning) const;
 
   WorkerEntry& Register(WorkerRow row);
   void RenewLease(WorkerEntry& worker);

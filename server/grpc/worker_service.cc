@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 
+#include "server/engine/worker_names.h"
 #include "server/grpc/errors.h"
 #include "server/grpc/tokens.h"
 
@@ -15,12 +16,12 @@ grpc::ServerUnaryReactor* WorkerService::Sync(grpc::CallbackServerContext* conte
     return refused;
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const std::string allocation = AllocationOfToken(guard_.authority().CallerOf(by.token_id).name);
-  if (!allocation.empty() && request->name().substr(0, request->name().find_last_of(".-")) != allocation) {
+  if (!allocation.empty() && !IsWorkerOf(allocation, request->name())) {
     reactor->Finish(
         {grpc::StatusCode::PERMISSION_DENIED,
          fmt::format("name: \"{}\" is not one of the workers of allocation {}, to which this token is "
-                     "bound; expected {}.NODE",
-                     request->name(), allocation, allocation)});
+                     "bound; expected {}.NODE or, of a pod, {}-SUFFIX or {}-INDEX-SUFFIX",
+                     request->name(), allocation, allocation, allocation, allocation)});
     return reactor;
   }
   if (!by.worker_names.empty() && fnmatch(by.worker_names.c_str(), request->name().c_str(), 0) != 0) {

@@ -98,11 +98,6 @@ std::vector<GangDemand> DemandOf(Engine& engine, int64_t most) {
   return demand;
 }
 
-std::string AllocationOfWorker(const std::string& worker) {
-  const size_t end = worker.find_last_of(".-");
-  return end == std::string::npos ? "" : worker.substr(0, end);
-}
-
 std::vector<PoolWorker> WorkersOf(Engine& engine, const std::map<std::string, int64_t>& allocations) {
   std::vector<PoolWorker> workers;
   const Workers& all = engine.workers();
@@ -111,7 +106,7 @@ std::vector<PoolWorker> WorkersOf(Engine& engine, const std::map<std::string, in
     PoolWorker& worker = workers.emplace_back();
     worker.free = entry->Room(false);
     worker.whole = HealthyRoom(entry->row);
-    const auto found = allocations.find(AllocationOfWorker(entry->row.name));
+    const auto found = allocations.find(entry->row.name);
     if (found != allocations.end()) worker.allocation = found->second;
   }
   return workers;

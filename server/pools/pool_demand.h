@@ -13,12 +13,8 @@ namespace winnow {
 // the coordinator thread.
 std::vector<GangDemand> DemandOf(Engine& engine, int64_t most);
 
-// The workers that are present and may be given trials, with the allocation of each: 0 if its name is not one
-// of a worker of `allocations`, by name.
+// The workers that are present and may be given trials, with the allocation of each, from `allocations` by
+// the worker's name: 0 if it is not there.
 std::vector<PoolWorker> WorkersOf(Engine& engine, const std::map<std::string, int64_t>& allocations);
-
-// The name of the allocation in the name of a worker, "NAME.NODE" or, of a pod, "NAME-SUFFIX"; "": it has
-// none.
-std::string AllocationOfWorker(const std::string& worker);
 
 }  // namespace winnow

@@ -10,6 +10,7 @@
 
 #include "base/status_text.h"
 #include "base/utf8.h"
+#include "server/engine/worker_names.h"
 #include "server/pools/pool_demand.h"
 #include "winnow/v1/webhooks.pb.h"
 
@@ -33,12 +34,15 @@ constexpr int64_t kTidyUs = 3'600'000'000;
 constexpr int64_t kTokensListedUs = 30 * 86'400'000'000;  // after they were revoked
 constexpr int64_t kEndedKept = 20;                        // of each pool: shown, and looked at for failures
 
-// The names of the workers of an allocation that ever came.
-std::set<std::string> NamesThatCame(Engine& engine, const std::string& allocation) {
+// The names of the workers of an allocation that ever came. Where a name fits the allocations of two pools,
+// the worker's label tells which pool's it is.
+std::set<std::string> NamesThatCame(Engine& engine, const AllocationRow& row) {
   std::set<std::string> names;
   for (const char* separator : {".", "-"}) {
-    for (std::string& name : engine.workers().NamesFrom(allocation + separator)) {
-      if (AllocationOfWorker(name) == allocation) names.insert(std::move(name));
+    for (const auto& [name, worker] : engine.workers().NamesFrom(row.name + separator)) {
+      const auto label = worker->row.labels.find(kPoolLabel);
+      if (label != worker->row.labels.end() && label->second != row.pool) continue;
+      if (IsWorkerOf(row.name, name)) names.insert(name);
     }
   }
   return names;
@@ -110,19 +114,19 @@ AllocationTable& PoolBook::TableOf(Engine& engine) {
 }
 
 std::set<std::string> PoolBook::NamesOf(Engine& engine, const AllocationRow& row) {
-  std::set<std::string> names = NamesThatCame(engine, row.name);
+  std::set<std::string> names = NamesThatCame(engine, row);
   for (int32_t node = 0; node < row.nodes; ++node) names.insert(WorkerName(row, node));
   return names;
 }
 
 int32_t PoolBook::JoinedOf(Engine& engine, const AllocationRow& row) {
   // A pod that came in the place of another has a name of its own.
-  return std::min(row.nodes, static_cast<int32_t>(NamesThatCame(engine, row.name).size()));
+  return std::min(row.nodes, static_cast<int32_t>(NamesThatCame(engine, row).size()));
 }
 
 // Pods whose names could not be known may join an allocation that was cancelled meanwhile.
 void PoolBook::DrainNewcomers(Engine& engine, const AllocationRow& row) {
-  for (const std::string& name : NamesThatCame(engine, row.name)) {
+  for (const std::string& name : NamesThatCame(engine, row)) {
     WorkerEntry* worker = engine.workers().FindPresentByName(name);
     if (worker == nullptr || engine.workers().marks().Find(name) != nullptr) continue;
     engine.workers().marks().Put({name, Marked::kDraining, row.cancel, 0});
@@ -480,10 +484,10 @@ int64_t PoolBook::MostGangs(Engine& engine) const {
 
 PoolsInput PoolBook::InputOf(Engine& engine) {
   PoolsInput input;
-  std::map<std::string, int64_t> numbers;
+  std::map<std::string, int64_t> numbers;  // by the worker's name
   for (const AllocationRow& row : open_) {
     if (row.ended()) continue;
-    numbers[row.name] = row.number;
+    for (const std::string& name : NamesThatCame(engine, row)) numbers[name] = row.number;
     input.allocations.push_back(Observe(engine, row));
   }
   for (const DeclaredPool& pool : pools_) input.pools.push_back(LimitsOf(engine, pool));

@@ -6,7 +6,9 @@
 #include <fstream>
 #include <iterator>
 
+#include "server/grpc/tokens.h"
 #include "tests/server/grpc/token_play.h"
+#include "winnow/v1/worker.grpc.pb.h"
 
 namespace winnow {
 namespace {
@@ -127,6 +129,33 @@ TEST_CASE("Tokens: the socket and its folder are the server's user's alone", "[s
   REQUIRE(stat(std::filesystem::path(play.options.socket).parent_path().c_str(), &folder) == 0);
   CHECK((socket.st_mode & 0777) == 0600);
   CHECK((folder.st_mode & 0777) == 0700);
+}
+
+TEST_CASE("Tokens: that of an allocation is for this allocation's workers, by node or as pods", "[server]") {
+  TokenPlay play;
+  absl::StatusOr<MadeToken> made = MakeAllocationToken("winnow-0123abcd-gpu-2");
+  REQUIRE(made.ok());
+  absl::Status stored;
+  REQUIRE(
+      play.Inside([&](Engine& engine) { stored = engine.context().store.tokens.Insert(made->row); }).ok());
+  REQUIRE(stored.ok());
+  play.StartServer();
+  const auto stub = v1::WorkerService::NewStub(*Connect(play.OverTcp(made->secret)));
+  const auto sync = [&](const std::string& name) {
+    const v1::SyncRequest request = FakeWorker(play, name, 1).Request();
+    v1::SyncResponse response;
+    return TokenPlay::Do(*stub, &v1::WorkerService::Stub::Sync, request, response);
+  };
+  for (const char* rest : {".0", "-4mrc9", "-0-4mrc9"}) {
+    const grpc::Status joined = sync(std::string("winnow-0123abcd-gpu-2") + rest);
+    INFO(joined.error_message());
+    CHECK(joined.ok());
+  }
+  for (const char* rest : {"", "0.0", "0-0-4mrc9", "-3.0", "-3-0-4mrc9"}) {
+    const grpc::Status refused = sync(std::string("winnow-0123abcd-gpu-2") + rest);
+    CHECK(refused.error_code() == StatusCode::PERMISSION_DENIED);
+    CHECK_THAT(refused.error_message(), Catch::StartsWith("name: \"winnow-0123abcd-gpu-2"));
+  }
 }
 
 TEST_CASE("Tokens: each caller has a rate of its own", "[server]") {

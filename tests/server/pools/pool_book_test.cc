@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -5,6 +6,7 @@
 #include <optional>
 
 #include "fmt/format.h"
+#include "server/engine/worker_names.h"
 #include "server/pools/pool_keeper.h"
 #include "server/pools/pool_round.h"
 #include "tests/catch.h"
@@ -258,6 +260,36 @@ TEST_CASE("Pool book: the id is told with the submission's answer, and that it r
   at.Round();
   CHECK(at.Shown().state() == v1::Allocation::RUNNING);
   CHECK(at.Shown().has_start_time());
+}
+
+TEST_CASE("Pool book: pods are workers of their allocation, those of Indexed Jobs too, and of no other",
+          "[server]") {
+  const std::string gpu = "winnow-0123abcd-gpu";
+  for (const char* rest : {".0", ".12", "-4mrc9", "-0-4mrc9", "-12-24567", "-24567"})
+    CHECK(IsWorkerOf(gpu + "-2", gpu + "-2" + rest));
+  for (const char* rest : {"", ".", "-", "-2", "-20.0", "-20-4mrc9", "-20-0-4mrc9", "-2.0.1", "-2-0-4mrc9-x",
+                           "-2-x-4mrc9", "-2--4mrc9", "-2-0-", "-2.0-4mrc9", "-2-3.0", "-2-3-0-4mrc9"})
+    CHECK_FALSE(IsWorkerOf(gpu + "-2", gpu + rest));
+
+  BookPlay at(2);
+  const AllocationRow row = at.Begin(2).at(0);
+  at.Round({BookPlay::Submitted(row, "5")});
+  const PoolNews runs = BookPlay::Listed(row, {{row.name, "5", EngineState::kRunning, "", {"n1"}}});
+  FakeWorker pod(at.play, row.name + "-0-4mrc9", 1);
+  pod.labels = {{"pool", "cpu"}};
+  // One of the pool "cpu-N", where N is the allocation's number, without an index.
+  FakeWorker other(at.play, row.name + "-3-4mrc9", 1);
+  other.labels = {{"pool", "cpu-" + std::to_string(row.number)}};
+  REQUIRE(pod.Tell().ok());
+  REQUIRE(other.Tell().ok());
+  at.Round({runs});
+  CHECK(at.ShownPool().workers() == 1);
+  const auto shown = at.ShownPool();
+  const auto found =
+      std::find_if(shown.allocations().begin(), shown.allocations().end(),
+                   [&](const v1::Allocation& allocation) { return allocation.name() == row.name; });
+  REQUIRE(found != shown.allocations().end());
+  CHECK(found->workers() == 1);
 }
 
 TEST_CASE("Pool book: nodes that are to come reach workers of the pool that are on loopback", "[server]") {
