@@ -162,6 +162,8 @@ absl::StatusOr<JobFilter> ToFilter(const v1::ListTuningJobsRequest& request) {
     return absl::InvalidArgumentError(
         fmt::format("search: has {} bytes; expected at most {}", request.search().size(), kLongestSearch));
   }
+  if (request.search().find('\0') != std::string::npos)
+    return absl::InvalidArgumentError("search: holds a NUL character; expected none");
   filter.search = request.search();
   return filter;
 }
@@ -416,6 +418,11 @@ absl::StatusOr<v1::QueryMetricsResponse> Reads::QueryMetrics(const v1::QueryMetr
     if (!trial.ok()) return trial.status();
     if (!resource.ok()) return resource.status();
     cursor = {*trial, (*token)[2], *resource};
+  }
+  for (int i = 0; i < request.metrics_size(); ++i) {
+    if (request.metrics(i).find('\0') != std::string::npos)
+      return absl::InvalidArgumentError(
+          fmt::format("metrics[{}]: holds a NUL character; expected the name of a metric, without one", i));
   }
   v1::QueryMetricsResponse response;
   absl::Status status = store_.Read([&]() -> absl::Status {

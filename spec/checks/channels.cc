@@ -39,7 +39,6 @@ class ChannelChecker {
     url_ = {};
     remote_ = false;
     if (channel.path().empty()) Add(".path", "is missing; expected a file or a directory");
-    if (channel.path().find('\0') != std::string::npos) Add(".path", "holds a NUL character; expected none");
     if (HasScheme(channel.path())) {
       absl::StatusOr<DataUrl> url = ParseDataUrl(channel.path());
       if (url.ok()) {

@@ -19,6 +19,7 @@
 #include "spec/checks/size.h"
 #include "spec/checks/source.h"
 #include "spec/checks/suspend.h"
+#include "spec/checks/texts.h"
 #include "spec/placeholders.h"
 #include "spec/values.h"
 #include "spec/violations.h"
@@ -69,6 +70,7 @@ class SpecChecker {
     Limits();
     AddAll(CheckCluster(spec_));
     AddUnrelated(CheckSearch(spec_), &violations_);
+    AddAll(CheckTexts(spec_));
     return std::move(violations_);
   }
 
@@ -164,8 +166,6 @@ class SpecChecker {
     std::sort(names.begin(), names.end());
     for (int i = 0; i < trainer_.command_size(); ++i) {
       const std::string at = fmt::format("trainer.command[{}]", i);
-      if (trainer_.command(i).find('\0') != std::string::npos)
-        Add(at, "holds a NUL character; expected none");
       const std::vector<std::string> used = Placeholders(trainer_.command(i));
       for (const std::string& name : used) {
         if (!std::binary_search(names.begin(), names.end(), name)) {
@@ -217,7 +217,6 @@ class SpecChecker {
     for (const auto& [name, value] : sorted) {
       const std::string at = "trainer.environment." + name;
       Variable(at, name, {"WINNOW_RENDEZVOUS_SECONDS", "WINNOW_RANK_PATIENCE_SECONDS"});
-      if (value.find('\0') != std::string::npos) Add(at, "holds a NUL character; expected none");
     }
   }
 

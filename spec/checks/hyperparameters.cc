@@ -38,7 +38,6 @@ class HyperparameterChecker {
       const std::string at = "static_hyperparameters." + name;
       Name(at, name);
       if (trainer_ != nullptr) Static(at, name, value);
-      if (value.find('\0') != std::string::npos) Add(at, "holds a NUL character; expected text without one");
     }
     for (int i = 0; i < spec_.parameters_size(); ++i) {
       const v1::ParameterSpec& parameter = spec_.parameters(i);

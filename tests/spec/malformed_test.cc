@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "spec/checks/check_spec.h"
+#include "spec/job_file.h"
 #include "tests/catch.h"
 #include "tests/spec/job_files.h"
 
@@ -410,6 +412,34 @@ TEST_CASE("Malformed job files: objective, strategy and limits", "[spec]") {
        "seed",
        {"9223372036854775808", "at most 9223372036854775807"}},
   });
+}
+
+TEST_CASE("Malformed job files: no text of a job holds a NUL character, wherever it is", "[spec]") {
+  const std::string metric = "{\"name\": \"loss\", ";
+  CheckCases({
+      {CommandJob("\"name\": \"script\"", "\"name\": \"script\", \"working_directory\": \"/w\\u0000\""),
+       "working_directory",
+       {"holds a NUL character; expected none"}},
+      {CommandJob(metric, "{\"name\": \"a\\u0000b\", \"regex\": \"a=([0-9]+)\"}, " + metric),
+       "trainer.metrics[0].name",
+       {"holds a NUL character"}},
+      {CommandJob("loss=(", "loss\\u0000=("), "trainer.metrics[0].regex", {"holds a NUL character"}},
+      {CommandJob("\"train.py\"", "\"train\\u0000.py\""), "trainer.command[1]", {"holds a NUL character"}},
+      {CommandJob("\"OMP_NUM_THREADS\": \"1\"", "\"OMP_NUM_THREADS\": \"\\u0000\""),
+       "trainer.environment.OMP_NUM_THREADS",
+       {"holds a NUL character"}},
+      {CommandJob("\"batch\": 32", "\"batch\": \"3\\u00002\""),
+       "static_hyperparameters.batch",
+       {"holds a NUL character"}},
+      {CommandJob("\"strategy\"", "\"channels\": {\"train\": {\"path\": \"/d\\u0000\"}}, \"strategy\""),
+       "channels.train.path",
+       {"holds a NUL character"}},
+      {CommandJob("\"strategy\"", "\"note\": \"\\u0000\", \"strategy\""), "note", {"holds a NUL character"}},
+  });
+  ParsedJobFile job = ParseJobFile(CommandJob());
+  (*job.spec.mutable_channels())[std::string("a\0b", 3)].set_path("/d");
+  const std::string listed = Listed(CheckSpec(job.spec));
+  CHECK(listed.find("has a NUL character in its name; expected none") != std::string::npos);
 }
 
 TEST_CASE("Malformed job files: everything wrong is said in one answer", "[spec]") {

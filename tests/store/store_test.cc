@@ -34,6 +34,20 @@ TEST_CASE("Jobs: ids come from the name and are never used twice", "[store][stor
   CHECK(store->jobs.Insert("tune", Row())->id == "tune-5");
 }
 
+TEST_CASE("Jobs: a spec whose texts no database can be given fails no transaction", "[store][stores]") {
+  OneStore one;
+  auto& store = one.store;
+  JobRow row = Row();
+  row.spec = R"({"objective": {"metric": "loss"}, "working_directory": "/w\u0000"})";
+  REQUIRE(store->Write([&] { return store->jobs.Insert("tune", row).status(); }).ok());
+  JobFilter filter;
+  filter.search = "tune";
+  const auto found = store->jobs.List(100, 2, filter);
+  REQUIRE(found.ok());
+  REQUIRE(found->size() == 1);
+  CHECK(found->at(0).spec == row.spec);
+}
+
 TEST_CASE("Jobs: a request id belongs to one job", "[store][stores]") {
   OneStore one;
   auto& store = one.store;

@@ -340,6 +340,12 @@ TEST_CASE("Service: what does not exist or makes no sense is refused by name", "
     v1::GetLogsResponse response;
     return play.Call(&Stub::GetLogs, request, response);
   };
+  auto jobs = [&](auto change) {
+    v1::ListTuningJobsRequest request;
+    change(request);
+    v1::ListTuningJobsResponse response;
+    return play.Call(&Stub::ListTuningJobs, request, response);
+  };
   auto named = [&](auto method, auto request, auto response) {
     request.set_id("nobody");
     return play.Call(method, request, response);
@@ -360,6 +366,8 @@ TEST_CASE("Service: what does not exist or makes no sense is refused by name", "
       {trials([](auto& r) { r.add_states(static_cast<v1::Trial::State>(77)); }), kInvalid, "states: 77"},
       {metrics([](auto& r) { r.set_page_size(1'000'000); }), kInvalid, "page_size: 1000000"},
       {metrics([](auto& r) { r.set_page_token("1.2.x"); }), kInvalid, "page_token"},
+      {metrics([](auto& r) { r.add_metrics(std::string("a\0b", 3)); }), kInvalid, "metrics[0]: holds a NUL"},
+      {jobs([](auto& r) { r.set_search(std::string("a\0b", 3)); }), kInvalid, "search: holds a NUL"},
       {logs([](auto& r) { r.set_trial(9); }), kNotFound, "no trial 9"},
       {logs([](auto& r) { r.set_limit(5 << 20); }), kInvalid, "limit: 5242880"},
       {logs([](auto& r) { r.set_offset(-1); }), kInvalid, "offset: -1"},
