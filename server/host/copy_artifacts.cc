@@ -109,7 +109,11 @@ absl::StatusOr<CopiedArtifacts> CopyArtifacts(const std::string& database, BlobP
   if (absl::Status status = to.TakeFor(*identity, false); !status.ok()) return status;
   const absl::StatusOr<std::vector<BlobRow>> blobs = own->store->artifacts.Blobs();
   if (!blobs.ok()) return blobs.status();
-  return BlobCopy(from, to, tell).Run(*blobs);
+  absl::StatusOr<CopiedArtifacts> copied = BlobCopy(from, to, tell).Run(*blobs);
+  if (!copied.ok()) return copied;
+  // A server that wrote to it meanwhile may have stored more.
+  if (absl::Status still = own->StillOwn(); !still.ok()) return still;
+  return copied;
 }
 
 std::string Text(const CopiedArtifacts& copied, const BlobPlace& to) {

@@ -16,7 +16,12 @@ absl::StatusOr<int64_t> CopyDatabase(const std::string& from, const std::string&
   if (!source.ok()) return source.status();
   absl::StatusOr<OwnDatabase> target = TakeDatabase(to);
   if (!target.ok()) return target.status();
-  return MoveRows(source->store->database(), target->store->database());
+  absl::StatusOr<int64_t> rows = MoveRows(source->store->database(), target->store->database());
+  if (!rows.ok()) return rows;
+  for (const OwnDatabase* database : {&*source, &*target}) {
+    if (absl::Status own = database->StillOwn(); !own.ok()) return own;
+  }
+  return rows;
 }
 
 }  // namespace winnow

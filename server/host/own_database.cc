@@ -7,12 +7,19 @@
 
 namespace winnow {
 
+absl::Status OwnDatabase::StillOwn() const {
+  if (leadership == nullptr) return absl::OkStatus();
+  return leadership->Guard(store->database());
+}
+
 absl::StatusOr<OwnDatabase> TakeDatabase(const std::string& name) {
   OwnDatabase own;
   if (IsPostgres(name)) {
     absl::StatusOr<std::unique_ptr<Leadership>> leadership = Leadership::TakeAtOnce(name);
     if (!leadership.ok()) return leadership.status();
     own.leadership = *std::move(leadership);
+    // Without beats a server that waits would take the lead. StillOwn tells of a loss.
+    own.leadership->Keep([](const absl::Status&) {});
   } else {
     absl::StatusOr<OwnFiles> files = OwnFiles::TakeDatabase(name);
     if (!files.ok()) return files.status();

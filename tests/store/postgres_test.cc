@@ -1,3 +1,6 @@
+#include <chrono>
+
+#include "server/host/own_database.h"
 #include "store/database/postgres_database.h"
 #include "store/database/postgres_dialect.h"
 #include "store/leadership.h"
@@ -91,6 +94,26 @@ TEST_CASE("PostgreSQL: what an earlier leader writes fails, and it commits not o
   std::vector<std::string> names;
   for (const WorkerMark& row : Get(now->workers.Marks())) names.push_back(row.name);
   CHECK(names == std::vector<std::string>{"one", "three"});
+}
+
+TEST_CASE("PostgreSQL: a database that is copied is not taken by a server that starts meanwhile",
+          "[.postgres][stores]") {
+  if (!Places::postgres()) return;
+  Places places;
+  const std::string name = places.Name("copied");
+  OwnDatabase own = Get(TakeDatabase(name));
+  // A server that waits hears of it, for longer than it would wait for one that is silent.
+  std::chrono::milliseconds silence{0};
+  int heard = 0;
+  const auto waiting = [&](const OtherLeader& leader) {
+    if (leader.silence < silence) ++heard;
+    silence = leader.silence;
+  };
+  const auto lead = Leadership::Take(name, waiting, [&] { return heard == 8; });
+  CHECK(absl::IsCancelled(lead.status()));
+  CHECK(own.StillOwn().ok());
+  REQUIRE(own.store->database().Execute("UPDATE leader SET epoch = epoch + 1").ok());  // as another one does
+  CHECK(absl::IsDataLoss(own.StillOwn()));
 }
 
 TEST_CASE("PostgreSQL: who takes the lead in one schema leaves the sessions of another's leader alone",
