@@ -9,6 +9,7 @@
 #include <set>
 
 #include "absl/strings/str_replace.h"
+#include "store/database/postgres_database.h"
 #include "store/jobs.h"
 
 namespace winnow {
@@ -100,6 +101,13 @@ void MakeBytes(std::vector<ColumnValue>& row) {
   }
 }
 
+// Texts become what the database can store; that is what is compared with what is in it.
+void MakeStorable(std::vector<ColumnValue>& row) {
+  for (ColumnValue& value : row) {
+    if (auto* text = std::get_if<std::string>(&value)) *text = PostgresText(*text);
+  }
+}
+
 // `change`: null for none.
 absl::StatusOr<int64_t> MoveTable(Database& from, Database& to, const MovedTable& table,
                                   const std::string& condition, const ChangeValue& change) {
@@ -107,6 +115,7 @@ absl::StatusOr<int64_t> MoveTable(Database& from, Database& to, const MovedTable
   if (!columns.ok()) return columns.status();
   Statement insert(to, fmt::format("INSERT INTO {} ({}) VALUES ({})", table.name, ListOf(*columns),
                                    Parameters(columns->size())));
+  const bool to_postgres = dynamic_cast<PostgresDatabase*>(&to) != nullptr;
   RowsDigest read, written;
   int64_t rows = 0, found = 0;
   absl::Status status = ForEachRow(from, table, *columns, condition, [&](std::vector<ColumnValue>& row) {
@@ -115,6 +124,7 @@ absl::StatusOr<int64_t> MoveTable(Database& from, Database& to, const MovedTable
       if (absl::Status changed = change(table.name, (*columns)[i], row[i]); !changed.ok()) return changed;
     }
     if (std::string_view(table.name) == kDescriptions) MakeBytes(row);
+    if (to_postgres) MakeStorable(row);
     for (const ColumnValue& value : row) read.Add(value);
     return insert.BindAll(row).RunLater();
   });

@@ -78,8 +78,9 @@ Bits FromBigEndian(const char* bytes) {
   return value;
 }
 
-// What PostgreSQL's texts can be.
-std::string Storable(const std::string& text) {
+}  // namespace
+
+std::string PostgresText(const std::string& text) {
   constexpr std::string_view kUnknown = "\xEF\xBF\xBD";
   std::string kept;
   bool changed = false;
@@ -97,6 +98,8 @@ std::string Storable(const std::string& text) {
   }
   return changed ? kept : text;
 }
+
+namespace {
 
 // The value in PostgreSQL's binary form of `type`. REQUIRES: not null.
 std::string Encoded(const ColumnValue& value, Oid type) {
@@ -122,7 +125,8 @@ std::string Encoded(const ColumnValue& value, Oid type) {
       break;
   }
   if (const auto* blob = std::get_if<Blob>(&value)) return blob->bytes;
-  if (const auto* text = std::get_if<std::string>(&value)) return type == kPgBytea ? *text : Storable(*text);
+  if (const auto* text = std::get_if<std::string>(&value))
+    return type == kPgBytea ? *text : PostgresText(*text);
   return std::holds_alternative<double>(value) ? fmt::format("{}", real) : std::to_string(whole);
 }
 

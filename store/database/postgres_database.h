@@ -20,11 +20,13 @@ namespace winnow {
 
 class CommitHook;
 
+// The text as PostgreSQL stores it: bytes 0 and what is not UTF-8 become U+FFFD.
+std::string PostgresText(const std::string& text);
+
 // One connection to a PostgreSQL database whose tables are in the first schema of its search path. What is
 // run later is sent without waiting for answers (pipeline mode), and neighbours of one INSERT as one of
 // arrays; so a transaction of many rows takes few round trips. A lost connection is made anew by the next
-// transaction or by the next statement outside of one. Texts lose what PostgreSQL cannot store: bytes 0 and
-// what is not UTF-8 become U+FFFD.
+// transaction or by the next statement outside of one. Texts become what PostgresText gives.
 class PostgresDatabase final : public Database {
  public:
   // REQUIRES: the encoding is UTF8. UNAVAILABLE: there is no server; FAILED_PRECONDITION: it refuses us.

@@ -100,6 +100,23 @@ TEST_CASE("Move: every row arrives, there and back, and numbers that were used a
   CHECK(Get(back->jobs.Insert("next", row)).key == next);
 }
 
+TEST_CASE("Move: a text that not every database can store arrives as it can be stored", "[store][stores]") {
+  TempFolder files;
+  Places places;
+  auto first = Get(Store::Open(files.file("first.db")));
+  auto there = Get(Store::Open(places.Name("there")));
+  JobRow row;
+  row.spec = "{}";
+  row.state = "failed";
+  row.reason = std::string("exit code 1: a\0b\xff", 17);
+  REQUIRE(first->jobs.Insert("tune", row).ok());
+  const auto rows = MoveRows(first->database(), there->database());
+  INFO(rows.status().ToString());
+  REQUIRE(rows.ok());
+  CHECK(Get(there->jobs.Find("tune"))->reason ==
+        (Places::postgres() ? "exit code 1: a\uFFFDb\uFFFD" : row.reason));
+}
+
 // Rows of a job that has ended, with one of each table that a job has rows in, and of `worker`.
 void AddEnded(Store& store, const std::string& name, const std::string& worker) {
   JobRow row;

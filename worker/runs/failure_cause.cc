@@ -143,7 +143,8 @@ std::string DescribeEnd(const ProcessEnd& end) {
 }  // namespace
 
 std::string FindCause(std::string_view words) {
-  const std::string plain = WithoutColours(words);
+  std::string plain = WithoutColours(words);
+  std::erase(plain, '\0');  // as of UTF-16
   std::vector<std::string_view> lines = SplitLines(plain);
   std::string_view cause = FindException(lines), of_torchrun;
   if (cause.find(kTorchrunException) != std::string_view::npos) {

@@ -4,6 +4,10 @@
 
 namespace winnow {
 
+TEST_CASE("Failure cause: it has no NUL characters", "[worker]") {
+  CHECK(FindCause(std::string("E\0r\0r\0o\0r\0:\0 \0x\0", 16)) == "Error: x");
+}
+
 TEST_CASE("FailureCause: of a container that did not start, what its runtime says", "[worker]") {
   CHECK(FindCause("runc create failed: exec: \"train\": executable file not found in $PATH\n"
                   "Error: container create failed (no logs from conmon): conmon bytes \"\"\n") ==
