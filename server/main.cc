@@ -603,7 +603,7 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   }
 
   signals.WaitForFirst();
-  if (pools != nullptr) pools->Stop();
+  if (pools != nullptr) pools->AnnounceStop();
   sender.Stop();
   spdlog::info("stopping: local workers hand back their trials");
   (*server)->AnnounceStop();
@@ -616,6 +616,7 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   (*server)->Stop(kCallsEnd);
   if (*http != nullptr) (*http)->Stop(kAnswersEnd);
   if (*sagemaker != nullptr) (*sagemaker)->Stop(kAnswersEnd);
+  if (pools != nullptr) pools->Stop();  // it gives the server tokens
   // Declared in the order of use, destroyed in the reverse: http, server, reader, coordinator with the store.
   spdlog::info("stopped");
   return absl::OkStatus();

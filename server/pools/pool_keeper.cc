@@ -45,12 +45,22 @@ PoolKeeper::PoolKeeper(Coordinator& coordinator, PoolKeeperOptions options)
 
 PoolKeeper::~PoolKeeper() { Stop(); }
 
-void PoolKeeper::Stop() {
+void PoolKeeper::AnnounceStop() {
   {
     MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.NotifyOne();
+  for (const Engine& engine : engines_) engine.pool->engine->Stop();
+}
+
+bool PoolKeeper::Stopping() {
+  MutexLock lock(mutex_);
+  return stopping_;
+}
+
+void PoolKeeper::Stop() {
+  AnnounceStop();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -86,6 +96,7 @@ void PoolKeeper::Run() {
 
 void PoolKeeper::Step() {
   Poll(news_);
+  if (Stopping()) return;  // an engine may have been cut short
   const absl::StatusOr<PoolOrders> orders = coordinator_.CallOrRollBack<absl::StatusOr<PoolOrders>>(
       [book = book_, news = news_, anew = failed_](winnow::Engine& engine) {
         return book->Round(engine, news, anew);
@@ -103,6 +114,7 @@ void PoolKeeper::Step() {
 
 void PoolKeeper::Poll(std::vector<PoolNews>& news) {
   for (Engine& engine : engines_) {
+    if (Stopping()) return;
     const PoolSettings& settings = engine.pool->settings;
     std::vector<AllocationKey> keys;
     PoolNews list;
@@ -146,6 +158,7 @@ void PoolKeeper::Do(const PoolOrders& orders) {
       if (row.pool == name) submit.push_back(row);
     }
     if (!submit.empty()) SubmitAll(engine, submit, orders.secrets);
+    if (Stopping()) return;
     std::vector<AllocationKey> cancel;
     for (const AllocationRow& row : orders.cancel) {
       if (row.pool != name) continue;
@@ -164,6 +177,7 @@ void PoolKeeper::Do(const PoolOrders& orders) {
       engine.next_poll = steady_clock::now() + std::min(options_.tick, engine.pool->settings.poll);
       FaultPoint("pools: after cancel");
     }
+    if (Stopping()) return;
     for (const AllocationRow& row : orders.leftovers) {
       if (row.pool == name) (void)engine.pool->engine->Forget({row.name, row.engine_id});
     }
@@ -184,7 +198,7 @@ void PoolKeeper::SubmitAll(Engine& engine, const std::vector<AllocationRow>& row
     return at < rows.size() && rows[at].nodes == 1 && rows[at - 1].nodes == 1 &&
            rows[at].number == rows[at - 1].number + 1;
   };
-  for (size_t begin = 0; begin < rows.size();) {
+  for (size_t begin = 0; begin < rows.size() && !Stopping();) {
     size_t end = begin + 1;
     while (end - begin < most && follows(end)) ++end;
     PoolNews news = Submit(*engine.pool, std::span(rows).subspan(begin, end - begin), secrets);

@@ -44,7 +44,10 @@ class PoolKeeper {
   // Begins. REQUIRES no call yet.
   void Start(std::string server);
 
-  // Nothing is asked or submitted any more. What was submitted stays: the next server goes on with it.
+  // Nothing is asked or submitted any more, but for a call that is under way. What was submitted stays: the
+  // next server goes on with it. Returns at once.
+  void AnnounceStop();
+  // And waits for that call.
   void Stop();
 
   // Thread-safe, as the next. `done` is called on the coordinator's thread.
@@ -58,6 +61,7 @@ class PoolKeeper {
     std::chrono::steady_clock::time_point next_poll;  // not before
   };
 
+  bool Stopping();
   void Run();
   void Step();
   void Poll(std::vector<PoolNews>& news);

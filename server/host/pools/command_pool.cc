@@ -108,7 +108,7 @@ absl::StatusOr<std::vector<Allocation>> CommandPool::List(const std::vector<Allo
   std::vector<std::string> command = list_;
   const std::vector<std::string> keys = KeysOf(allocations);
   command.insert(command.end(), keys.begin(), keys.end());
-  const absl::StatusOr<ProgramResult> result = RunProgram(command, "", patience_);
+  const absl::StatusOr<ProgramResult> result = RunProgram(command, "", patience_, {}, "", &stopping_);
   if (!result.ok()) return result.status();
   if (result->exit_code != 0) return absl::UnavailableError(result->Words());
   std::vector<Allocation> known;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -21,6 +22,7 @@ class CommandPool final : public PilotPool {
   absl::StatusOr<std::vector<std::string>> Submit(const std::vector<AllocationRequest>& batch) override;
   absl::StatusOr<std::vector<Allocation>> List(const std::vector<AllocationKey>& allocations) override;
   absl::Status Cancel(const std::vector<AllocationKey>& allocations) override;
+  void Stop() override { stopping_ = true; }
   std::string Render(const std::vector<AllocationRequest>& batch) const override;
 
  private:
@@ -30,6 +32,7 @@ class CommandPool final : public PilotPool {
   std::vector<std::string> submit_, list_, cancel_;
   std::string scratch_;
   std::chrono::seconds patience_{45};
+  std::atomic<bool> stopping_ = false;
 };
 
 }  // namespace winnow

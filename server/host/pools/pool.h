@@ -92,6 +92,10 @@ class Pool {
   // Ends them, whatever their state. OK also for those that the engine does not know.
   virtual absl::Status Cancel(const std::vector<AllocationKey>& allocations) = 0;
 
+  // From now on List, which may wait long for an engine that hangs, ends soon with UNAVAILABLE. What changes
+  // something goes on to its end. The one call that any thread may make.
+  virtual void Stop() {}
+
   // Removes what was left for an allocation that has ended (its files).
   virtual absl::Status Forget(const AllocationKey& allocation) = 0;
 

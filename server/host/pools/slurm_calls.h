@@ -42,6 +42,8 @@ class SlurmCalls {
   virtual absl::StatusOr<std::vector<SlurmJob>> Jobs(const std::vector<std::string>& names,
                                                      const std::vector<std::string>& ids) = 0;
   virtual absl::Status Cancel(const std::vector<std::string>& ids) = 0;
+  // As Pool::Stop, of Jobs.
+  virtual void Stop() = 0;
   // What Submit would send, for people.
   virtual std::string Render(const SlurmSubmission& submission) const = 0;
 };

@@ -49,9 +49,10 @@ SlurmCommands::SlurmCommands(Fields& fields)
 }
 
 absl::StatusOr<ProgramResult> SlurmCommands::Run(std::vector<std::string> command, const std::string& input,
-                                                 const std::string& enough) const {
+                                                 const std::string& enough,
+                                                 const std::atomic<bool>* stop) const {
   if (!bin_.empty()) command[0] = bin_ + "/" + command[0];
-  return RunProgram(command, input, kSlurmPatience, {}, enough);
+  return RunProgram(command, input, kSlurmPatience, {}, enough, stop);
 }
 
 std::vector<std::string> SlurmCommands::SbatchCommand(const SlurmSubmission& submission) const {
@@ -92,7 +93,7 @@ absl::StatusOr<std::vector<SlurmJob>> SlurmCommands::Jobs(const std::vector<std:
                                       fmt::format("--format={}", kSqueueFormat)};
   const std::string list = fmt::format("{}", fmt::join(names, ","));
   if (list.size() < kMostNamesBytes) command.push_back("--name=" + list);
-  const absl::StatusOr<ProgramResult> result = Run(std::move(command));
+  const absl::StatusOr<ProgramResult> result = Run(std::move(command), "", "", &stopping_);
   if (!result.ok()) return result.status();
   if (result->exit_code != 0) return absl::UnavailableError(result->Words());
   return ReadSqueue(result->output);

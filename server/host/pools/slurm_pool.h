@@ -22,6 +22,7 @@ class SlurmPool final : public PilotPool {
   absl::StatusOr<std::vector<std::string>> Submit(const std::vector<AllocationRequest>& batch) override;
   absl::StatusOr<std::vector<Allocation>> List(const std::vector<AllocationKey>& allocations) override;
   absl::Status Cancel(const std::vector<AllocationKey>& allocations) override;
+  void Stop() override { calls_->Stop(); }
   std::string Render(const std::vector<AllocationRequest>& batch) const override;
 
  private:

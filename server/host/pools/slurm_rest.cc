@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -48,6 +49,11 @@ size_t TakeRestBytes(char* data, size_t size, size_t count, void* user) {
   if (body.size() + size * count > kMostRestBytes) return 0;
   body.append(data, size * count);
   return size * count;
+}
+
+// Called about once a second, and at once when something arrives.
+int EndsIfStopped(void* stopping, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return *static_cast<const std::atomic<bool>*>(stopping) ? 1 : 0;
 }
 
 struct RestAnswer {
@@ -167,6 +173,8 @@ class SlurmRest final : public SlurmCalls {
     return absl::OkStatus();
   }
 
+  void Stop() override { stopping_ = true; }
+
   std::string Render(const SlurmSubmission& submission) const override {
     RestJson body = BodyOf(submission);
     body["script"] = "(below)";
@@ -276,6 +284,11 @@ class SlurmRest final : public SlurmCalls {
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, TakeRestBytes);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer.body);
+    if (method == "GET") {
+      curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+      curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, EndsIfStopped);
+      curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &stopping_);
+    }
     char error[CURL_ERROR_SIZE] = "";
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
     const CURLcode code = curl_easy_perform(curl);
@@ -292,6 +305,7 @@ class SlurmRest final : public SlurmCalls {
   const std::string partition_, account_, qos_;
   const std::unique_ptr<CURL, CurlEnd> curl_;
   std::string version_;  // "": not asked for yet
+  std::atomic<bool> stopping_ = false;
 };
 
 std::string OwnName() {

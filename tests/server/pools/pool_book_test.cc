@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -423,6 +424,52 @@ TEST_CASE("Pool keeper: where an engine's limit has no room for all, it gets as 
   keeper.Start("127.0.0.1:1");
   CHECK(engine->AwaitSizes() == std::vector<size_t>{4, 2, 2, 1});
   keeper.Stop();
+}
+
+// An engine whose lists hang until it is told to stop.
+class HangingPool final : public Pool {
+ public:
+  absl::StatusOr<std::vector<std::string>> Submit(const std::vector<AllocationRequest>& batch) override {
+    return std::vector<std::string>(batch.size(), "5");
+  }
+  absl::StatusOr<std::vector<Allocation>> List(const std::vector<AllocationKey>&) override {
+    if (lists_++ == 0) asked_.set_value();
+    stop_.wait();
+    return absl::UnavailableError("it was ended");
+  }
+  absl::Status Cancel(const std::vector<AllocationKey>&) override { return absl::OkStatus(); }
+  absl::Status Forget(const AllocationKey&) override { return absl::OkStatus(); }
+  std::string Render(const std::vector<AllocationRequest>&) const override { return ""; }
+  void Stop() override {
+    if (!told_.exchange(true)) stopped_.set_value();
+  }
+
+  int lists() const { return lists_; }
+  bool AwaitList() {
+    return asked_.get_future().wait_for(std::chrono::minutes(2)) == std::future_status::ready;
+  }
+
+ private:
+  std::promise<void> asked_, stopped_;
+  const std::shared_future<void> stop_ = stopped_.get_future().share();
+  std::atomic<bool> told_ = false;
+  std::atomic<int> lists_ = 0;
+};
+
+TEST_CASE("Pool keeper: a stop waits for no engine that hangs, and asks no other one", "[server]") {
+  Play play(3'600'000'000);
+  play.Create(RandomJob(10));
+  const auto engine = std::make_shared<HangingPool>();
+  PoolKeeperOptions options;
+  options.pools = {{SettingsOfFour(), engine}, {SettingsOfFour(), engine}};
+  options.pools[1].settings.name = "gpu";
+  options.prefix = "winnow-0123abcd";
+  options.tick = std::chrono::milliseconds(1);
+  PoolKeeper keeper(play.coordinator(), options);
+  keeper.Start("127.0.0.1:1");
+  REQUIRE(engine->AwaitList());
+  keeper.Stop();
+  CHECK(engine->lists() == 1);
 }
 
 }  // namespace

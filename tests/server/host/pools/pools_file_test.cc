@@ -206,6 +206,26 @@ TEST_CASE("CommandPool: a line of `list` without tabs or with an unknown state i
   CHECK(said("w-a-11\\\\t8\\\\tCOMPLETED")->empty());
 }
 
+TEST_CASE("Pools: a list that hangs ends when its engine is told to stop", "[server]") {
+  TempFolder folder;
+  const std::string squeue = (folder / "squeue").string();
+  std::ofstream(squeue) << "#!/bin/sh\nexec sleep 3600\n";
+  std::filesystem::permissions(squeue, std::filesystem::perms::owner_all);
+  const auto pools = ReadText(R"({"pools": [
+    {"name": "a", "kind": "COMMAND", "command":
+      {"submit": ["true"], "cancel": ["true"], "list": ["sleep", "3600"], "timeout_seconds": 600}},
+    {"name": "b", "kind": "SLURM", "slurm": {"shared_dir": "/tmp", "bin_dir": ")" +
+                              folder.path().string() + R"("}}]})");
+  INFO(pools.status().ToString());
+  REQUIRE(pools.ok());
+  for (const DeclaredPool& pool : *pools) {
+    pool.engine->Stop();
+    const auto known = pool.engine->List({{"w-a-1", "7"}});
+    CHECK(absl::IsUnavailable(known.status()));
+    CHECK_THAT(std::string(known.status().message()), Catch::Contains("was ended with the server"));
+  }
+}
+
 TEST_CASE("pilots: their last words are those that say why no worker came", "[server]") {
   TempFolder folder;
   const PilotFiles files(folder.path());
