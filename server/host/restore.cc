@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -39,9 +40,12 @@ absl::Status Rename(const fs::path& from, const fs::path& to) {
 
 // A name beside the database that nothing has yet, nor a log of its.
 std::string FreeName(const std::string& file) {
+  const auto taken = [](const std::string& name) {
+    std::error_code none;
+    return fs::exists(fs::symlink_status(name, none));
+  };
   std::string name = file + kSetAside;
-  for (int i = 2; fs::exists(name) || fs::exists(name + "-wal"); ++i)
-    name = fmt::format("{}{}-{}", file, kSetAside, i);
+  for (int i = 2; taken(name) || taken(name + "-wal"); ++i) name = fmt::format("{}{}-{}", file, kSetAside, i);
   return name;
 }
 
@@ -74,21 +78,35 @@ absl::StatusOr<CheckSummary> MakeCopy(const std::string& backup, const std::stri
   return summary;
 }
 
+// Calls `take` for each entry of a folder, which need not be there.
+absl::Status ForEachEntry(const fs::path& folder, const std::function<absl::Status(const fs::path&)>& take) {
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (absl::Status status = take(at->path()); !status.ok()) return status;
+  }
+  if (!error || error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory)
+    return absl::OkStatus();
+  return Failed(folder.string(), "cannot be read: " + error.message());
+}
+
 // Renames the checkpoints of local workers, `state_dir`/shared/jobs/JOB/trials/N/checkpoint; removes what an
 // earlier restore has renamed.
 absl::StatusOr<int64_t> SetCheckpointsAside(const fs::path& state_dir) {
   int64_t count = 0;
-  std::error_code none;
-  for (const fs::directory_entry& job : fs::directory_iterator(state_dir / "shared" / "jobs", none)) {
-    for (const fs::directory_entry& trial : fs::directory_iterator(job.path() / "trials", none)) {
-      const fs::path checkpoint = trial.path() / "checkpoint";
-      if (!fs::exists(fs::symlink_status(checkpoint, none))) continue;
-      const fs::path aside = checkpoint.string() + kSetAside;
-      fs::remove_all(aside, none);
-      if (absl::Status renamed = Rename(checkpoint, aside); !renamed.ok()) return renamed;
-      ++count;
-    }
-  }
+  const auto set_aside = [&count](const fs::path& trial) {
+    const fs::path checkpoint = trial / "checkpoint";
+    std::error_code none;
+    if (!fs::exists(fs::symlink_status(checkpoint, none))) return absl::OkStatus();
+    const fs::path aside = checkpoint.string() + kSetAside;
+    fs::remove_all(aside, none);
+    absl::Status renamed = Rename(checkpoint, aside);
+    if (renamed.ok()) ++count;
+    return renamed;
+  };
+  const absl::Status status = ForEachEntry(state_dir / "shared" / "jobs", [&](const fs::path& job) {
+    return ForEachEntry(job / "trials", set_aside);
+  });
+  if (!status.ok()) return status;
   return count;
 }
 
@@ -123,15 +141,16 @@ absl::StatusOr<Restored> RestoreDatabase(const std::string& backup, const std::s
   restored.checkpoints = *checkpoints;
   restored.summary = *summary;
   if (restored.endpoint) {
-    if (fs::exists(endpoint)) {
-      if (absl::Status renamed = Rename(endpoint, FreeName(endpoint)); !renamed.ok()) return renamed;
+    if (fs::exists(fs::symlink_status(endpoint, error))) {
+      restored.former_endpoint = FreeName(endpoint);
+      if (absl::Status renamed = Rename(endpoint, restored.former_endpoint); !renamed.ok()) return renamed;
     }
     if (absl::Status renamed = Rename(endpoint_part, endpoint); !renamed.ok()) return renamed;
   }
   if (fs::file_size(database, error) > 0) {
     restored.former = FreeName(database);
     for (const char* end : {"-wal", "-shm", ""}) {
-      if (!fs::exists(database + end)) continue;
+      if (!fs::exists(fs::symlink_status(database + end, error))) continue;
       if (absl::Status renamed = Rename(database + end, restored.former + end); !renamed.ok()) return renamed;
     }
   }
@@ -146,11 +165,12 @@ std::string Text(const Restored& restored, const std::string& backup, const std:
   std::string text = fmt::format("{} was restored from {}: version {}, {} jobs with {} facts\n", file, backup,
                                  restored.summary.version, restored.summary.jobs, restored.summary.facts);
   if (!restored.former.empty()) text += fmt::format("the former database is now {}\n", restored.former);
-  if (restored.endpoint)
-    text += fmt::format(
-        "the endpoint for clients of SageMaker has its {} objects of S3 again; what it had is kept "
-        "beside it, as sagemaker{}\n",
-        restored.objects, kSetAside);
+  if (restored.endpoint) {
+    text +=
+        fmt::format("the endpoint for clients of SageMaker has its {} objects of S3 again", restored.objects);
+    if (!restored.former_endpoint.empty()) text += "; what it had is now " + restored.former_endpoint;
+    text += "\n";
+  }
   if (restored.checkpoints > 0) {
     const bool one = restored.checkpoints == 1;
     text += fmt::format(

@@ -12,6 +12,7 @@ struct Restored {
   std::string former;       // the name that the replaced database has now; "": there was none
   bool endpoint = false;    // whether the state of the endpoint for clients of SageMaker was replaced too
   int64_t objects = 0;      // of it
+  std::string former_endpoint;  // the name that the replaced state has now; "": there was none
   int64_t checkpoints = 0;  // of trials, in the state directory, that no trial finds any more
   CheckSummary summary;     // of the restored database
 };

@@ -5,6 +5,7 @@
 
 #include "checkout.h"
 #include "store/copy.h"
+#include "store/database/database.h"
 #include "tests/catch.h"
 #include "tests/support/run_command.h"
 #include "tests/support/server_process.h"
@@ -100,6 +101,32 @@ TEST_CASE("Server: --restore changes nothing beside a running server, or with a 
   CHECK_FALSE(fs::exists(t.server.database() + ".restore.part"));
   t.server.Restart();
   CHECK(t.Knows("late"));
+}
+
+TEST_CASE("Server: --restore names the folder in which the endpoint's former state is, if there is one",
+          "[server]") {
+  Copied t;
+  REQUIRE(t.server.Stop() == 0);
+  // As the backup of an endpoint that has keys, but neither jobs nor objects yet.
+  {
+    const auto backup = Database::Open(t.backup, OpenMode::kReadWrite);
+    REQUIRE(backup.ok());
+    REQUIRE(
+        (*backup)
+            ->Execute("CREATE TABLE endpoint_files (id INTEGER PRIMARY KEY, path TEXT NOT NULL, bytes BLOB "
+                      "NOT NULL); INSERT INTO endpoint_files VALUES (1, 'keys.json', '{}')")
+            .ok());
+  }
+  const std::string of_endpoint = "objects of S3 again";
+  const std::string aside = t.server.database() + ".d/sagemaker.before-restore";
+  Ran ran = t.Restore();
+  INFO(ran.output);
+  REQUIRE(ran.exit_code == 0);
+  CHECK_THAT(ran.output, Catch::Contains(of_endpoint + "\n"));
+  CHECK_THAT(t.Restore().output, Catch::Contains(of_endpoint + "; what it had is now " + aside + "\n"));
+  CHECK_THAT(t.Restore().output, Catch::Contains(of_endpoint + "; what it had is now " + aside + "-2\n"));
+  CHECK(fs::exists(aside + "-2"));
+  t.server.Restart();
 }
 
 TEST_CASE("Server: a copy names the state directory that goes on with it only where it is known",
