@@ -17,35 +17,88 @@ folder=$1
 shift
 days=3650
 
-mkdir -p "$folder"
+fail() {
+  echo "make-credentials.sh: $1" >&2
+  exit 1
+}
+
+is_ipv4() {
+  local part='(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])'
+  [[ $1 =~ ^$part(\.$part){3}$ ]]
+}
+
+is_ipv6() {
+  local address=$1 group count=0
+  if [[ $address == *:*.* ]]; then  # the last 32 bits as an IPv4 address
+    is_ipv4 "${address##*:}" || return 1
+    address=${address%:*}:0:0
+  fi
+  [[ $address =~ ^[0-9A-Fa-f:]+$ && $address != *::*::* && $address != *:::* ]] || return 1
+  if [[ $address =~ ^:[^:] || $address =~ [^:]:$ ]]; then return 1; fi
+  for group in ${address//:/ }; do
+    if ((${#group} > 4)); then return 1; fi
+    count=$((count + 1))
+  done
+  if [[ $address == *::* ]]; then ((count < 8)); else ((count == 8)); fi
+}
+
+is_host_name() {
+  local label='[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?'
+  [[ ${#1} -le 253 && $1 =~ ^(\*\.)?$label(\.$label)*$ && ! $1 =~ ^[0-9.]+$ ]]
+}
+
+# All is made before anything is kept.
+run() {
+  "$@" 2>"$part/said" || fail "$1 $2 failed: $(cat "$part/said")"
+}
+
+names="DNS:localhost,IP:127.0.0.1"
+for name in "$@"; do
+  if is_ipv4 "$name" || is_ipv6 "$name"; then
+    names+=",IP:$name"
+  elif is_host_name "$name"; then
+    names+=",DNS:$name"
+  else
+    fail "name \"$name\": expected a host name or an address, such as server.example, 10.0.0.5 or ::1"
+  fi
+done
+if [ -s "$folder/ca.pem" ] && [ -s "$folder/server.pem" ]; then exit 0; fi
+command -v openssl >/dev/null || fail "there is no program openssl: expected it to be installed"
+title=$1
+if [ ${#title} -gt 64 ]; then title="Winnow server"; fi  # X.509 allows no longer one; clients look at the names
+
+part=
+made=
+trap 'rm -rf "$part"; if [ -n "$made" ]; then rmdir "$folder" 2>/dev/null || true; fi' EXIT
+if [ ! -d "$folder" ]; then
+  mkdir -p "$folder"
+  made=yes  # rmdir leaves it where it has files
+fi
 umask 077
 part=$(mktemp -d "$folder/.part-XXXXXX")
-trap 'rm -rf "$part"' EXIT
 
+authority=$folder
 if [ ! -s "$folder/ca.pem" ]; then
-  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days "$days" -subj "/CN=Winnow" \
+  authority=$part
+  run openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days "$days" -subj "/CN=Winnow" \
     -addext "basicConstraints=critical,CA:TRUE,pathlen:0" -addext "keyUsage=critical,keyCertSign,cRLSign" \
-    -keyout "$part/ca.key" -out "$part/ca.pem" 2>/dev/null
+    -keyout "$part/ca.key" -out "$part/ca.pem"
+fi
+
+[ -s "$authority/ca.key" ] ||
+  fail "$authority/ca.key is not there: expected the key of ca.pem beside it, to sign the server's certificate"
+printf 'subjectAltName=%s\nbasicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth\n' \
+  "$names" >"$part/extensions"
+run openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=$title" \
+  -keyout "$part/server.key" -out "$part/server.csr"
+run openssl x509 -req -in "$part/server.csr" -CA "$authority/ca.pem" -CAkey "$authority/ca.key" -CAcreateserial \
+  -CAserial "$part/serial" -days "$days" -out "$part/server.pem" -extfile "$part/extensions"
+chmod 644 "$part/server.pem"
+rm -f "$folder/server.pem"
+if [ "$authority" = "$part" ]; then
   chmod 644 "$part/ca.pem"
   mv "$part/ca.key" "$folder/ca.key"
   mv "$part/ca.pem" "$folder/ca.pem"
-  rm -f "$folder/server.pem"
 fi
-
-if [ ! -s "$folder/server.pem" ]; then
-  names="DNS:localhost,IP:127.0.0.1"
-  for name in "$@"; do
-    case $name in
-      *[!0-9.]*) case $name in *:*) names+=",IP:$name" ;; *) names+=",DNS:$name" ;; esac ;;
-      *) names+=",IP:$name" ;;
-    esac
-  done
-  openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=$1" \
-    -keyout "$part/server.key" -out "$part/server.csr" 2>/dev/null
-  openssl x509 -req -in "$part/server.csr" -CA "$folder/ca.pem" -CAkey "$folder/ca.key" -CAcreateserial \
-    -CAserial "$part/serial" -days "$days" -out "$part/server.pem" 2>/dev/null \
-    -extfile <(printf 'subjectAltName=%s\nbasicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth\n' "$names")
-  chmod 644 "$part/server.pem"
-  mv "$part/server.key" "$folder/server.key"
-  mv "$part/server.pem" "$folder/server.pem"
-fi
+mv "$part/server.key" "$folder/server.key"
+mv "$part/server.pem" "$folder/server.pem"
