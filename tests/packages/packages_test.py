@@ -30,7 +30,10 @@ PROXIES = {name: value for name, value in os.environ.items() if name.lower().end
 SOCKET = "unix:/var/lib/winnow/winnow.db.d/server.sock"
 SYSTEMCTL = """#!/bin/sh
 echo "$*" >>/systemctl.log
-case "$*" in *list-units*) echo winnow-worker@1.service loaded active running Winnow ;; esac
+case "$*" in
+  *list-units*) echo winnow-worker@1.service loaded active running Winnow ;;
+  *is-enabled*) echo enabled ;;
+esac
 """
 # Writes its epoch into its checkpoint, and goes on from there.
 TRAINER = """
@@ -189,6 +192,7 @@ class Packages(unittest.TestCase):
         asked = self.asked_of_systemd()
         for unit in ("winnow-server.service", "winnow-worker@1.service"):
             self.assertRegex(asked, f"try-restart {unit}")
+            self.assertNotRegex(asked, f" start {unit}", "what an administrator has stopped stays so")
         self.assertIsNone(server.process.poll(), "the upgrade itself stops nothing")
         for service in (server, worker):
             before = max(self.epochs())
@@ -208,9 +212,25 @@ class Packages(unittest.TestCase):
         self.assertFalse(root.exists("/usr/bin/winnow-server"))
         for path in ("/var/lib/winnow/winnow.db", "/etc/winnow/server.toml", "/etc/winnow/worker.token"):
             self.assertTrue(root.exists(path), path)
+
+        # Installed again: the server starts, and the workers that were enabled.
+        wants = root.path / "etc/systemd/system/multi-user.target.wants"
+        wants.mkdir(parents=True, exist_ok=True)
+        for unit in ("winnow-worker@2.service", "other@1.service"):
+            (wants / unit).symlink_to("/usr/lib/systemd/system/" + unit.replace("2", "").replace("1", ""))
+        root.run("dpkg -i /winnow.deb")
+        asked = self.asked_of_systemd()
+        for unit in ("winnow-server.service", "winnow-worker@2.service"):
+            self.assertRegex(asked, f" start {unit}")
+        root.run("dpkg -i /winnow.deb")
+        self.assertNotRegex(self.asked_of_systemd(), " start winnow")
+
         root.run("dpkg -P winnow")
         for path in ("/var/lib/winnow", "/var/lib/winnow-worker", "/etc/winnow"):
             self.assertFalse(root.exists(path), path)
+        links = {link.name for link in wants.iterdir()}
+        self.assertIn("other@1.service", links)
+        self.assertNotIn("winnow-worker@2.service", links)
 
     def check_what_is_installed(self):
         root = self.root
