@@ -122,6 +122,24 @@ TEST_CASE("ModelFile: every float comes back bit for bit", "[gbdt]") {
   }
 }
 
+TEST_CASE("ModelFile: a model of more features than a damaged number may reserve memory for reads back",
+          "[gbdt]") {
+  constexpr std::size_t kFeatures = (1 << 22) + 1;
+  for (const char* prefix : {"n", "column_"}) {  // named, and by position
+    Model model;
+    model.parameters = LogisticParameters();
+    model.trees.resize(1);
+    model.trees[0].nodes.resize(1);
+    for (std::size_t f = 0; f < kFeatures; ++f) model.feature_names.push_back(prefix + std::to_string(f));
+    for (const std::string& name : model.feature_names)
+      model.schema.columns.push_back({name, false, {}, false});
+    const absl::StatusOr<Model> read = ParseModel(ModelText(model, ModelFormat::kUbjson));
+    REQUIRE(read.ok());
+    CHECK(read->feature_names.size() == kFeatures);
+    CHECK(read->schema.columns.back().name == model.schema.columns.back().name);
+  }
+}
+
 TEST_CASE("ModelFile: malformed models are refused with what is wrong", "[gbdt]") {
   const std::string good = ModelText(SmallModel());
   const std::string dart = ModelText(DartModel());

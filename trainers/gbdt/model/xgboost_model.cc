@@ -450,8 +450,13 @@ void ReadFeatures(const Document& learner, Model* model) {
   if (named && static_cast<int64_t>(model->feature_names.size()) != features)
     throw MalformedDocument(
         fmt::format("{} feature_names of {} features", model->feature_names.size(), features));
-  constexpr int64_t kMostUnnamed = 1 << 22;  // bounds the memory reserved for a damaged number
-  if (features > kMostUnnamed) throw UnsupportedModel(fmt::format("{} features without names", features));
+  // Names and types show that there are so many features. Without them, this bounds the memory for a damaged
+  // number.
+  constexpr int64_t kMostUnlisted = 1 << 22;
+  const Document* const types = learner.Find("feature_types");
+  const bool listed = named || (types != nullptr && static_cast<int64_t>(types->texts.size()) == features);
+  if (features > kMostUnlisted && !listed)
+    throw UnsupportedModel(fmt::format("{} features without names", features));
   for (int64_t f = 0; f < features && !named; ++f) model->feature_names.push_back(fmt::format("f{}", f));
   // Unnamed columns are matched by position; the reader uses these names for them.
   for (int64_t f = 0; f < features; ++f)
