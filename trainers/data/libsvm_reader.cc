@@ -607,7 +607,7 @@ absl::StatusOr<DataSet> ReadLibsvm(const std::vector<std::string>& paths, const 
   const absl::StatusOr<std::vector<bool>> sparse = SparseColumnsOf(table, column_of, *all, path, reading);
   if (!sparse.ok()) return sparse.status();
   table.MoveTo(column_of, *sparse, reading.threads, &data);
-  if (!table.groups().empty() && !options.to_predict) {
+  if (all->grouped && !options.to_predict) {
     absl::StatusOr<std::vector<int64_t>> begins = GroupBegins(table.groups(), data.rows);
     if (!begins.ok()) return begins.status();
     data.group_begin = *std::move(begins);

@@ -68,11 +68,6 @@ absl::StatusOr<std::pair<DataSet, DataSet>> SplitByFraction(DataSet all, double 
     chosen_groups.push_back(choose);
     begins[choose].push_back(begins[choose].back() + end - begin);
   }
-  if (count == 0 || count == all.rows) {
-    return absl::InvalidArgumentError(fmt::format(
-        "validation_fraction {} leaves {} of {} rows for validation; expected at least one row in each part",
-        validation_fraction, count, all.rows));
-  }
   DataSet validation;
   validation.rows = count;
   validation.feature_names = all.feature_names;
@@ -98,6 +93,13 @@ absl::StatusOr<std::pair<DataSet, DataSet>> SplitByFraction(DataSet all, double 
   all.rows -= count;
   all.first_row = 0;
   return std::make_pair(std::move(all), std::move(validation));
+}
+
+absl::Status CheckParts(double validation_fraction, int64_t train_rows, int64_t validation_rows) {
+  if (train_rows > 0 && validation_rows > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "validation_fraction {} leaves {} of {} rows for validation; expected at least one row in each part",
+      validation_fraction, validation_rows, train_rows + validation_rows));
 }
 
 }  // namespace winnow

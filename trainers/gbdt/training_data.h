@@ -41,7 +41,7 @@ struct TrainingData {
 };
 
 // Bins of data in memory: `train` and `validation` (nullable) are this rank's rows, from DataSet::first_row
-// on. An error is one of `ranks`. REQUIRES: CheckTrainable of both, on every rank.
+// on, or none. An error is one of `ranks`. REQUIRES: CheckTrainable of both, on every rank with rows.
 absl::StatusOr<TrainingData> MakeTrainingData(DataSet train, std::optional<DataSet> validation, int max_bin,
                                               Communicator* ranks, ThreadPool* pool);
 

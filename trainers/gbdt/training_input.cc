@@ -28,9 +28,10 @@
 namespace winnow::gbdt {
 namespace {
 
-// `label`: its column, as requested.
-absl::Status CheckTable(const DataSet& data, const std::string& what, const std::string& label = "") {
-  if (data.rows == 0) return absl::InvalidArgumentError(what + ": there are no rows");
+// `label`: its column, as requested. `sharded`: other ranks have rows, so that this one may have none.
+absl::Status CheckTable(const DataSet& data, const std::string& what, const std::string& label = "",
+                        bool sharded = false) {
+  if (data.rows == 0 && !sharded) return absl::InvalidArgumentError(what + ": there are no rows");
   if (data.rows > int64_t{0xffffffff})
     return absl::InvalidArgumentError(fmt::format("{}: {} rows: expected fewer than 2^32", what, data.rows));
   if (data.columns.empty()) return absl::InvalidArgumentError(what + ": there are no feature columns");
@@ -120,6 +121,7 @@ class Loading {
                                bool sharded);
   absl::StatusOr<DataSet> ReadTrain();
   absl::StatusOr<RawTables> ReadTables();
+  absl::Status Split(RawTables* tables);
   absl::Status ShareOut(RawTables* tables);
   absl::StatusOr<std::string> Key();
   absl::StatusOr<TrainingData> Replicated();
@@ -155,27 +157,40 @@ absl::StatusOr<DataSet> Loading::ReadTrain() {
   return Read(request_.train_path, request_.train_reading, &continued_->schema, source_.train_sharded());
 }
 
+// Splits validation rows off. A rank whose rows are all in one part is no error where others have the rest.
+absl::Status Loading::Split(RawTables* tables) {
+  auto parts = SplitByFraction(std::move(tables->train), request_.validation_fraction, request_.split_seed);
+  if (!parts.ok()) return source_.OfTrain(parts.status());
+  tables->train = std::move(parts->first);
+  tables->validation = std::move(parts->second);
+  std::array<uint64_t, 2> rows = {static_cast<uint64_t>(tables->train.rows),
+                                  static_cast<uint64_t>(tables->validation->rows)};
+  if (source_.train_sharded()) {
+    if (absl::Status status = ranks_.AllReduceSum(rows); !status.ok()) return status;
+  }
+  return source_.OfTrain(
+      CheckParts(request_.validation_fraction, static_cast<int64_t>(rows[0]), static_cast<int64_t>(rows[1])));
+}
+
 absl::StatusOr<RawTables> Loading::ReadTables() {
   RawTables tables;
   absl::StatusOr<DataSet> train = ReadTrain();
   if (!train.ok()) return source_.OfTrain(train.status());
+  tables.train = *std::move(train);
   if (!source_.splits()) {
-    absl::StatusOr<DataSet> read = Read(request_.validation_path, request_.validation_reading, &train->schema,
-                                        source_.validation_sharded());
+    absl::StatusOr<DataSet> read = Read(request_.validation_path, request_.validation_reading,
+                                        &tables.train.schema, source_.validation_sharded());
     if (!read.ok()) return source_.OfValidation(read.status());
     tables.validation = *std::move(read);
   } else if (request_.validation_fraction > 0) {
-    auto parts = SplitByFraction(*std::move(train), request_.validation_fraction, request_.split_seed);
-    if (!parts.ok()) return source_.OfTrain(parts.status());
-    train = std::move(parts->first);
-    tables.validation = std::move(parts->second);
+    if (absl::Status status = Split(&tables); !status.ok()) return status;
   }
-  tables.train = *std::move(train);
-  absl::Status status =
-      source_.OfTrain(CheckTable(tables.train, request_.train_path, request_.train_reading.label));
+  absl::Status status = source_.OfTrain(
+      CheckTable(tables.train, request_.train_path, request_.train_reading.label, source_.train_sharded()));
   if (status.ok() && tables.validation) {
     const DataOptions& reading = source_.splits() ? request_.train_reading : request_.validation_reading;
-    status = source_.OfValidation(CheckTable(*tables.validation, source_.validation_path(), reading.label));
+    status = source_.OfValidation(CheckTable(*tables.validation, source_.validation_path(), reading.label,
+                                             source_.validation_sharded()));
   }
   if (!status.ok()) return status;
   return tables;
@@ -294,6 +309,7 @@ absl::Status Loading::CheckSplitWeights(const TrainingData& data) {
   const auto weighs = [](const BinnedRows& rows) -> uint64_t {
     const auto above = [](float weight) { return weight > 0; };
     const auto& weight = rows.targets.weight;
+    if (rows.targets.rows == 0) return 0;
     return weight.empty() || std::any_of(weight.begin(), weight.end(), above) ? 1 : 0;
   };
   std::array<uint64_t, 2> parts = {weighs(data.train), weighs(*data.validation)};

@@ -59,14 +59,24 @@ TEST_CASE("Split: depends on the seed and the row's number only", "[data]") {
   CHECK(other->second.columns[0] != few);
 }
 
-TEST_CASE("Split: a fraction that leaves a part empty is refused", "[data]") {
+TEST_CASE("Split: a fraction that must leave a part empty is refused", "[data]") {
   for (const double fraction : {0.0, 1.0, -0.1, 1.5, std::nan("")}) {
     const auto parts = SplitByFraction(Counted(100), fraction, 1);
     REQUIRE_FALSE(parts.ok());
     CHECK_THAT(std::string(parts.status().message()), Catch::Matchers::Contains("validation_fraction"));
   }
-  CHECK_THAT(std::string(SplitByFraction(Counted(1), 0.5, 1).status().message()),
-             Catch::Matchers::Contains("of 1 rows"));
+}
+
+TEST_CASE("Split: a part without rows is refused if no rank has any for it", "[data]") {
+  const auto parts = SplitByFraction(Counted(1), 0.5, 1);
+  REQUIRE(parts.ok());
+  CHECK(parts->first.rows + parts->second.rows == 1);
+  CHECK(parts->first.columns.size() == 2);
+  CHECK(parts->second.columns.size() == 2);
+  CHECK(CheckParts(0.5, 1, 1).ok());
+  CHECK(std::string(CheckParts(0.5, 1, 0).message()) ==
+        "validation_fraction 0.5 leaves 0 of 1 rows for validation; expected at least one row in each part");
+  CHECK_FALSE(CheckParts(0.5, 0, 1).ok());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -70,7 +71,7 @@ class RankFailure(unittest.TestCase):
             self.write(f"shards/part-{rank}.csv", table(200, rank))
         return self.folder / "shards"
 
-    def start(self, *flags, ranks=RANKS, train=None, of_rank=None, only=None, port=None):
+    def start(self, *flags, ranks=RANKS, train=None, of_rank=None, only=None, port=None, label=("--label", "y")):
         """Starts all ranks, or one; of_rank gives single ranks other hyperparameters or another training file."""
         self.end_all()
         port, self.running = port or free_port(), []
@@ -78,7 +79,7 @@ class RankFailure(unittest.TestCase):
             own = {"train": train or self.folder / "train.csv", "hyperparameters": self.hyperparameters,
                    **(of_rank or {}).get(rank, {})}
             hyperparameters = self.write(f"hp-{rank}.json", [json.dumps(own["hyperparameters"])])
-            command = [BINARY, "--train", own["train"], "--label", "y", "--model-dir", self.folder / "model",
+            command = [BINARY, "--train", own["train"], *label, "--model-dir", self.folder / "model",
                        "--hyperparameters", hyperparameters, *flags]
             with open(self.folder / f"err-{rank}", "w", encoding="utf-8") as errors:
                 self.running.append(subprocess.Popen(
@@ -159,6 +160,53 @@ class RankFailure(unittest.TestCase):
         (shards / "part-2.csv").unlink()
         self.start("--sharded", train=shards)
         self.expect_all_failed("2 files for 3 ranks; expected at least one file for each")
+
+    def expect_the_model_of_all_rows(self, *flags, **options):
+        """Ranks that read their own shards print and write what one rank does that reads all."""
+        results = []
+        for ranks in (1, RANKS):
+            (self.folder / "model/model.json").unlink(missing_ok=True)
+            self.start("--sharded", *flags, ranks=ranks, train=self.folder / "shards", **options)
+            lines, codes = self.finish()
+            self.assertEqual(codes, [0] * ranks, [self.errors(rank) for rank in range(ranks)])
+            results.append((lines, (self.folder / "model/model.json").read_bytes()))
+        self.assertEqual(results[0], results[1])
+
+    def test_a_shard_without_rows_or_without_rows_of_one_part_is_as_good_as_any(self):
+        self.hyperparameters.update({"num_round": 4, "eval_metric": "auc,logloss"})
+        # Of the third shard no row validates, of the second there is none.
+        self.write("shards/part-0.csv", table(300))
+        self.write("shards/part-1.csv", ["a,b,y"])
+        self.write("shards/part-2.csv", table(2, 3))
+        for flags in ([], ["--validation-fraction", "0.2"], ["--validation", self.folder / "shards"]):
+            with self.subTest(flags=flags):
+                self.expect_the_model_of_all_rows(*flags)
+        shutil.copytree(self.folder / "model", self.folder / "given")
+        self.expect_the_model_of_all_rows("--validation-fraction", "0.2", "--continue-from", self.folder / "given/model.json")
+
+    def test_a_shard_without_queries_of_one_part_is_as_good_as_any(self):
+        self.hyperparameters.update({"num_round": 4, "objective": "rank:ndcg", "eval_metric": "ndcg@3,map"})
+        for rank, queries in enumerate((range(12), [], [12])):
+            lines = [f"{int((i * q) % 3 == 1)}:{1 + q % 2} qid:{q} 1:{(i * 7 + q) % 5} 2:{i % 3}" for q in queries for i in range(6)]
+            self.write(f"shards/part-{rank}.libsvm", lines)
+        for flags in ([], ["--validation-fraction", "0.3"]):
+            with self.subTest(flags=flags):
+                self.expect_the_model_of_all_rows(*flags, label=())
+
+    def test_a_part_without_rows_on_any_rank_is_refused(self):
+        for rank in range(RANKS):
+            self.write(f"shards/part-{rank}.csv", table(2, rank))
+        self.start("--sharded", "--validation-fraction", "0.000001", train=self.folder / "shards")
+        self.expect_all_failed("--train: validation_fraction 1e-06 leaves 0 of 6 rows for validation; expected at least")
+
+    def test_a_part_that_weighs_nothing_is_refused_where_some_rank_has_no_row_of_it(self):
+        """Only the last row weighs something, and it does not validate."""
+        self.hyperparameters["num_round"] = 4
+        for rank, rows in enumerate((40, 0, 2)):
+            self.write(f"shards/part-{rank}.csv", ["a,b,y,w", *(f"{line},0" for line in table(rows, rank)[1:])])
+        self.write("shards/part-2.csv", ["a,b,y,w", "1,2,1,0", "3,4,0,5"])
+        self.start("--sharded", "--weight", "w", "--validation-fraction", "0.2", train=self.folder / "shards")
+        self.expect_all_failed("every weight of the rows to validate on is 0, with validation_fraction 0.2")
 
     def test_a_rank_that_reads_other_data_ends_all(self):
         other = self.write("other.csv", table(600, 2))
