@@ -99,9 +99,15 @@ ToldThings BoostingRun::Told() const {
 // Leaves state_ without rounds unless there is a checkpoint of the same hyperparameters.
 absl::Status BoostingRun::LoadCheckpoint() {
   state_.model.parameters = request_.parameters;
-  const auto misfit = [this](const Checkpoint& checkpoint) {
-    const auto theirs = ModelHyperparameters(checkpoint.model.parameters),
-               ours = ModelHyperparameters(request_.parameters);
+  const bool continues = !request_.continue_from.empty();
+  const auto misfit = [&](const Checkpoint& checkpoint) {
+    auto theirs = ModelHyperparameters(checkpoint.model.parameters),
+         ours = ModelHyperparameters(request_.parameters);
+    // The checkpoint's is that of the given model. Another model is told by its content, in the fingerprint.
+    if (continues) {
+      theirs.erase("base_score");
+      ours.erase("base_score");
+    }
     if (request_.has_origin)
       return OriginMisfit(GbdtDeclaration(), {theirs.begin(), theirs.end()}, {ours.begin(), ours.end()});
     return HyperparameterMisfit({theirs.begin(), theirs.end()}, {ours.begin(), ours.end()});
@@ -112,7 +118,8 @@ absl::Status BoostingRun::LoadCheckpoint() {
   state_ = **std::move(found);
   const double base_score = state_.model.parameters.base_score;
   state_.model.parameters = request_.parameters;
-  if (!request_.parameters.base_score_given) state_.model.parameters.base_score = base_score;
+  if (continues || !request_.parameters.base_score_given) state_.model.parameters.base_score = base_score;
+  if (continues) state_.model.parameters.base_score_given = true;
   return absl::OkStatus();
 }
 

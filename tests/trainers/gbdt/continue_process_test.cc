@@ -147,6 +147,29 @@ TEST_CASE("Checkpoint: one that went on from another model, or from none, is not
   CHECK(desk.Train("model", kept).out == alone);
 }
 
+TEST_CASE("Checkpoint: one that went on from a model with another base score is gone on from", "[gbdt]") {
+  const Desk desk;
+  const auto give = [&](const std::string& more) {
+    std::ofstream(desk.Path("five.json")) << R"({"num_round": 5, "seed": 3)" << more << "}";
+  };
+  for (const std::string objective : {"binary:logistic", "reg:absoluteerror"}) {
+    give(R"(, "base_score": 0.3, "objective": ")" + objective + "\"");
+    REQUIRE(desk.Train("model").code == 0);
+    give(R"(, "objective": ")" + objective + "\"");
+    const std::vector<std::string> kept = {"--checkpoint-dir", desk.Path(objective)};
+    const Ended continued = desk.Continue("model", kept);
+    REQUIRE(continued.code == 0);
+    const std::string model = ReadAll(desk.Path("longer/model.json"));
+    const Ended again = desk.Continue("model", kept);
+    CHECK(again.err.empty());
+    CHECK(again.out == continued.out);
+    CHECK(ReadAll(desk.Path("longer/model.json")) == model);
+    // Nor does it matter which one is asked for, since it has no effect.
+    give(R"(, "base_score": 0.4, "objective": ")" + objective + "\"");
+    CHECK(desk.Continue("model", kept).err.empty());
+  }
+}
+
 TEST_CASE(
     "Checkpoint: of DART, one beyond the budget is not cut to it, since later rounds changed its weights",
     "[gbdt]") {
