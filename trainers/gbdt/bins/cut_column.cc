@@ -143,7 +143,7 @@ ColumnSample SampleColumn(const SparseColumn& column, std::span<const int32_t> p
   return sample;
 }
 
-ColumnSample SampleColumn(std::span<const float> column, std::span<const int32_t> rows,
+ColumnSample SampleColumn(std::span<const float> column, std::span<const uint32_t> rows,
                           std::span<const uint32_t> weights) {
   const std::size_t count = rows.empty() ? column.size() : rows.size();
   const auto value = [&](std::size_t i) { return rows.empty() ? column[i] : column[rows[i]]; };
@@ -200,7 +200,7 @@ FeatureCuts CutsOfSample(ColumnSample* sample, int max_bin, bool has_missing) {
   return cuts;
 }
 
-std::vector<uint32_t> WholeWeights(std::span<const float> weight, std::span<const int32_t> rows,
+std::vector<uint32_t> WholeWeights(std::span<const float> weight, std::span<const uint32_t> rows,
                                    float heaviest) {
   const double scale = std::ldexp(1.0, ScaleExponent(heaviest, 31));
   const std::size_t count = rows.empty() ? weight.size() : rows.size();

@@ -29,7 +29,7 @@ struct ColumnSample {
 };
 
 // `rows`: those to take; empty: all. `weights`: of each of them; empty: all 1.
-ColumnSample SampleColumn(std::span<const float> column, std::span<const int32_t> rows,
+ColumnSample SampleColumn(std::span<const float> column, std::span<const uint32_t> rows,
                           std::span<const uint32_t> weights);
 
 // The same of a sparse column. positions[row]: the row's position among those to take, -1 if it is none;
@@ -47,7 +47,7 @@ FeatureCuts CutsOfEach(std::span<const uint32_t> keys, bool has_missing);
 FeatureCuts CutsOfSample(ColumnSample* sample, int max_bin, bool has_missing);
 
 // Returns weights as whole numbers below 2^31, scaled by the largest one.
-std::vector<uint32_t> WholeWeights(std::span<const float> weight, std::span<const int32_t> rows,
+std::vector<uint32_t> WholeWeights(std::span<const float> weight, std::span<const uint32_t> rows,
                                    float heaviest);
 
 }  // namespace winnow::gbdt

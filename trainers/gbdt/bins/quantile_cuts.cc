@@ -135,7 +135,7 @@ class CutMaker {
   const int max_bin_;
   ThreadPool* const pool_;
   Communicator* const communicator_;
-  std::vector<int32_t> rows_;       // rows of this rank used for cuts; empty: all
+  std::vector<uint32_t> rows_;      // rows of this rank used for cuts; empty: all
   std::vector<int32_t> positions_;  // [row] in rows_, or -1; empty if all are used, or no feature is sparse
   bool none_ = false;               // this rank has no such row
   std::vector<uint32_t> weights_;   // of each of them; empty: all 1
@@ -162,7 +162,7 @@ absl::Status CutMaker::AgreeOnWeights() {
   if (absl::Status status = communicator_->AllReduceMax({&heaviest, 1}); !status.ok()) return status;
   if (all_rows_ > kCutRows) {
     for (int64_t i = 0; i < data_.rows; ++i) {
-      if (IsCutRow(first_row_ + i, all_rows_)) rows_.push_back(static_cast<int32_t>(i));
+      if (IsCutRow(first_row_ + i, all_rows_)) rows_.push_back(static_cast<uint32_t>(i));
     }
     none_ = rows_.empty();
     if (!data_.sparse.empty()) positions_.assign(data_.rows, -1);
