@@ -64,22 +64,24 @@ TEST_CASE("LocalSgd: averaged every step, without momentum, it is synchronous SG
   CHECK(LargestDifference(one.state.parameters, four.state.parameters) < 1e-4f);
 }
 
-TEST_CASE("LocalSgd: the loss counts a row by its weight, as that of ranks in step", "[mlp]") {
+TEST_CASE("LocalSgd: loss and accuracy count a row by its weight, as those of ranks in step", "[mlp]") {
   ShareTask task;
   task.parameters.learning_rate = 1e-6;
   std::vector<float> weight(static_cast<std::size_t>(task.train.rows), 0.0f);
   for (std::size_t i = 0; i < weight.size(); ++i)
     if (task.train.label[i] == 0) weight[i] = 1 + static_cast<float>(i % 3);
-  const double unweighted = TrainLocalSgd(task, 2, 1)[0].epochs.at(0).loss;
+  const EpochResult unweighted = TrainLocalSgd(task, 2, 1)[0].epochs.at(0);
   task.train.weight = weight;
-  const double in_step = TrainShares(task, 2, 0, 1,
-                                     [](const TrainingContext& context, NetworkState state) {
-                                       return MakeEpochTrainer(context, std::move(state), "");
-                                     })[0]
-                             .epochs.at(0)
-                             .loss;
-  CHECK(std::fabs(in_step - unweighted) > 0.01);
-  CHECK(TrainLocalSgd(task, 2, 1)[0].epochs.at(0).loss == Approx(in_step).epsilon(1e-3));
+  const EpochResult in_step = TrainShares(task, 2, 0, 1,
+                                          [](const TrainingContext& context, NetworkState state) {
+                                            return MakeEpochTrainer(context, std::move(state), "");
+                                          })[0]
+                                  .epochs.at(0);
+  CHECK(std::fabs(in_step.loss - unweighted.loss) > 0.01);
+  CHECK(std::fabs(in_step.accuracy - unweighted.accuracy) > 0.01);
+  const EpochResult weighted = TrainLocalSgd(task, 2, 1)[0].epochs.at(0);
+  CHECK(weighted.loss == Approx(in_step.loss).epsilon(1e-3));
+  CHECK(weighted.accuracy == Approx(in_step.accuracy).epsilon(1e-2));
 }
 
 TEST_CASE("LocalSgd: running statistics are averaged too", "[mlp]") {

@@ -197,7 +197,7 @@ void BatchWork::Backward(const LocalBatch& batch, int64_t first, int64_t last) {
           [&](int64_t begin, int64_t end, int thread) { BackwardRows(batch, begin, end, thread); });
 }
 
-void BatchWork::Finish(const LocalBatch& batch) {
+void BatchWork::Finish() {
   const int layers = static_cast<int>(network_.layers.size());
   for (int l = stack_.first(); l < stack_.last(); ++l) {
     float input = 1, delta = 0;  // at least 1: a bias is a weight of an input that is 1
@@ -216,8 +216,6 @@ void BatchWork::Finish(const LocalBatch& batch) {
     bounds_[2 * layers + l] =
         static_cast<float>(batch_norm_.synchronised() ? largest : largest * context_.ranks->size());
   }
-  if (has_loss() && (rule_.kind == LossKind::kCrossEntropy || rule_.kind == LossKind::kLogistic))
-    correct_ = std::count(before_.begin(), before_.begin() + static_cast<int64_t>(batch.rows.size()), 0);
 }
 
 absl::Status BatchWork::PropagateNormalised(const float* parameters, std::span<float> statistics,
@@ -269,24 +267,25 @@ absl::Status BatchWork::Propagate(const float* parameters, std::span<float> stat
   }
   if (context_.profile != nullptr && context_.parameters.activation == Activation::kRelu)
     dead_units_.Look(stack_, rows);
-  Finish(batch);
+  Finish();
   return absl::OkStatus();
 }
 
 void BatchWork::AddSums(const LocalBatch& batch, ShardSums* sums) const {
   std::size_t row = 0;
   for (std::size_t s = 0; s + 1 < batch.begins.size(); ++s) {
-    double loss = 0, weight = 0;
+    double loss = 0, weight = 0, right = 0;
     for (; row < static_cast<std::size_t>(batch.begins[s + 1]); ++row) {
       const auto data_row = static_cast<std::size_t>(batch.rows[row]);
       const double w = context_.train.weight.empty() ? 1.0 : context_.train.weight[data_row];
       loss += w * losses_[row];
       weight += w;
+      if (is_right(row)) right += w;
     }
     sums->losses.push_back(loss);
     sums->weights.push_back(weight);
+    sums->right.push_back(right);
   }
-  sums->correct += static_cast<uint64_t>(correct_);
 }
 
 void BatchWork::Losses(const float* parameters, std::span<const float> statistics,

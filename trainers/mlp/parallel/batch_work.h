@@ -49,8 +49,9 @@ LocalBatch PartOfBatch(const TrainingContext& context, std::span<const int64_t> 
 
 // A sum over the rows that all ranks have trained on, in parts with an exact sum over ranks.
 struct ShardSums {
-  std::vector<double> losses, weights;  // of each shard of each step
-  uint64_t correct = 0;                 // of this rank's rows
+  // Of each shard of each step: of its rows' losses times their weights, of the weights, and of those of its
+  // right rows, for classes.
+  std::vector<double> losses, weights, right;
 };
 
 // A rank's own part of one step: from row numbers to the gradients of its shards, in integers.
@@ -60,7 +61,7 @@ class BatchWork {
   // For the layers [first, last) only. REQUIRES: no batch norm.
   BatchWork(const TrainingContext& context, const Kernels& kernels, int64_t capacity, int first, int last);
 
-  // Forward and backward pass. losses(), correct() and bounds() return the results. With synchronised batch
+  // Forward and backward pass. losses(), is_right() and bounds() return the results. With synchronised batch
   // norm, ranks communicate; updates `statistics`.
   absl::Status Propagate(const float* parameters, std::span<float> statistics, const LocalBatch& batch);
 
@@ -71,13 +72,14 @@ class BatchWork {
   void Begin(const float* parameters, const LocalBatch& batch);
   void Forward(const float* parameters, const LocalBatch& batch, int64_t begin, int64_t end);
   void Backward(const LocalBatch& batch, int64_t begin, int64_t end);
-  void Finish(const LocalBatch& batch);
+  void Finish();
 
   // Forward pass only, without dropout: sets losses() of `rows`.
   void Losses(const float* parameters, std::span<const float> statistics, std::span<const int64_t> rows);
 
   std::span<const float> losses() const { return {losses_.data(), rows_}; }  // of each row, not weighted
-  int64_t correct() const { return correct_; }
+  // Of classes. REQUIRES: row < losses().size().
+  bool is_right(std::size_t row) const { return before_[row] == 0; }
   // Adds the results of `batch`. REQUIRES: the network's last layer is included.
   void AddSums(const LocalBatch& batch, ShardSums* sums) const;
 
@@ -140,7 +142,6 @@ class BatchWork {
   std::vector<std::vector<float>> thread_bounds_;  // [thread][2 * layers]
   DeadUnits dead_units_;                           // with a profile
   std::size_t rows_ = 0;
-  int64_t correct_ = 0;
 };
 
 }  // namespace winnow::mlp

@@ -233,7 +233,7 @@ absl::Status PipelineStep::TrainStep(std::span<const int64_t> rows, int64_t epoc
         !status.ok())
       return status;
   }
-  work_.Finish(batch);
+  work_.Finish();
   bounds_.assign(work_.bounds().begin(), work_.bounds().end());
   {
     const Wait wait(this);

@@ -49,12 +49,12 @@ absl::StatusOr<BatchSums> LocalGradients::Compute(std::span<const float> paramet
   work_.Decode(0, network.parameters, counts_.data(), gradient.data());
   BatchSums sums;
   sums.rows = static_cast<int64_t>(rows.size());
-  sums.correct = work_.correct();
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const double weight =
         context_.train.weight.empty() ? 1.0 : context_.train.weight[static_cast<std::size_t>(rows[r])];
     sums.loss += weight * work_.losses()[r];
     sums.weight += weight;
+    if (work_.is_right(r)) sums.right += weight;
   }
   return sums;
 }
@@ -125,7 +125,7 @@ absl::Status CheckFinite(const NetworkState& state, int64_t epoch) {
 void ShareTotals::Add(const BatchSums& batch) {
   sums.loss += batch.loss;
   sums.weight += batch.weight;
-  sums.correct += batch.correct;
+  sums.right += batch.right;
   sums.rows += batch.rows;
   ++steps;
 }
@@ -142,7 +142,7 @@ absl::StatusOr<ShareTotals> AddOverRanks(const ShareTotals& own, Communicator* r
     std::memcpy(&each, bytes.data(), sizeof(each));
     totals.sums.loss += each.sums.loss;
     totals.sums.weight += each.sums.weight;
-    totals.sums.correct += each.sums.correct;
+    totals.sums.right += each.sums.right;
     totals.sums.rows += each.sums.rows;
     totals.steps += each.steps;
     totals.bytes_sent += each.bytes_sent;
@@ -155,11 +155,10 @@ absl::StatusOr<ShareTotals> AddOverRanks(const ShareTotals& own, Communicator* r
 
 EpochResult ResultOf(const ShareTotals& totals, const MlpParameters& parameters) {
   EpochResult result;
-  const double rows = static_cast<double>(totals.sums.rows);
   result.loss = totals.sums.loss / totals.sums.weight;
   const bool classes = parameters.loss == LossKind::kCrossEntropy || parameters.loss == LossKind::kLogistic;
   result.accuracy =
-      classes ? static_cast<double>(totals.sums.correct) / rows : std::numeric_limits<double>::quiet_NaN();
+      classes ? totals.sums.right / totals.sums.weight : std::numeric_limits<double>::quiet_NaN();
   result.rows_seen = result.rows_trained = totals.sums.rows;
   result.steps = totals.steps;
   result.bytes_sent = totals.bytes_sent;

@@ -19,7 +19,7 @@ namespace winnow::mlp {
 struct BatchSums {
   double loss = 0;  // each row's times its weight
   double weight = 0;
-  int64_t correct = 0;  // for classes
+  double right = 0;  // the weights of the right rows, for classes
   int64_t rows = 0;
 };
 

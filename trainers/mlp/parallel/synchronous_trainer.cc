@@ -115,19 +115,17 @@ absl::Status SynchronousTrainer::Sift(std::span<const int64_t> rows) {
 // result->bytes_sent has this rank's bytes already.
 absl::Status SynchronousTrainer::Sum(EpochResult* result) const {
   Communicator* const ranks = context_.ranks;
-  const absl::StatusOr<std::vector<double>> exact = ExactSums({sums_.losses, sums_.weights}, ranks);
+  const absl::StatusOr<std::vector<double>> exact =
+      ExactSums({sums_.losses, sums_.weights, sums_.right}, ranks);
   if (!exact.ok()) return exact.status();
-  uint64_t words[] = {sums_.correct, result->bytes_sent};
-  if (absl::Status status = ranks->AllReduceSum(words); !status.ok()) return status;
+  if (absl::Status status = ranks->AllReduceSum({&result->bytes_sent, 1}); !status.ok()) return status;
   result->loss = (*exact)[0] / (*exact)[1];
   const LossKind loss = context_.parameters.loss;
   const bool classes = loss == LossKind::kCrossEntropy || loss == LossKind::kLogistic;
-  result->accuracy =
-      classes ? static_cast<double>(words[0]) / static_cast<double>(rows_trained_) : std::nan("");
+  result->accuracy = classes ? (*exact)[2] / (*exact)[1] : std::nan("");
   result->rows_seen = rows_seen_;
   result->rows_trained = rows_trained_;
   result->steps = steps_;
-  result->bytes_sent = words[1];
   if (sifter_) result->more.emplace_back("kept-share", static_cast<double>(rows_trained_) / rows_seen_);
   return absl::OkStatus();
 }
