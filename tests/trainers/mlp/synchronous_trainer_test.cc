@@ -1,7 +1,9 @@
 #include "trainers/mlp/parallel/synchronous_trainer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "tests/catch.h"
 #include "tests/trainers/mlp/share_task.h"
@@ -204,6 +206,61 @@ TEST_CASE("SynchronousTrainer: what cannot be divided is refused", "[mlp]") {
   task.parameters.batch_scaling = BatchScaling::kLinear;
   CHECK_THAT(std::string(TrainShares(task, 3, 0, 1, MakeSynchronous)[0].status.message()),
              Catch::Contains("batch_size = 800 on 3 ranks: expected at most the 1600 rows"));
+}
+
+TEST_CASE(
+    "SynchronousTrainer: the accuracy counts a row by its weight, with the same bits on any number of ranks",
+    "[mlp]") {
+  ShareTask task = BatchTask();
+  task.parameters.learning_rate = 1e-9;
+  const auto accuracy_on = [&](int ranks) {
+    const ShareOutcome outcome = TrainShares(task, ranks, 0, 1, MakeSynchronous)[0];
+    return outcome.status.ok() ? outcome.epochs[0].accuracy : -1;
+  };
+  const double unweighted = accuracy_on(1);
+  std::vector<float> first_class, values, label, weight;
+  for (int64_t row = 0; row < task.train.rows; ++row) {
+    const auto at = static_cast<std::size_t>(row);
+    first_class.push_back(task.train.label[at] == 0 ? 1.0f : 0.0f);
+    weight.push_back(0.1f * static_cast<float>(1 + row % 7) + first_class.back());
+    if (first_class.back() == 0) continue;
+    label.push_back(0);
+    for (std::size_t f = 0; f < 12; ++f) values.push_back(task.train.values[at * 12 + f]);
+  }
+  task.train.weight = first_class;
+  const double of_first_class = accuracy_on(1);
+  task.train.weight = weight;
+  for (const int ranks : {2, 3, 4}) CHECK(accuracy_on(ranks) == accuracy_on(1));
+  task.train = MakeDenseData(12, std::move(values), std::move(label));
+  CHECK(of_first_class == accuracy_on(1));
+  CHECK(std::fabs(of_first_class - unweighted) > 0.01);
+}
+
+TEST_CASE("SynchronousTrainer: what compression has left out is kept as bytes, and was as numbers", "[mlp]") {
+  ShareTask task = BatchTask();
+  task.parameters.compression = Compression::kInt8;
+  task.parameters.sift_beta = 0.5;
+  task.parameters.sift_delay = 0.5;
+  const ShareOutcome half = TrainShares(task, 2, 0, 1, MakeSynchronous)[0],
+                     straight = TrainShares(task, 2, 0, 2, MakeSynchronous)[0];
+  REQUIRE(straight.status.ok());
+  const auto resume = [&](const std::string& extra) {
+    return TrainShares(
+        task, 2, 1, 2,
+        [&](const TrainingContext& context, NetworkState state) {
+          return MakeSynchronousTrainer(context, std::move(state), extra);
+        },
+        &half.collected)[0];
+  };
+  CHECK(SameState(resume(half.extra).collected, straight.collected));
+
+  const std::size_t begin = std::string("errors\n").size() + sizeof(uint64_t);
+  const std::size_t errors = 2 * sizeof(uint64_t) + 2 * half.collected.parameters.size() * sizeof(float);
+  REQUIRE(half.extra.size() > begin + errors);
+  nlohmann::json before = nlohmann::json::parse(half.extra.substr(begin + errors));
+  before["errors"] = std::vector<uint8_t>(half.extra.begin() + begin, half.extra.begin() + begin + errors);
+  CHECK(SameState(resume(before.dump()).collected, straight.collected));
+  CHECK(absl::IsDataLoss(resume(half.extra.substr(0, begin + errors - 1)).status));
 }
 
 TEST_CASE("SynchronousTrainer: compressed gradients learn as well, and send less", "[mlp]") {

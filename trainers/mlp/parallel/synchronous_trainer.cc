@@ -7,16 +7,51 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "trainers/common/exact_sum.h"
+#include "trainers/data/cache/byte_codec.h"
 #include "trainers/mlp/network/batch_order.h"
 #include "trainers/mlp/parallel/sifter.h"
 #include "trainers/mlp/parallel/synchronous_step.h"
 
 namespace winnow::mlp {
 namespace {
+
+// Before the errors that compression keeps, which are as long as all ranks' parameters: their bytes with
+// their length, then the rest as JSON. Without errors there is the JSON alone.
+constexpr std::string_view kErrorsFirst = "errors\n";
+
+// What EpochTrainer::Collect has kept beside the state; each may be empty.
+struct SplitExtra {
+  std::string errors, sifter;
+};
+
+absl::StatusOr<SplitExtra> SplitExtraOf(std::string_view extra) {
+  const absl::Status damaged = absl::DataLossError("the checkpoint's state of training is damaged");
+  SplitExtra parts;
+  if (extra.starts_with(kErrorsFirst)) {
+    ByteReader reader(extra.substr(kErrorsFirst.size()));
+    parts.errors = reader.Text();
+    if (!reader.ok()) return damaged;
+    extra = reader.rest();
+    if (extra.empty()) return parts;
+  }
+  const nlohmann::json json = nlohmann::json::parse(extra, nullptr, false);
+  if (!json.is_object()) return damaged;
+  try {
+    parts.sifter = json.value("sifter", std::string());
+    if (json.contains("errors")) {  // of earlier versions: a list of the bytes as numbers
+      const auto bytes = json["errors"].get<std::vector<uint8_t>>();
+      parts.errors.assign(bytes.begin(), bytes.end());
+    }
+  } catch (const nlohmann::json::exception&) {
+    return damaged;
+  }
+  return parts;
+}
 
 class SynchronousTrainer : public EpochTrainer {
  public:
@@ -50,17 +85,12 @@ class SynchronousTrainer : public EpochTrainer {
 
 absl::Status SynchronousTrainer::Restore(const std::string& extra) {
   if (extra.empty()) return absl::OkStatus();
-  const nlohmann::json json = nlohmann::json::parse(extra, nullptr, false);
-  if (!json.is_object() ||
-      (json.contains("errors") && !json["errors"].is_binary() && !json["errors"].is_array()))
-    return absl::DataLossError("the checkpoint's state of training is damaged");
+  absl::StatusOr<SplitExtra> parts = SplitExtraOf(extra);
+  if (!parts.ok()) return parts.status();
   if (sifter_) {
-    if (absl::Status status = sifter_->Restore(json.value("sifter", std::string())); !status.ok())
-      return status;
+    if (absl::Status status = sifter_->Restore(parts->sifter); !status.ok()) return status;
   }
-  if (!json.contains("errors")) return absl::OkStatus();
-  const auto bytes = json["errors"].get<std::vector<uint8_t>>();
-  return step_->RestoreErrors(std::string(bytes.begin(), bytes.end()));
+  return parts->errors.empty() ? absl::OkStatus() : step_->RestoreErrors(parts->errors);
 }
 
 absl::Status SynchronousTrainer::Collect(NetworkState* state, std::string* extra) {
@@ -68,8 +98,15 @@ absl::Status SynchronousTrainer::Collect(NetworkState* state, std::string* extra
   if (absl::Status status = step_->Collect(state, &errors); !status.ok()) return status;
   nlohmann::json json = nlohmann::json::object();
   if (sifter_) json["sifter"] = sifter_->Serialise();
-  if (!errors.empty()) json["errors"] = std::vector<uint8_t>(errors.begin(), errors.end());
-  *extra = json.empty() ? "" : json.dump();
+  const std::string rest = json.empty() ? "" : json.dump();
+  extra->clear();
+  if (!errors.empty()) {
+    ByteWriter length;
+    length.Number(errors.size());
+    extra->reserve(kErrorsFirst.size() + length.bytes().size() + errors.size() + rest.size());
+    extra->append(kErrorsFirst).append(length.bytes()).append(errors);
+  }
+  extra->append(rest);
   return absl::OkStatus();
 }
 
