@@ -23,8 +23,10 @@ _COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)  # or 
 class Client:
     """The calls of one server. Threads and forked processes may share it."""
 
-    def __init__(self, calls: transport.Transport) -> None:
+    def __init__(self, calls: transport.Transport, *, project: Optional[str] = None) -> None:
+        """`project`: of jobs that name none; "": the default project. Default: WINNOW_PROJECT at that time."""
         self._calls = calls
+        self._project = project
 
     def __repr__(self) -> str:
         return f"<winnow.Client of {self._calls.address}>"
@@ -49,7 +51,9 @@ class Client:
         if note:
             found["note"] = note
         fields: dict[str, Any] = {"spec": found, "request_id": uuid.uuid4().hex}
-        if project := os.environ.get("WINNOW_PROJECT", "") if project is None else project:
+        if project is None:
+            project = os.environ.get("WINNOW_PROJECT", "") if self._project is None else self._project
+        if project:
             fields["project"] = project
         return Job(self._calls, self._calls.call("POST", "/v1/tuning-jobs", fields)["id"])
 

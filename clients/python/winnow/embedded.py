@@ -32,6 +32,8 @@ _LAST = 400  # bytes of the log that an error shows
 _MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
            "MALLOC_TOP_PAD_": str(4 << 20)}
 
+_OF_OTHERS = ("WINNOW_SERVER_", "WINNOW_TLS_", "WINNOW_TOKEN", "WINNOW_PROJECT", "WINNOW_CONTEXT")
+
 
 def find_program(name: str = _PROGRAM) -> str:
     """The path of a program: in $WINNOW_BIN_DIR, in this package, or on the PATH."""
@@ -45,6 +47,12 @@ def find_program(name: str = _PROGRAM) -> str:
         raise errors.ServerNotStarted(f"{name} is not in $WINNOW_BIN_DIR, in this package or on the PATH; install Winnow"
                                       + other)
     return found
+
+
+def _environment() -> dict[str, str]:
+    """Of an embedded server: without settings and credentials, which are those of another server."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OF_OTHERS)}
+    return {**_MALLOC, **kept}
 
 
 def end_with_parent(number: int) -> None:
@@ -105,7 +113,8 @@ class Server:
 
     @property
     def client(self) -> Client:
-        found = connect(self.address, token="")
+        # What the environment names, such as a team's project and its authority, is of another server.
+        found = Client(connect(f"http://{self.address}", token="")._calls, project="")
         self._clients.add(found._calls)
         return found
 
@@ -159,7 +168,7 @@ class Server:
                     [self._program, "--db", str(self.directory / "winnow.db"), "--listen", "127.0.0.1:0", "--http",
                      f"127.0.0.1:{self._port}", "--http-port-file", str(self._port_file), "--local-workers",
                      str(self._workers), "--rate-limit", "0"],
-                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env={**_MALLOC, **os.environ},
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=_environment(),
                     preexec_fn=lambda: end_with_parent(signal.SIGTERM))
             if self._stopping:  # `stop` may have looked before it was there
                 self._process.terminate()

@@ -140,7 +140,7 @@ class WinnowSearchCV(BaseSearchCV):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         if isinstance(state.get("server"), embedded.Server):
-            state["server"] = state["server"].address  # its process stays here
+            state["server"] = f"http://{state['server'].address}"  # its process stays here
         return state
 
     def _fold(self, candidate: Any, X: Any, y: Any, scorer: Any, fold: Any, fit_params: Mapping[str, Any]) -> dict[str, Any]:

@@ -101,17 +101,10 @@ def tune(function: Function, space: spaces.Space, *, max_trials: Optional[int] =
         resumes=resumes, repeats=repeats, first=first, target=target, further=spec)
     if server is not None and directory is not None:
         raise ValueError("directory: is given; expected none with a server, which has its own")
-    started = None
-    if isinstance(server, Client):
-        client = server
-    elif isinstance(server, embedded.Server):
-        client = server.client
-    elif server is not None:
-        client = connect(server)
-    else:
-        started = embedded.Server(directory)
-        client = started.client
+    started = embedded.Server(directory) if server is None else None
+    client: Optional[Client] = None
     try:
+        client = _client_of(started if server is None else server)
         with tempfile.TemporaryDirectory(prefix="winnow-taken-") as scratch:
             keep = started is not None and directory is not None
             folder = pathlib.Path(started.directory if started and keep else scratch)
@@ -129,7 +122,14 @@ def tune(function: Function, space: spaces.Space, *, max_trials: Optional[int] =
     finally:
         if started is not None:
             started.stop()
-            client.close(gone=_GONE)
+            if client is not None:
+                client.close(gone=_GONE)
+
+
+def _client_of(server: Union[Client, embedded.Server, str, None]) -> Client:
+    if isinstance(server, Client):
+        return server
+    return server.client if isinstance(server, embedded.Server) else connect(server)
 
 
 def _stop(job: Job) -> None:
@@ -359,7 +359,7 @@ class _Run:
         try:
             for place in range(n_jobs):
                 start(self._earlier[place::n_jobs])
-            while workers:
+            while True:
                 multiprocessing.connection.wait([worker.sentinel for worker in workers], _POLL)
                 dead = [worker for worker in workers if not worker.is_alive()]
                 for worker in dead:
@@ -371,6 +371,7 @@ class _Run:
                     return
                 for worker in dead:
                     self._fail_taken(worker)
+                while len(workers) < n_jobs and described["state"] == "RUNNING":  # while it stops there is no trial to take
                     start(())
         finally:
             for worker in workers:

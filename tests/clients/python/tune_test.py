@@ -18,7 +18,7 @@ import warnings
 
 from servers import PACKAGE, PATIENCE, WithFolder, main, processes, wait_until
 import winnow
-from winnow import embedded
+from winnow import embedded, tuning, tuning_spec
 
 SPACE = {"x": winnow.uniform(-10, 10), "y": winnow.uniform(-10, 10)}
 
@@ -302,6 +302,42 @@ class Interruptions(WithFolder):
         self.assertEqual({trial.reason for trial in failed}, {"its process was killed by SIGKILL"})
         self.assertEqual({trial.number for trial in failed},
                          {trial.number for trial in result.trials if trial.params["x"] > 0.6})
+
+    def test_settings_of_a_team_are_of_another_server(self):
+        authority = pathlib.Path(self.folder, "ca.pem")
+        authority.write_text("none")
+        team = {"WINNOW_PROJECT": "vision", "WINNOW_TLS_CA": str(authority), "WINNOW_TOKEN": "wnw_x", "WINNOW_CONTEXT": "team",
+                "WINNOW_SERVER_REQUIRE_TOKENS": "true"}
+        with unittest.mock.patch.dict(os.environ, team):
+            result = winnow.tune(bowl, SPACE, max_trials=3, strategy="random")
+            self.assertEqual([len(result.trials), "@" in result.job.id], [3, False])
+            with winnow.serve(self.folder) as client:
+                self.assertEqual(winnow.tune(bowl, SPACE, max_trials=2, strategy="random", server=client).state, "COMPLETED")
+
+    def test_a_failure_before_the_first_trial_leaves_no_server(self):
+        with unittest.mock.patch.object(embedded, "connect", side_effect=ValueError("no connection")), \
+             self.assertRaisesRegex(ValueError, "no connection"):
+            winnow.tune(bowl, SPACE, max_trials=3, directory=self.folder)
+        self.assertEqual(process_of(pathlib.Path(self.folder, "winnow.db")), 0)
+
+    def test_while_a_job_stops_no_process_takes_the_place_of_one_that_has_ended(self):
+        folder = pathlib.Path(self.folder)
+        states = ["STOPPING"] * 6 + ["STOPPED"]
+
+        class Stopping:
+            id, spec = "stopping", {"limits": {}}
+
+            def describe(self):
+                wait_until(lambda: len(list(folder.glob("asked-*"))) >= 2, "both processes ask")
+                return {"state": states.pop(0)}
+
+            def ask(self):  # in a process
+                (folder / f"asked-{os.getpid()}").touch()
+
+        run = tuning._Run(Stopping(), bowl, SPACE, False, tuning_spec.Goals("minimize"), 2, folder / "taken", True)
+        with unittest.mock.patch.object(tuning, "_POLL", 0.1):
+            run.all(2, False)
+        self.assertEqual((states, len(list(folder.glob("asked-*")))), ([], 2))
 
     def test_a_server_that_cannot_start_says_why_at_once(self):
         with self.assertRaisesRegex(winnow.ServerNotStarted, "did not start: .*/proc/server.log"):
