@@ -11,6 +11,7 @@ from winnow import asking, model_files, notebook, plotting, progress, transport
 from winnow.reading import ENDED, JobReader
 
 _ASK_WAIT = 30.0  # seconds; the server allows 60
+_PAUSE = 0.2  # seconds
 
 
 class Job(JobReader):
@@ -135,11 +136,15 @@ class Job(JobReader):
         garbage."""
         until = math.inf if wait is None else time.monotonic() + wait
         while True:
-            trials, running = self.ask_many(1, wait=max(0.0, min(_ASK_WAIT, until - time.monotonic())), client=client)
+            asked = time.monotonic()
+            wait_here = max(0.0, min(_ASK_WAIT, until - asked))
+            trials, running = self.ask_many(1, wait=wait_here, client=client)
             if trials:
                 return trials[0]
             if not running or time.monotonic() >= until:
                 return None
+            if early := max(0.0, asked + wait_here - time.monotonic()):  # an answer without a trial should not come early
+                time.sleep(min(_PAUSE, early))
 
     def ask_many(self, count: int, *, wait: float = 0.0, client: str = "") -> tuple[list[asking.Trial], bool]:
         """At most `count` trials to train, and whether the job still runs. Waits at most `wait` seconds, up to 60, for

@@ -6,7 +6,9 @@ import datetime
 import hashlib
 import os
 import pathlib
+import shutil
 import time
+import uuid
 from typing import Any, Mapping, Union
 
 from winnow import errors
@@ -18,13 +20,27 @@ _MODEL_COMES = datetime.timedelta(minutes=1)
 
 def download(job: JobReader, trial: int, directory: Union[str, "os.PathLike[str]"], wait: float) -> list[str]:
     """Writes the model files of `trial`, 0: the best, into a new or an empty directory; returns their paths. Waits at most
-    `wait` seconds for the server to have them."""
+    `wait` seconds for the server to have them. If it fails, the directory is as it was."""
     base = pathlib.Path(directory).absolute()
     if base.exists() and (not base.is_dir() or any(base.iterdir())):
         raise FileExistsError(f"directory: {base} exists and is not an empty directory")
     files = _wait_for(job, trial, wait)
-    base.mkdir(parents=True, exist_ok=True)
-    return [_write(job, file, base) for file in files]
+    base.parent.mkdir(parents=True, exist_ok=True)
+    there = base.exists()  # then it may be a mount point, or the working directory: it stays, and what it has comes from within
+    draft = (base if there else base.parent) / f".{base.name}.{uuid.uuid4().hex[:12]}.part"
+    try:
+        draft.mkdir()
+        paths = [_write(job, file, draft) for file in files]
+        if there:
+            for child in list(draft.iterdir()):
+                child.rename(base / child.name)
+            draft.rmdir()
+        else:
+            draft.rename(base)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    return [str(base / path) for path in paths]
 
 
 def _wait_for(job: JobReader, trial: int, wait: float) -> list[Mapping[str, Any]]:
@@ -49,20 +65,19 @@ def _may_come(job: JobReader, trial: int) -> bool:
     return end is None or datetime.datetime.now(datetime.timezone.utc) - end < _MODEL_COMES
 
 
-def _write(job: JobReader, file: Mapping[str, Any], base: pathlib.Path) -> str:
+def _write(job: JobReader, file: Mapping[str, Any], base: pathlib.Path) -> pathlib.Path:
+    """Returns its path below `base`."""
     path = base.joinpath(*_parts(file["path"]))
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    with open(part, "wb") as out:
+    with open(path, "wb") as out:
         for blob in file["blobs"]:
             data = job._calls.blob(blob["digest"], int(blob["size"]))
             if hashlib.sha256(data).hexdigest() != blob["digest"]:
                 raise errors.ServerError("DATA_LOSS", f"{file['path']}: a blob is not what its digest says")
             out.write(data)
     if file["executable"]:
-        part.chmod(0o755)
-    part.replace(path)
-    return str(path)
+        path.chmod(0o755)
+    return path.relative_to(base)
 
 
 def _parts(path: str) -> list[str]:

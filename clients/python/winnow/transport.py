@@ -297,9 +297,20 @@ class Transport:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def blob(self, digest: str, size: int) -> bytes:
-        """The bytes of a stored blob."""
-        parts = [base64.b64decode(part["data"]) for part in self.events(f"/v1/blobs/{digest}")]
-        data = b"".join(parts)
+        """The bytes of a stored blob. Tries again, for `patience` seconds, where the stream is cut off."""
+        until = time.monotonic() + self.patience
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                data = b"".join([base64.b64decode(part["data"]) for part in self.events(f"/v1/blobs/{digest}")])
+                break
+            except errors.ServerError as error:
+                passes = isinstance(error, errors.Unavailable) or error.code == "RESOURCE_EXHAUSTED"
+                final = not passes or self.gone or error.__cause__ is not None and _is_final(error.__cause__)
+                if final or time.monotonic() + pause > until:
+                    raise
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
         if len(data) != size:
             raise errors.ServerError("DATA_LOSS", f"blob {digest}: has {len(data)} bytes; expected {size}")
         return data

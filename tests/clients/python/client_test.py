@@ -10,6 +10,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import shutil
 import socket
 import ssl
 import subprocess
@@ -81,6 +82,37 @@ class Jobs(WithFolder):
         with unittest.mock.patch.object(model_files.time, "sleep", side_effect=AssertionError("waits for a model that cannot come")):
             with self.assertRaisesRegex(winnow.NotFound, "has no best trial"):
                 none.download_best(pathlib.Path(self.folder, "none"))
+
+    def test_a_download_survives_a_cut_connection_and_can_be_repeated(self):
+        server = self.serve(local_workers=1)
+        job = winnow.connect(server.http, patience=5).submit(SHELL)
+        job.watch(show=False)
+        events, cuts = transport.Transport.events, []
+
+        def cut_off(calls, path, *arguments, **options):
+            for part in events(calls, path, *arguments, **options):
+                yield part
+                if path.startswith("/v1/blobs/") and cuts:
+                    cuts.pop()
+                    raise winnow.Unavailable("UNAVAILABLE", "the stream was cut off")
+
+        target = pathlib.Path(self.folder, "model")
+        with unittest.mock.patch.object(transport.Transport, "events", cut_off):
+            cuts += [1, 2]
+            self.assertEqual(len(job.download_best(target)), 2)
+            self.assertEqual((target / "deep/weights.bin").read_bytes(), bytes(5_000_000))
+            empty = pathlib.Path(self.folder, "empty")
+            empty.mkdir()
+            job._calls.patience = 0
+            for place in (empty, pathlib.Path(self.folder, "new/one")):
+                cuts.append(1)
+                with self.subTest(place), self.assertRaisesRegex(winnow.Unavailable, "cut off"):
+                    job.download_best(place)
+                self.assertEqual(list(empty.iterdir()), [])
+                self.assertEqual(sorted(job.download_best(place)), [str(place / "deep/weights.bin"), str(place / "model.txt")])
+                self.assertEqual(sorted(child.name for child in place.iterdir()), ["deep", "model.txt"])
+                shutil.rmtree(empty)
+                empty.mkdir()
 
     def test_to_pandas_has_typed_columns(self):
         try:
@@ -437,6 +469,12 @@ class AskAndTell(WithFolder):
                     trial.report(step, 1.0 if number < 2 else 5.0)
         self.assertEqual([trial.state for trial in job.trials()], ["COMPLETED"] * 2 + ["PRUNED"] * 2)
         self.assertEqual({len(curve) for number, curve in job.curves().items() if number > 2}, {1})
+
+    def test_empty_answers_that_come_early_are_asked_for_again_after_a_pause(self):
+        job = winnow.connect(self.serve().http).submit(EXTERNAL)
+        with unittest.mock.patch.object(type(job), "ask_many", return_value=([], True)) as asked:
+            self.assertIsNone(job.ask(wait=0.5))
+        self.assertIn(asked.call_count, range(2, 6))
 
     def test_an_exception_fails_the_trial_with_its_text(self):
         job = winnow.connect(self.serve().http).submit(EXTERNAL)
