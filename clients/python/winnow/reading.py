@@ -6,6 +6,7 @@ import base64
 import dataclasses
 import datetime
 import math
+import warnings
 from typing import Any, Mapping, Optional, Sequence
 
 from winnow import transport
@@ -118,7 +119,12 @@ class JobReader:
 
     def front(self) -> list[TrialRecord]:
         """The Pareto front of a job with several objectives, the best of the first objective first."""
-        return [_record(found["trial"]) for found in self._calls.call("GET", self._path + "/pareto-front")["trials"]]
+        found = self._calls.call("GET", self._path + "/pareto-front")
+        trials = [_record(member["trial"]) for member in found["trials"]]
+        if int(found["total_size"]) > len(trials):
+            warnings.warn(f"the front of {self.id} has {found['total_size']} trials, of which an answer of the server has no more "
+                          f"than {len(trials)}", stacklevel=2)
+        return trials
 
     def schedule(self, trial: Optional[int] = None) -> list[SchedulePart]:
         """With which hyperparameters a trial was trained, level by level; several parts under the strategy PBT.
@@ -227,6 +233,29 @@ def frame(trials: Sequence[TrialRecord], parameters: Sequence[Mapping[str, Any]]
             kind = "object"  # pandas' categories are hashable
         columns[name if name not in columns else "param." + name] = pandas.Series(values, dtype=kind)
     return pandas.DataFrame(columns)
+
+
+def parameters_tried(job: JobReader, trials: Sequence[TrialRecord]) -> list[dict[str, Any]]:
+    """The parameters of the job file, with ranges that have the values of `trials` too: somebody may have widened and
+    narrowed them meanwhile."""
+    now = {one["name"]: one for one in job.describe().get("parameters", ())}
+    return [_joined(one, now.get(one["name"], one), [trial.params[one["name"]] for trial in trials if one["name"] in trial.params])
+            for one in job.spec["parameters"]]
+
+
+def _joined(then: Mapping[str, Any], now: Mapping[str, Any], values: Sequence[Any]) -> dict[str, Any]:
+    """The parameter `then` with the range of both, and with `values`."""
+    kind = next(kind for kind in ("integer", "continuous", "discrete", "categorical") if kind in then)
+    both = [then[kind], now.get(kind, then[kind])]
+    if kind == "categorical":
+        found = list(dict.fromkeys([*both[0]["values"], *both[1]["values"], *map(str, values)]))
+        return {**then, kind: {**then[kind], "values": found}}
+    if kind == "discrete":
+        found = sorted({float(value): value for value in [*both[0]["values"], *both[1]["values"], *values]}.values(), key=float)
+        return {**then, kind: {**then[kind], "values": found}}
+    number = int if kind == "integer" else float
+    ends = [number(value) for one in both for value in (one["min"], one["max"])] + list(map(number, values))
+    return {**then, kind: {**then[kind], "min": min(ends), "max": max(ends)}}
 
 
 def _record(trial: Mapping[str, Any]) -> TrialRecord:

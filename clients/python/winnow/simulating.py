@@ -17,6 +17,7 @@ from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 from winnow import embedded, errors, spaces, tuning_spec
 from winnow.client import Client, read_spec
 from winnow.job import Job
+from winnow.reading import parameters_tried
 
 Strategy = Union[str, Mapping[str, Any]]
 Source = Union[Job, Callable[..., float], str, "os.PathLike[str]"]
@@ -175,6 +176,7 @@ def _recorded(job: Job, folder: pathlib.Path) -> tuple[dict[str, Any], pathlib.P
     trials = [trial for trial in job.trials() if any(math.isfinite(value) for _, value in curves.get(trial.number, []))]
     if not trials:
         raise ValueError(f"job: {job.id!r} has no trial with a value; expected one or more")
+    base["parameters"] = parameters_tried(job, trials)
     levels = max(max(step for step, _ in curves[trial.number]) for trial in trials)
     names = [parameter["name"] for parameter in base["parameters"]]
     texts = {parameter["name"]: _cell(parameter) for parameter in base["parameters"]}

@@ -6,7 +6,10 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
+import types
 import unittest
+import unittest.mock
 
 from servers import PACKAGE, PATIENCE, WithFolder, main
 import winnow
@@ -121,6 +124,38 @@ class Studies(WithFolder):
         self.assertEqual({trial.state.name for trial in study.trials}, {"COMPLETE", "PRUNED"})
         self.assertEqual(study.trials[0].params, result.trials[0].params)
         self.assertEqual(set(study.trials[0].intermediate_values), {1, 2, 3, 4})
+
+
+    def test_a_job_whose_range_was_widened_is_written_as_a_study(self):
+        from winnow import importing
+
+        def create_trial(params, distributions, **_):
+            for name, value in params.items():
+                if value not in distributions[name]:
+                    raise ValueError(f"{name} = {value} is not in {distributions[name]}")
+            return params
+
+        study = unittest.mock.Mock()
+        optuna = types.SimpleNamespace(
+            create_study=unittest.mock.Mock(return_value=study),
+            distributions=types.SimpleNamespace(IntDistribution=lambda low, high, log: range(low, high + 1)),
+            trial=types.SimpleNamespace(TrialState={"COMPLETE": 1}, create_trial=create_trial))
+        with winnow.serve(self.folder) as client, unittest.mock.patch.dict(sys.modules, {"optuna": optuna}):
+            job = client.submit({"name": "wide", "trainer": {"external": True}, "strategy": "RANDOM", "limits": {"max_trials": 4},
+                                 "parameters": [{"name": "n", "integer": {"min": 1, "max": 3}}],
+                                 "objective": {"metric": "loss", "goal": "MINIMIZE"}})
+            for number, trial in enumerate(job.asked()):
+                with trial:
+                    trial.report(1, trial.params["n"])
+                if number == 1:
+                    job.change_range("n", min=3, max=20)
+            self.assertIs(importing.export(job), study)
+            study.add_trials.assert_called_once_with([trial.params for trial in job.trials()])
+            optuna.create_study.reset_mock()
+            optuna.trial.create_trial = unittest.mock.Mock(side_effect=ValueError("not this one"))
+            with self.assertRaisesRegex(ValueError, "not this one"):
+                importing.export(job)
+            optuna.create_study.assert_not_called()
 
 
 class Types(unittest.TestCase):

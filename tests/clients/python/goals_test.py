@@ -3,6 +3,8 @@
 
 import random
 import unittest
+import unittest.mock
+import warnings
 
 from servers import WithFolder, main
 import winnow
@@ -22,6 +24,18 @@ class SeveralObjectives(unittest.TestCase):
                 self.assertEqual(errors, sorted(errors))
                 self.assertEqual((result.best_value, result.best_params), (errors[0], result.front[0].params))
                 self.assertEqual(result.front[0].values["score"], result.best_params["x"] ** 2)
+
+    def test_a_front_that_an_answer_does_not_hold_whole_is_told(self):
+        with winnow.serve() as client:
+            job = winnow.tune(lambda x: {"error": x, "score": x * x}, LINE, max_trials=4, objectives=SEVERAL, server=client).job
+            call = job._calls.call
+            whole = call("GET", job._path + "/pareto-front")
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                self.assertEqual(len(job.front()), 4)
+            with unittest.mock.patch.object(job._calls, "call", return_value={**whole, "total_size": 1234}), \
+                 self.assertWarnsRegex(UserWarning, "the front of .* has 1234 trials, of which .* no more than 4"):
+                job.front()
 
     def test_the_table_has_a_column_for_each_metric(self):
         try:

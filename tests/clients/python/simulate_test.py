@@ -7,6 +7,7 @@ import unittest
 
 from servers import WithFolder, main
 import winnow
+from winnow import reading
 
 SPACE = {"rate": winnow.log_uniform(1e-4, 1), "kind": ["a", "b"]}
 
@@ -46,6 +47,26 @@ class Recorded(WithFolder):
             found = winnow.simulate(job, ["BAYESIAN"], seeds=2)
         self.assertEqual([run.seed for run in found.runs], [0, 1])
         self.assertTrue(all(math.isfinite(run.best) for run in found.runs))
+
+    def test_ranges_that_were_changed_have_the_trials_of_before_and_after(self):
+        with winnow.serve(self.folder) as client:
+            job = client.submit({"name": "changed", "trainer": {"external": True}, "strategy": "RANDOM", "limits": {"max_trials": 6},
+                                 "parameters": [{"name": "rate", "continuous": {"min": 0, "max": 1}},
+                                                {"name": "kind", "categorical": {"values": ["a", "b"]}}],
+                                 "objective": {"metric": "loss", "goal": "MAXIMIZE"}})
+            for number, trial in enumerate(job.asked()):
+                with trial:
+                    trial.report(1, trial.params["rate"])
+                if number == 2:
+                    job.change_range("rate", min=0.5, max=5)
+                    job.change_range("kind", add=["c"], drop=["a", "b"])
+            self.assertEqual({trial.params["kind"] for trial in job.trials()} - {"a", "b"}, {"c"})
+            rate, kind = reading.parameters_tried(job, job.trials())
+            self.assertEqual((rate["continuous"]["min"], rate["continuous"]["max"]), (0, 5))
+            self.assertEqual(kind["categorical"]["values"], ["a", "b", "c"])
+            found = winnow.simulate(job, ["RANDOM"], seeds=1)
+        self.assertEqual(found.budget, 6)
+        self.assertIsNotNone(found.runs[0].best)
 
     def test_a_table_with_its_job_file(self):
         table = pathlib.Path(self.folder, "curves.csv")

@@ -11,6 +11,7 @@ from typing import Any, Mapping, Optional, Union
 
 from winnow import spaces
 from winnow.job import Job
+from winnow.reading import parameters_tried
 
 _MOST_STEPS = 1000  # of a range with steps, as `winnow import` has it; beyond that all values between are tried
 _STATES = {"COMPLETED": "COMPLETE", "PRUNED": "PRUNED", "FAILED": "FAIL", "CANCELLED": "FAIL"}
@@ -88,24 +89,26 @@ def export(job: Job, *, storage: Any = None, study_name: Optional[str] = None) -
     spec = job.spec
     if spec.get("objectives"):
         raise ValueError(f"job: {job.id!r} has several objectives; expected one")
-    study = library.create_study(storage=storage, study_name=study_name or job.id,
-                                 direction="maximize" if job.maximizes else "minimize")
-    distributions = {one["name"]: _distribution(library.distributions, one) for one in spec["parameters"]}
+    trials = [trial for trial in job.trials() if trial.state in _STATES]
+    parameters = parameters_tried(job, trials)
+    distributions = {one["name"]: _distribution(library.distributions, one) for one in parameters}
     curves = job.curves()
-    for trial in job.trials():
-        if trial.state not in _STATES:
-            continue
+    written = []  # all of them before there is a study, so that no part of one is left behind
+    for trial in trials:
         state = _STATES[trial.state]
         value = trial.value if state == "COMPLETE" else None
         values = dict(trial.params)
-        for one in spec["parameters"]:
+        for one in parameters:
             if "integer" in one and one["name"] in values:
                 values[one["name"]] = int(values[one["name"]])
-        study.add_trial(library.trial.create_trial(
+        written.append(library.trial.create_trial(
             state=library.trial.TrialState[state], value=value, params=values,
             distributions={name: distributions[name] for name in values},
             intermediate_values={step: found for step, found in curves.get(trial.number, [])},
             user_attrs={"winnow.trial": trial.number, "winnow.reason": trial.reason}))
+    study = library.create_study(storage=storage, study_name=study_name or job.id,
+                                 direction="maximize" if job.maximizes else "minimize")
+    study.add_trials(written)
     return study
 
 
