@@ -52,6 +52,12 @@ void Commands::DefineRun() {
   run->add_option("--name", f.run.name, "name of the job (default: the program's)")
       ->check(NotEmpty(63))
       ->option_text("NAME");
+  run->add_option(
+         "--project", f.run.project,
+         "the project that the job will belong to (default: WINNOW_PROJECT, else the default project)")
+      ->envname("WINNOW_PROJECT")
+      ->check(NotEmpty(128))
+      ->option_text("PROJECT");
   run->add_flag("--print", f.run.print, "print the job file and start nothing");
   run->add_flag("--detach", f.run.detach, "return at once instead of following the job");
 }

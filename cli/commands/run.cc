@@ -225,6 +225,7 @@ Exit RunProgram(Session& session, const RunOptions& options) {
   }
   SubmitOptions submit;
   submit.watch = !options.detach;
+  submit.project = options.project;
   return SubmitSpec(session, *std::move(spec), submit);
 }
 

@@ -15,6 +15,7 @@ struct RunOptions {
   std::string metric;
   bool maximize = false;
   std::string name;            // "": the program's
+  std::string project;         // "": the default project
   std::string metric_regex;    // "": `metric=VALUE`, `metric: VALUE` and JSON
   std::string resource_regex;  // "": lines with the metric are counted
   int64_t trials = 20;

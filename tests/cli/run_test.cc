@@ -123,6 +123,22 @@ TEST_CASE("run: the job is sent, with the directory in which it was typed", "[cl
   CHECK(service.created.spec().working_directory() == std::filesystem::current_path().string());
 }
 
+TEST_CASE("run: into the project of the flag, else of the environment", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob()};
+  const auto project = [&](std::vector<std::string> words, const std::vector<std::string>& environment) {
+    words.insert(words.begin(), {"run", "--metric", "acc", "--detach"});
+    words.insert(words.end(), {"--", "/bin/true", "--lr", "0.1:1"});
+    Process process(words, service.address(), Process::Io::kPipes, environment);
+    CHECK(process.Wait() == 0);
+    INFO(process.err());
+    return service.created.project();
+  };
+  CHECK(project({}, {"WINNOW_PROJECT=vision"}) == "vision");
+  CHECK(project({"--project", "speech"}, {"WINNOW_PROJECT=vision"}) == "speech");
+  CHECK(project({}, {}).empty());
+}
+
 TEST_CASE("run: what is no job is refused before the server is asked", "[cli]") {
   struct Case {
     std::vector<std::string> words;
