@@ -1,11 +1,17 @@
 // winnow context, winnow config and --context.
 
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string_view>
+#include <thread>
 
 #include "tests/catch.h"
 #include "tests/cli/fake_service.h"
@@ -45,7 +51,61 @@ std::map<std::string, std::pair<std::string, std::string>> InForce(const Result&
   return found;
 }
 
+// Answers the first request on a port of the system's choice with {}.
+class AnswersOnce {
+ public:
+  AnswersOnce() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    if (bind(socket_, any, size) != 0 || listen(socket_, 1) != 0 || getsockname(socket_, any, &size) != 0)
+      throw std::runtime_error("cannot listen");
+    port_ = ntohs(address.sin_port);
+    thread_ = std::thread([this] { Answer(); });
+  }
+  ~AnswersOnce() {
+    shutdown(socket_, SHUT_RDWR);
+    thread_.join();
+    close(socket_);
+  }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  void Answer() const {
+    const int peer = accept(socket_, nullptr, nullptr);
+    if (peer < 0) return;
+    std::string got;
+    char part[4096];
+    for (ssize_t bytes = 1; bytes > 0 && !got.ends_with("{}");) {
+      bytes = read(peer, part, sizeof part);
+      if (bytes > 0) got.append(part, static_cast<size_t>(bytes));
+    }
+    const std::string_view answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+    [[maybe_unused]] const ssize_t written = write(peer, answer.data(), answer.size());
+    close(peer);
+  }
+
+  const int socket_;
+  int port_ = 0;
+  std::thread thread_;
+};
+
 }  // namespace
+
+TEST_CASE("logout: a proxy does not get the token, which goes to this machine in plain text", "[cli]") {
+  TempFolder home;
+  const AnswersOnce server;
+  REQUIRE(
+      RunAtHome(home,
+                {"context", "add", "lab", "--server", "127.0.0.1:1", "--http", server.url(), "--token-stdin"},
+                "", {}, kContextToken + "\n")
+          .code == 0);
+  const Result result = RunAtHome(home, {"logout"}, "", {"http_proxy=http://127.0.0.1:1"});
+  CHECK(result.err == "");
+  CHECK(result.code == 0);
+}
 
 TEST_CASE("context: one is added, used, listed, shown and removed", "[cli]") {
   TempFolder home;
