@@ -71,13 +71,10 @@ absl::StatusOr<EndpointContext> ChosenContext(const std::string& flag) {
   return found;
 }
 
-// Sets the session's server from the flags, the environment and the user's contexts. What cannot be read does
-// not matter to commands that ask no server.
-absl::Status TakeEndpoint(const Flags& flags, const std::string& command, Session& session) {
-  const bool asks_none =
-      command == "context" || command == "completion" || command == "import" || command == "sagemaker";
+// Sets the session's server from the flags, the environment and the user's contexts.
+absl::Status TakeEndpoint(const Flags& flags, Session& session) {
   const absl::StatusOr<EndpointContext> context = ChosenContext(flags.context);
-  if (!context.ok()) return asks_none ? absl::OkStatus() : context.status();
+  if (!context.ok()) return context.status();
   session.endpoint_settings = EndpointSettings(flags.endpoint, *context);
   const std::string from = context->name.empty()                      ? "default"
                            : context->chosen                          ? "--context"
@@ -85,9 +82,17 @@ absl::Status TakeEndpoint(const Flags& flags, const std::string& command, Sessio
                                                                       : "winnow context use";
   session.endpoint_settings.insert(session.endpoint_settings.begin(), {"context", context->name, from});
   absl::StatusOr<Endpoint> endpoint = MakeEndpoint(flags.endpoint, *context);
-  if (!endpoint.ok()) return asks_none || command == "config" ? absl::OkStatus() : endpoint.status();
+  if (!endpoint.ok()) return endpoint.status();
   session.endpoint = *std::move(endpoint);
   return absl::OkStatus();
+}
+
+// Whether the command may get by without a server: then it matters only to its calls that there is none.
+bool MayAskNoServer(const std::string& command, const Session& session) {
+  if (command == "config") return !session.endpoint_settings.empty();
+  constexpr std::string_view kSuch[] = {"context",   "completion", "__complete", "import",
+                                        "sagemaker", "plan",       "simulate",   "run"};
+  return std::find(std::begin(kSuch), std::end(kSuch), command) != std::end(kSuch);
 }
 
 int WrongUsage(const CLI::App& app, const std::string& message) {
@@ -190,9 +195,11 @@ int Main(int argc, char** argv) {
                    : flags.output == "jsonl" ? Output::kJsonLines
                    : flags.output == "csv"   ? Output::kCsv
                                              : Output::kText;
-  if (absl::Status status = TakeEndpoint(flags, app.get_subcommands().front()->get_name(), session);
-      !status.ok())
-    return WrongUsage(app, MessageOf(status));
+  if (const absl::Status status = TakeEndpoint(flags, session); !status.ok()) {
+    if (!MayAskNoServer(app.get_subcommands().front()->get_name(), session))
+      return WrongUsage(app, MessageOf(status));
+    session.endpoint_problem = UsageError(MessageOf(status));
+  }
 
   const Exit result = commands.chosen()(session);
   if (!result.ok()) {

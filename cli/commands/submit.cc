@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "base/status_text.h"
 #include "cli/commands/actions.h"
 #include "cli/commands/artifact_calls.h"
@@ -157,7 +158,9 @@ absl::StatusOr<v1::TuningJobSpec> SpecOf(Session& session, const SubmitOptions& 
 Exit Submit(Session& session, const SubmitOptions& options) {
   auto spec = SpecOf(session, options);
   if (!spec.ok()) return spec.status();
-  return SubmitSpec(session, *std::move(spec), options);
+  SubmitOptions resolved = options;
+  if (!options.like.empty()) resolved.like = spec->warm_start().jobs(0);  // which job "latest" was
+  return SubmitSpec(session, *std::move(spec), resolved);
 }
 
 Exit SubmitSpec(Session& session, v1::TuningJobSpec spec, const SubmitOptions& options) {
@@ -171,12 +174,15 @@ Exit SubmitSpec(Session& session, v1::TuningJobSpec spec, const SubmitOptions& o
   if (options.project.empty() && mark != std::string::npos)
     request.set_project(options.like.substr(mark + 1));
   request.set_request_id(options.request_id.empty() ? FreshRequestId() : options.request_id);
+  const bool reached = session.client().Connects(absl::Now() + session.timeout);
   const auto job = session.client().Create(request);
-  if (absl::IsDeadlineExceeded(job.status())) {
-    return absl::DeadlineExceededError(fmt::format(
-        "{}\nThe job may have been created anyway. To submit again without creating a second one, "
-        "add --request-id {}",
-        MessageOf(job.status()), request.request_id()));
+  if (reached && IsLoss(job.status())) {
+    return absl::Status(
+        job.status().code(),
+        fmt::format(
+            "{}\nThe job may have been created anyway. To submit again without creating a second one, "
+            "add --request-id {}",
+            MessageOf(job.status()), request.request_id()));
   }
   if (!job.ok()) return job.status();
 

@@ -131,10 +131,14 @@ struct Client::Connection {
   }
 };
 
-Client::Client(const Endpoint& endpoint, absl::Duration timeout)
+Client::Client(const absl::StatusOr<Endpoint>& endpoint, absl::Duration timeout)
     : timeout_(timeout), connection_(std::make_unique<Connection>()) {
-  connection_->endpoint = endpoint;
-  connection_->channel = Connect(endpoint);
+  if (!endpoint.ok()) {
+    connection_->channel = endpoint.status();
+    return;
+  }
+  connection_->endpoint = *endpoint;
+  connection_->channel = Connect(*endpoint);
   if (!connection_->channel.ok()) return;
   connection_->stub = v1::TuningService::NewStub(*connection_->channel);
   connection_->insight = v1::InsightService::NewStub(*connection_->channel);
@@ -504,6 +508,18 @@ void Client::CancelWatch() {
   MutexLock lock(connection_->mutex);
   connection_->cancelled = true;
   if (connection_->watching != nullptr) connection_->watching->TryCancel();
+}
+
+bool Client::Connects(absl::Time deadline) {
+  if (!connection_->channel.ok()) return false;
+  grpc::Channel& channel = **connection_->channel;
+  grpc_connectivity_state state = channel.GetState(true);
+  while (state != GRPC_CHANNEL_READY) {
+    const bool failed = state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN;
+    if (failed || !channel.WaitForStateChange(state, absl::ToChronoTime(deadline))) return false;
+    state = channel.GetState(true);
+  }
+  return true;
 }
 
 bool Client::AwaitConnection(absl::Time deadline) {

@@ -48,8 +48,9 @@ TakePage<Page> AddTo(Page& all) {
 // server's code. Each `job` may be "latest", the newest one. Thread-safe.
 class Client {
  public:
-  // Connects at first use; if the endpoint's files cannot be used, every call returns that error.
-  Client(const Endpoint& endpoint, absl::Duration timeout);
+  // Connects at first use; if there is no endpoint, or its files cannot be used, every call returns that
+  // error.
+  Client(const absl::StatusOr<Endpoint>& endpoint, absl::Duration timeout);
   ~Client();
 
   // Returns the id of `job`: itself, or the newest job's for "latest".
@@ -115,6 +116,9 @@ class Client {
   absl::Status Watch(const std::string& job, int64_t after_sequence,
                      const std::function<void(const v1::TuningJobEvent&)>& on_event);
   void CancelWatch();
+
+  // Tries to connect once, until `deadline`; returns whether there is a connection.
+  bool Connects(absl::Time deadline);
 
   // Tries to connect until `deadline`; returns whether there is a connection.
   bool AwaitConnection(absl::Time deadline);

@@ -10,7 +10,10 @@ constexpr char kUsagePayload[] = "winnow/usage";
 }  // namespace
 
 Client& Session::client() {
-  if (connected == nullptr) connected = std::make_unique<Client>(endpoint, timeout);
+  if (connected != nullptr) return *connected;
+  absl::StatusOr<Endpoint> server = endpoint;
+  if (!endpoint_problem.ok()) server = endpoint_problem;
+  connected = std::make_unique<Client>(server, timeout);
   return *connected;
 }
 

@@ -29,6 +29,7 @@ constexpr int kInterrupted = 130;
 // The context of every command.
 struct Session {
   Endpoint endpoint = {};
+  absl::Status endpoint_problem = absl::OkStatus();     // why there is no `endpoint`; every call returns it
   std::string endpoint_flags = "";                      // those of the command line, which hints must repeat
   std::vector<EndpointSetting> endpoint_settings = {};  // where `endpoint` is from, and the context first
   absl::Duration timeout = absl::Seconds(10);

@@ -146,6 +146,27 @@ TEST_CASE("Flags: a wrong WINNOW_SERVER is named as such", "[cli]") {
   CHECK(result.err.find("WINNOW_SERVER: \"nowhere\" is not a server's address") != std::string::npos);
 }
 
+TEST_CASE("Flags: credentials that cannot be read matter only to what asks a server", "[cli]") {
+  const std::vector<std::string> environment = {"WINNOW_TOKEN_FILE=/nonexistent"};
+  const auto run = [&](const std::vector<std::string>& words) {
+    Process process(words, "127.0.0.1:1", Process::Io::kPipes, environment, SampleFile());
+    const int code = process.Wait();
+    return std::pair(code, process.err());
+  };
+  CHECK(run({"plan", "-"}) == std::pair(0, std::string()));
+  CHECK(run({"run", "--print", "--metric", "loss", "--", "true", "--rate", "0:2"}).first == 0);
+  const std::vector<std::vector<std::string>> asking = {
+      {"run", "--metric", "loss", "--", "true", "--rate", "0:2"},
+      {"plan", "-", "--like", "earlier"},
+      {"list"}};
+  for (const std::vector<std::string>& words : asking) {
+    const auto [code, said] = run(words);
+    INFO(said);
+    CHECK(code == 2);
+    CHECK(said.find("WINNOW_TOKEN_FILE: /nonexistent: No such file") != std::string::npos);
+  }
+}
+
 TEST_CASE("Flags: no argument at all shows the commands", "[cli]") {
   const Result result = RunWinnow({}, "");
   CHECK(result.code == 2);

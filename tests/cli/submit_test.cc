@@ -165,6 +165,7 @@ TEST_CASE(
   CHECK(project({file}, {"WINNOW_PROJECT=vision"}) == "vision");
   CHECK(project({file, "--project", "default"}, {"WINNOW_PROJECT=vision"}) == "default");
   CHECK(project({"--like", "bank@vision"}) == "vision");
+  CHECK(project({"--like", "latest"}) == "vision");
   CHECK(project({file}).empty());
 }
 
@@ -272,6 +273,21 @@ TEST_CASE("submit: after a lost answer the same request id may be used again", "
       RunWinnow({"submit", file, "--timeout", "0.2", "--request-id", "mine"}, service.address());
   CHECK(result.code == 1);
   CHECK(result.err.find("add --request-id mine") != std::string::npos);
+}
+
+TEST_CASE("submit: a connection that breaks is a lost answer too, one that was never there is not", "[cli]") {
+  FakeService service;
+  service.refusal = grpc::Status(grpc::StatusCode::UNAVAILABLE, "Socket closed");
+  const Folder folder;
+  const std::string file = folder.Write("job.json", SampleFile());
+  const Result broken = RunWinnow({"submit", file, "--request-id", "mine"}, service.address());
+  CHECK(broken.code == 1);
+  CHECK(broken.err.find("may have been created anyway") != std::string::npos);
+  CHECK(broken.err.find("add --request-id mine") != std::string::npos);
+  const Result nowhere = RunWinnow({"submit", file, "--request-id", "mine"}, kNowhere);
+  CHECK(nowhere.code == 1);
+  CHECK(nowhere.err.find("cannot reach winnow-server") != std::string::npos);
+  CHECK(nowhere.err.find("--request-id") == std::string::npos);
 }
 
 TEST_CASE("plan: every bracket and rung of R = 81, eta = 3, without a server", "[cli]") {
