@@ -283,17 +283,18 @@ std::vector<std::string> NoticeTexts(const v1::TuningJob& job) {
 std::optional<double> Fraction(const v1::TuningJob& job, double elapsed) {
   if (job.state() == v1::TuningJob::COMPLETED) return 1;
   const v1::LimitsSpec& limits = job.spec().limits();
+  const bool changed = job.has_limits();
+  const int64_t units = changed ? job.limits().max_total_resource() : limits.max_total_resource();
+  const double wall = changed ? job.limits().max_wall_seconds() : Seconds(limits.max_wall_time());
   double fraction = -1;
   if (job.planned_resource() > 0) {
     fraction = Ratio(job.spend().resource(), job.planned_resource());
   } else if (job.planned_trials() > 0) {
     fraction = Ratio(EndedTrials(job.trial_counts()), job.planned_trials());
-  } else if (limits.max_total_resource() > 0) {
-    fraction = Ratio(job.spend().resource(), limits.max_total_resource());
+  } else if (units > 0) {
+    fraction = Ratio(job.spend().resource(), units);
   }
-  if (limits.has_max_wall_time() && Seconds(limits.max_wall_time()) > 0) {
-    fraction = std::max(fraction, elapsed / Seconds(limits.max_wall_time()));
-  }
+  if (wall > 0) fraction = std::max(fraction, elapsed / wall);
   if (fraction < 0) return std::nullopt;
   return std::min(fraction, 0.99);
 }

@@ -1,6 +1,7 @@
 #include "cli/output/terminal.h"
 
 #include <fmt/core.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -68,6 +69,9 @@ void Terminal::Print(std::string_view text) {
     const ssize_t written = write(fd_, text.data(), text.size());
     if (written >= 0) {
       text.remove_prefix(static_cast<size_t>(written));
+    } else if (errno == EAGAIN) {  // whoever shares it, such as ssh, has made it non-blocking
+      pollfd room = {fd_, POLLOUT, 0};
+      poll(&room, 1, -1);
     } else if (errno != EINTR) {
       write_error_ = errno;
     }

@@ -99,6 +99,13 @@ TEST_CASE("Progress: by planned resource, else trials, else limits, and whole on
   CHECK(Fraction(job, 1000) == 0.99);
   job.set_state(v1::TuningJob::STOPPED);
   CHECK(Fraction(job, 60) == 0.25);
+  job.mutable_limits()->set_max_wall_seconds(600);  // as somebody has changed them
+  CHECK(Fraction(job, 60) == 0.1);
+  CHECK(SecondsLeft(job, 60) == Approx(540.0));
+  job.mutable_limits()->set_max_total_resource(1500);
+  CHECK(Fraction(job, 60) == 0.5);
+  job.mutable_limits()->Clear();  // none is left
+  CHECK_FALSE(Fraction(job, 60).has_value());
   job.set_state(v1::TuningJob::COMPLETED);
   CHECK(Fraction(job, 60) == 1.0);
 }

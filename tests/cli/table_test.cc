@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
+#include <thread>
 
 #include "tests/catch.h"
 
@@ -35,6 +37,25 @@ TEST_CASE("Terminal: what cannot be written is noted", "[cli]") {
   terminal.Print("text");
   CHECK(terminal.write_error() == ENOSPC);
   close(full);
+}
+
+TEST_CASE("Terminal: a pipe that is full for the moment, and does not block, gets all in the end", "[cli]") {
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  REQUIRE(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0);
+  const std::string text(1 << 20, 'x');
+  size_t got = 0;
+  std::thread reader([&] {
+    char part[4096];
+    for (ssize_t bytes; (bytes = read(ends[0], part, sizeof part)) > 0;) got += static_cast<size_t>(bytes);
+  });
+  Terminal terminal(ends[1], false);
+  terminal.Print(text);
+  CHECK(terminal.write_error() == 0);
+  close(ends[1]);
+  reader.join();
+  CHECK(got == text.size());
+  close(ends[0]);
 }
 
 }  // namespace winnow::cli
