@@ -66,8 +66,16 @@ absl::StatusOr<Columns> ReadHeader(const std::string& where, const std::string& 
       columns.seconds = static_cast<int>(at);
       continue;
     }
-    const auto parameter = std::find_if(spec.parameters.begin(), spec.parameters.end(),
-                                        [&name](const Parameter& p) { return p.name == name; });
+    const auto named = [&spec](const std::string& text) {
+      return std::find_if(spec.parameters.begin(), spec.parameters.end(),
+                          [&text](const Parameter& p) { return p.name == text; });
+    };
+    auto parameter = named(headings[at]);  // a name may have ':' itself
+    for (size_t end = headings[at].rfind(':'); end != std::string::npos && end > 0;
+         end = headings[at].rfind(':', end - 1)) {
+      if (parameter != spec.parameters.end()) break;
+      parameter = named(headings[at].substr(0, end));
+    }
     if (parameter == spec.parameters.end()) {
       return wrong(
           fmt::format("column \"{}\" is not a hyperparameter that the job tunes; expected those, "

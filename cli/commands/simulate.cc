@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "cli/commands/actions.h"
@@ -119,13 +120,26 @@ nlohmann::json SimulatedJson(const SimulatedJob& outcome) {
   return json;
 }
 
-template <class Of>
-double Median(const std::vector<Run>& runs, Of of) {
-  std::vector<double> values;
-  for (const Run& run : runs) values.push_back(static_cast<double>(of(run)));
+// REQUIRES: there are values.
+double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+double MedianUnits(const std::vector<Run>& runs, SimulatedJob Run::*job) {
+  std::vector<double> units;
+  for (const Run& run : runs) units.push_back(static_cast<double>((run.*job).resource));
+  return Median(std::move(units));
+}
+
+// Of the runs in which a trial had a value.
+std::string MedianBest(const std::vector<Run>& runs, SimulatedJob Run::*job) {
+  std::vector<double> values;
+  for (const Run& run : runs) {
+    if ((run.*job).found) values.push_back((run.*job).best);
+  }
+  return values.empty() ? "–" : NumberText(Median(std::move(values)));
 }
 
 std::string BestOf(const SimulatedJob& outcome) { return outcome.found ? NumberText(outcome.best) : "–"; }
@@ -156,13 +170,12 @@ std::string RunsText(const Session& session, const std::vector<Run>& runs, bool 
 }
 
 std::string MedianText(const std::vector<Run>& runs) {
-  const double units = Median(runs, [](const Run& run) { return run.search.resource; });
-  const double through = Median(runs, [](const Run& run) { return run.through.resource; });
+  const double units = MedianUnits(runs, &Run::search);
+  const double through = MedianUnits(runs, &Run::through);
   std::string text = fmt::format(
       "  median of {}: best {} against {}, {} of {} units", Count(static_cast<int64_t>(runs.size()), "seed"),
-      NumberText(Median(runs, [](const Run& run) { return run.search.best; })),
-      NumberText(Median(runs, [](const Run& run) { return run.through.best; })),
-      Thousands(static_cast<int64_t>(units)), Thousands(static_cast<int64_t>(through)));
+      MedianBest(runs, &Run::search), MedianBest(runs, &Run::through), Thousands(static_cast<int64_t>(units)),
+      Thousands(static_cast<int64_t>(through)));
   if (through > 0) text += fmt::format(" ({})", PercentText(units / through));
   return text + "\n";
 }

@@ -199,6 +199,33 @@ TEST_CASE("simulate: a hyperparameter that does not exist has an empty cell", "[
   CHECK(refused.err.find("no row inside the job's search space (1 outside)") != std::string::npos);
 }
 
+TEST_CASE("simulate: a hyperparameter may have ':' in its name, and what follows its name has no meaning",
+          "[cli]") {
+  const Files files;
+  const std::string job = files.Write("job.json", R"json({"name": "colons", "trainer": {"external": true},
+    "parameters": [{"name": "optimizer:rate", "continuous": {"min": 0, "max": 1}}],
+    "objective": {"metric": "auc", "goal": "MAXIMIZE"},
+    "strategy": "RANDOM", "limits": {"max_trials": 2, "max_trial_resource": 1}})json");
+  for (const std::string heading : {"optimizer:rate", "optimizer:rate:continuous:0:1"}) {
+    const Result result =
+        RunWinnow({"simulate", job, "--table", files.Write("t.csv", heading + ",1\n0.5,0.7\n")}, "");
+    INFO(result.err);
+    CHECK(result.code == 0);
+  }
+}
+
+TEST_CASE("simulate: the median is of the runs that found a value", "[cli]") {
+  const Files files;
+  const std::string table = files.Write("curves.csv", Curves());
+  const std::string job = files.Write(
+      "job.json",
+      JobOf(R"("strategy": "RANDOM", "limits": {"max_trial_resource": 9, "max_node_seconds": 1})"));
+  const Result result = RunWinnow({"simulate", job, "--table", table, "--seeds", "2"}, "");
+  INFO(result.err << result.out);
+  CHECK(result.code == 0);  // a unit takes two seconds
+  CHECK(result.out.find("median of 2 seeds: best – against 0.") != std::string::npos);
+}
+
 TEST_CASE("plan: warns on standard error of what a job may not mean", "[cli]") {
   const Result result = RunWinnow({"plan", "-"}, "", R"({"name": "m", "trainer": {"builtin": "mlp"},
       "channels": {"train": {"path": "t"}}, "cluster": {"nodes": 4}, "strategy": "RANDOM",
