@@ -106,6 +106,11 @@ Exit DownloadFront(Session& session, const DownloadOptions& options, const v1::T
     }
   }
   if (session.output == Output::kJson) PrintJson(session, all);
+  if (const int64_t unnamed = front->total_size() - front->trials_size(); unnamed > 0) {
+    missing +=
+        fmt::format("\n{} of the {} trials of the front: an answer of the server has no more than {}",
+                    Thousands(unnamed), Thousands(front->total_size()), Thousands(front->trials_size()));
+  }
   if (missing.empty()) return kSuccess;
   return absl::NotFoundError("what is on the front and was not downloaded:" + missing);
 }

@@ -26,6 +26,7 @@ void FakeService::Start() {
   builder.AddListeningPort("127.0.0.1:" + std::to_string(port_), grpc::InsecureServerCredentials(), &port_);
   builder.RegisterService(static_cast<v1::TuningService::Service*>(this));
   builder.RegisterService(static_cast<v1::InsightService::Service*>(this));
+  builder.RegisterService(static_cast<v1::ArtifactService::Service*>(this));
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) throw std::runtime_error("cannot listen");
 }
@@ -69,6 +70,14 @@ grpc::Status FakeService::Compare(Context*, const v1::CompareRequest* request, v
   compare_asked = *request;
   *answer = comparison;
   return comparison_refusal;
+}
+
+grpc::Status FakeService::GetArtifact(Context*, const v1::GetArtifactRequest* request, v1::Artifact* answer) {
+  const std::lock_guard lock(mutex);
+  *answer = artifact;
+  answer->set_job_id(request->job_id());
+  answer->set_trial(request->trial());
+  return grpc::Status::OK;
 }
 
 v1::TuningJob* FakeService::Find(const std::string& id) {

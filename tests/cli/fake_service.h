@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "winnow/v1/artifact.grpc.pb.h"
 #include "winnow/v1/insight.grpc.pb.h"
 #include "winnow/v1/tuning.grpc.pb.h"
 
@@ -17,7 +18,9 @@ namespace winnow {
 
 // A TuningService that answers from the test's data, on a port of the system's choice. Members that tests use
 // while it serves are guarded by mutex.
-class FakeService : public v1::TuningService::Service, private v1::InsightService::Service {
+class FakeService : public v1::TuningService::Service,
+                    private v1::InsightService::Service,
+                    private v1::ArtifactService::Service {
  public:
   FakeService();
   ~FakeService() override;
@@ -50,6 +53,7 @@ class FakeService : public v1::TuningService::Service, private v1::InsightServic
   int analytics_page = 1000;      // trials of a page at most, whatever is asked for
   v1::GetLogsRequest logs_asked;  // the last
   v1::ParetoFront front;
+  v1::Artifact artifact;  // of every trial
   v1::Comparison comparison;
   grpc::Status comparison_refusal;  // if not OK
   v1::QueryTrialsResponse table;
@@ -96,6 +100,7 @@ class FakeService : public v1::TuningService::Service, private v1::InsightServic
   grpc::Status CompleteTrial(Context*, const v1::CompleteTrialRequest*, v1::CompleteTrialResponse*) override;
 
   grpc::Status QueryTrials(Context*, const v1::QueryTrialsRequest*, v1::QueryTrialsResponse*) override;
+  grpc::Status GetArtifact(Context*, const v1::GetArtifactRequest*, v1::Artifact*) override;
   grpc::Status Compare(Context*, const v1::CompareRequest*, v1::Comparison*) override;
 
   v1::TuningJob* Find(const std::string& id);  // REQUIRES: mutex is held

@@ -7,6 +7,7 @@
 #include "tests/cli/fake_service.h"
 #include "tests/cli/process.h"
 #include "tests/cli/sample.h"
+#include "tests/store/temp_folder.h"
 
 namespace winnow {
 namespace {
@@ -183,6 +184,27 @@ TEST_CASE("best: the configuration with all its digits", "[cli]") {
   const Result none = RunWinnow({"best", "bank"}, service.address());
   CHECK(none.code == 1);
   CHECK(none.err == "winnow: bank has no best trial: none has reported a finite value of auc\n");
+}
+
+TEST_CASE("best --front --download: a front that an answer does not hold whole is not passed off as whole",
+          "[cli]") {
+  FakeService service;
+  Fill(service);
+  TempFolder folder;
+  service.artifact.mutable_manifest()->add_files()->set_path("model.json");
+  *service.front.add_trials()->mutable_trial() = service.trials[2];
+  service.front.set_total_size(1);
+  const auto download = [&](const std::string& name) {
+    return RunWinnow({"best", "bank", "--front", "--download", folder.file(name)}, service.address());
+  };
+  CHECK(download("whole").code == 0);
+  service.front.set_total_size(1234);
+  const Result part = download("part");
+  CHECK(part.code == 1);
+  CHECK_THAT(part.out, Catch::Contains("model of trial 3 of bank: 1 file"));
+  CHECK(part.err ==
+        "winnow: what is on the front and was not downloaded:\n"
+        "1,233 of the 1,234 trials of the front: an answer of the server has no more than 1\n");
 }
 
 TEST_CASE("best: of several objectives the front with its hypervolume", "[cli]") {
