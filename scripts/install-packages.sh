@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs what Winnow builds with from Debian's packages; with --headline also what bench/headline/run.py compares
-# against and draws with; with --tests that too, what the tests compare against, and clang for scripts/fuzz.sh and locks;
-# and with --containers (after --tests) also what builds and runs images, and what starts services of its own.
+# Installs what Winnow builds with from Debian's packages; with --packages also what scripts/package.sh makes packages with;
+# with --headline also what bench/headline/run.py compares against and draws with; with --tests all of that, what the tests
+# compare against, and clang for scripts/fuzz.sh and locks; and with --containers (after --tests) also what builds and runs
+# images, and what starts services of its own.
 # Does nothing where everything is there already, so that it needs no root then.
 set -euo pipefail
 
@@ -14,15 +15,17 @@ build_packages=(
 )
 # They build the page. Debian's must not replace a newer Node.
 command -v node >/dev/null || build_packages+=(nodejs npm)
+package_packages=(dpkg-dev file patchelf python3-setuptools python3-wheel)
 headline_packages=(python3-numpy python3-xgboost python3-sklearn python3-optuna python3-matplotlib)
-test_packages=("${headline_packages[@]}" catch2 sqlite3 clang-16 libclang-rt-16-dev python3-pandas python3-torch python3-onnx)
+test_packages=("${package_packages[@]}" "${headline_packages[@]}")
+test_packages+=(catch2 sqlite3 clang-16 libclang-rt-16-dev python3-pandas python3-torch python3-onnx)
 test_packages+=(iproute2 nftables openssl python3-yaml)  # hosts as network namespaces; compose files
 test_packages+=(openmpi-bin libopenmpi-dev)             # MPI programs on several nodes
 test_packages+=(python3-botocore python3-boto3)          # checks the signatures of requests to S3; the endpoint of SageMaker
-test_packages+=(mypy python3-pip python3-setuptools python3-venv python3-wheel python3-tqdm)  # the Python client
+test_packages+=(mypy python3-pip python3-venv python3-tqdm)  # the Python client
 test_packages+=(slurmrestd slurm-wlm-jwt-plugin)         # a pool that asks Slurm by its REST service
 test_packages+=(etcd-server xz-utils)                    # a Kubernetes control plane, see WINNOW_KUBERNETES_DIR
-test_packages+=(dpkg-dev file patchelf zstd)            # the packages
+test_packages+=(zstd)                                    # the packages
 test_packages+=(python3-grpcio python3-protobuf)           # the example that speaks gRPC
 test_packages+=(python3-ipykernel python3-nbclient)      # the example notebook
 test_packages+=(msmtp)                                   # a sendmail that can be told where to deliver
@@ -37,11 +40,12 @@ container_packages+=(prometheus)  # promtool, which reads /metrics; not for ever
 packages=("${build_packages[@]}")
 for option in "$@"; do
   case $option in
+    --packages) packages+=("${package_packages[@]}") ;;
     --headline) packages+=("${headline_packages[@]}") ;;
     --tests) packages+=("${test_packages[@]}") ;;
     --containers) packages+=("${container_packages[@]}") ;;
     *)
-      echo "usage: $0 [--headline] [--tests] [--containers]" >&2
+      echo "usage: $0 [--packages] [--headline] [--tests] [--containers]" >&2
       exit 2
       ;;
   esac

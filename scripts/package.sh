@@ -25,11 +25,16 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 
 if [ "$own" = yes ]; then
-  (cd "$root" && scripts/install-packages.sh && cmake --preset release -DWINNOW_TESTS=OFF -DWINNOW_BENCH=OFF &&
+  (cd "$root" && scripts/install-packages.sh --packages && cmake --preset release -DWINNOW_TESTS=OFF -DWINNOW_BENCH=OFF &&
     cmake --build --preset release) >&2
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+
+# needs PROGRAM PACKAGE: ends where the program is missing. Without some of them cpack makes a package that lacks something.
+needs() {
+  command -v "$1" >/dev/null || { echo "$0: $1 is missing; expected Debian's package $2" >&2; exit 1; }
+}
 
 # pack GENERATOR PATTERN: makes a package and moves it to $out.
 pack() {
@@ -42,7 +47,11 @@ pack() {
 
 for kind in "${kinds[@]}"; do
   case $kind in
-    deb) pack DEB '*.deb' ;;
+    deb)
+      needs dpkg-shlibdeps dpkg-dev  # finds the libraries that the package depends on
+      needs file file
+      pack DEB '*.deb'
+      ;;
     tar) pack TZST '*.tar.zst' ;;
     wheel) "$root/scripts/package-wheel.sh" --with-programs "$build/bin" --out "$out" ;;
     *) usage ;;

@@ -1,4 +1,4 @@
-"""cmake --install puts everything where it belongs, and the programs start there."""
+"""cmake --install puts everything where it belongs, and the programs start there. scripts/package.sh gets what it needs."""
 
 import os
 import re
@@ -63,6 +63,45 @@ class InstallTest(unittest.TestCase):
         self.assertIn("Apache License", self.text("share/doc/winnow/LICENSE"))
         self.assertTrue(os.path.exists(f"{self.prefix}/share/doc/winnow/examples/direct-marketing.json"))
         self.assertFalse(os.path.exists(f"{self.prefix}/share/doc/winnow/examples/data"))
+
+
+# A system without Debian packages, whose apt-get says what it is asked for and fails.
+STAND_INS = {"dpkg-query": "exit 1", "sudo": 'exec "$@"', "apt-get": 'echo "$*" >>"$ASKED"; test "$1" = update'}
+
+
+class PackageScriptTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory(prefix="winnow-package-"))
+
+    def package(self, path, *arguments):
+        """(exit code, what it says)"""
+        environment = {"PATH": path, "HOME": self.folder, "ASKED": f"{self.folder}/asked"}
+        done = subprocess.run(["bash", f"{ROOT}/scripts/package.sh", "--out", f"{self.folder}/dist", *arguments],
+                              env=environment, capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_what_it_makes_packages_with_is_installed(self):
+        for name, does in STAND_INS.items():
+            with open(f"{self.folder}/{name}", "w", encoding="utf-8", opener=lambda at, how: os.open(at, how, 0o755)) as file:
+                file.write(f"#!/bin/sh\n{does}\n")
+        code, said = self.package(f"{self.folder}:{os.environ['PATH']}")
+        self.assertNotEqual(code, 0, said)
+        with open(f"{self.folder}/asked", encoding="utf-8") as file:
+            asked = file.read().split()
+        for package in ("g++", "dpkg-dev", "file", "patchelf", "python3-setuptools", "python3-wheel"):
+            self.assertIn(package, asked)
+        self.assertNotIn("catch2", asked)
+
+    def test_no_package_without_its_dependencies_is_made(self):
+        for missing in ("dpkg-shlibdeps", "file"):
+            tools = f"{self.folder}/without-{missing}"
+            os.mkdir(tools)
+            for name in os.listdir("/usr/bin"):
+                if name != missing:
+                    os.symlink(f"/usr/bin/{name}", f"{tools}/{name}")
+            code, said = self.package(tools, "--build", BUILD, "deb")
+            self.assertEqual(code, 1, said)
+            self.assertIn(f"{missing} is missing; expected Debian's package", said)
 
 
 if __name__ == "__main__":
