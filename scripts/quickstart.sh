@@ -7,14 +7,14 @@
 #   scripts/quickstart.sh --stop    stop that server
 #
 # WINNOW_QUICKSTART_DIR   directory of the server's files         (default:  quickstart.d in the repository)
-# WINNOW_LISTEN           address for gRPC                        (default:  127.0.0.1:7070)
-# WINNOW_HTTP             address of the web page                 (default: 127.0.0.1:8080, if it is free)
+# WINNOW_LISTEN           address for gRPC                        (default:  127.0.0.1:7070, or a free port if that is taken)
+# WINNOW_HTTP             address of the web page                 (default: 127.0.0.1:8080, or a free port with the former)
 # WINNOW_DATA_DIR         directory with bank-additional-full.csv.gz (default: download it)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 home=${WINNOW_QUICKSTART_DIR:-$PWD/quickstart.d}
-listen=${WINNOW_LISTEN:-127.0.0.1:7070}
+usual=127.0.0.1:7070
 pid_file=$home/server.pid
 begin=$SECONDS
 version=$(sed -n 's/^project(winnow VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
@@ -68,21 +68,30 @@ stop_server() {
   rm -f "$pid_file"
 }
 
+# start_server ADDRESS [HTTP]: returns when it listens, or 1 when it has ended.
 start_server() {
   mkdir -p "$home"
   rm -f "$home/port" "$home/http-port"
-  nohup "$bin/winnow-server" --db "$home/winnow.db" --listen "$listen" --local-workers 2 --slots 2 \
-    ${WINNOW_HTTP:+--http "$WINNOW_HTTP"} --http-port-file "$home/http-port" \
+  nohup "$bin/winnow-server" --db "$home/winnow.db" --listen "$1" --local-workers 2 --slots 2 \
+    ${2:+--http "$2"} --http-port-file "$home/http-port" \
     --port-file "$home/port" >"$home/server.log" 2>&1 </dev/null &
   echo $! >"$pid_file"
   until [ -s "$home/port" ]; do
-    kill -0 "$(cat "$pid_file")" 2>/dev/null || {
-      echo "winnow-server did not start:" >&2
-      tail -n 5 "$home/server.log" >&2
-      exit 1
-    }
+    kill -0 "$(cat "$pid_file")" 2>/dev/null || return 1
     sleep 0.1
   done
+}
+
+# Starts it at the default port. Another server may have that, such as the one of the Debian package: then at a free one.
+start_somewhere() {
+  start_server "${WINNOW_LISTEN:-$usual}" "${WINNOW_HTTP:-}" && return
+  if [ -z "${WINNOW_LISTEN:-}" ] && grep -q "cannot listen on $usual" "$home/server.log"; then
+    echo "$usual is in use, so this server takes a free port."
+    start_server "${usual%:*}:0" "${WINNOW_HTTP:-${usual%:*}:0}" && return
+  fi
+  echo "winnow-server did not start:" >&2
+  tail -n 5 "$home/server.log" >&2
+  exit 1
 }
 
 build=auto
@@ -120,7 +129,8 @@ fi
 echo "== 3/4  data"
 scripts/get-data.sh examples/data
 echo "== 4/4  tune"
-server_is_up || start_server
+server_is_up || start_somewhere
+listen=${WINNOW_LISTEN:-$usual}
 WINNOW_SERVER=${listen%:*}:$(cat "$home/port")
 export WINNOW_SERVER
 "$bin/winnow" submit examples/direct-marketing.json --watch
