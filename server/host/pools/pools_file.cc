@@ -79,7 +79,8 @@ class PoolsReader {
     PoolSettings& settings = pool.settings;
     settings.name = fields.Text("name");
     if (!IsPoolName(settings.name)) {
-      fields.Problem("name", fmt::format("is \"{}\"; expected 1 to {} lower-case letters, digits and '-'",
+      fields.Problem("name", fmt::format("is \"{}\"; expected 1 to {} lower-case letters, digits and '-', "
+                                         "which is neither first nor last",
                                          settings.name, kLongestPoolName));
     } else if (!names_.insert(settings.name).second) {
       fields.Problem("name", fmt::format("is \"{}\", which another pool has too", settings.name));

@@ -43,12 +43,13 @@ TEST_CASE("pools' file: every error is reported, with its path", "[server]") {
   const auto pools = ReadText(R"({"pools": [
     {"name": "CPU", "kind": "SLURM", "max_nodes": 0, "worker": {"slots": "two", "core": 1},
      "slurm": {"partition": 3, "arguments": ["--array=1-3"]}},
-    {"name": "b", "kind": "PBS"},
+    {"name": "b-", "kind": "PBS"},
     {"name": "c", "kind": "COMMAND", "time_limit_seconds": 60, "command": {"submit": ["s"]}}], "other": 1})");
   REQUIRE(!pools.ok());
   const std::string text(pools.status().message());
   for (const char* part :
        {"pools[0].name: is \"CPU\"; expected 1 to 20 lower-case letters",
+        "pools[1].name: is \"b-\"; expected 1 to 20 lower-case letters, digits and '-', which is neither",
         "pools[0].max_nodes: is 0; expected a whole number from 1",
         "pools[0].worker.slots: is \"two\"; expected a whole number",
         "pools[0].worker.core: is not a field; expected one of",
