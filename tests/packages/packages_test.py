@@ -48,6 +48,8 @@ LONG = {"name": "long", "trainer": {"command": ["sh", "/srv/train.sh", "{{x}}"],
         "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}}],
         "objective": {"metric": "loss", "goal": "MINIMIZE"}, "strategy": "RANDOM", "limits": {"max_trials": 1},
         "working_directory": "/srv"}
+AT_HOME = {**LONG, "name": "at-home", "trainer": {**LONG["trainer"], "source": ".", "command": ["sh", "train.sh", "{{x}}"]}}
+del AT_HOME["working_directory"]
 TUNE = """
 import sys
 import time
@@ -177,6 +179,14 @@ class Packages(unittest.TestCase):
         subprocess.run([ROOT / "scripts/get-data.sh", examples / "data"], check=True, capture_output=True)
         said = self.winnow("submit /srv/examples/direct-marketing.json --watch")
         self.assertIn("direct-marketing COMPLETED: All 30 trials have ended.", said)
+
+        # A person's job trains from a home directory that others may not enter, as docs/operations.md says.
+        root.run("useradd --create-home -K HOME_MODE=0700 alice")
+        root.run(f"winnow --server {SOCKET} token create --role submitter --name alice | su alice -c "
+                 "'winnow context add local --server 127.0.0.1:7070 --token-stdin'")
+        (root.path / "home/alice/train.sh").write_text('echo "epoch=1 loss=$1"\n')
+        (root.path / "home/alice/job.json").write_text(json.dumps(AT_HOME))
+        self.assertIn("at-home COMPLETED", root.run("su alice -c 'winnow submit ~/job.json --watch'"))
 
         # Upgraded while a trial runs: the services are restarted, and the trial goes on from its checkpoint.
         (root.path / "srv/train.sh").write_text(TRAINER)
