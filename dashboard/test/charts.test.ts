@@ -26,6 +26,14 @@ test('Scale: ticks are round and within', () => {
   assert.ok(logTicks(1e-12, 1e12, 5).length <= 6);
 });
 
+test('Scale: values that differ by their last digits have one tick', () => {
+  for (const [min, max] of [[0.3, 0.30000000000000004], [0.9999999999999998, 1], [-1, -0.9999999999999999], [1e308, 1.0000000000000002e308], [0, 5e-324]]) {
+    assert.deepEqual(linearTicks(min, max, 5), [min]);
+    if (min > 0) assert.deepEqual(logTicks(min, max, 5), [min]);
+  }
+  assert.deepEqual(linearTicks(1, 1 + 1e-9, 3), [1, 1.0000000005, 1.000000001]);
+});
+
 test('Scale: extents and quantiles pass over what is no number', () => {
   assert.deepEqual(extent([3, Number.NaN, -1]), [-1, 3]);
   assert.equal(extent([Number.NaN]), null);

@@ -40,6 +40,8 @@ export function niceStep(span: number, most: number): number {
 export function linearTicks(min: number, max: number, most: number): number[] {
   if (!(max > min)) return Number.isFinite(min) ? [min] : [];
   const step = niceStep(max - min, most);
+  // Ticks are written with 12 digits: where these cannot tell them apart, there is one.
+  if (!(step > Math.max(Math.abs(min), Math.abs(max)) * 1e-11)) return [min];
   const ticks = [];
   for (let i = Math.ceil(min / step - 1e-9); i * step <= max + step * 1e-9; i++) ticks.push(Number((i * step).toPrecision(12)));
   return ticks;
