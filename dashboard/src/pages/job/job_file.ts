@@ -5,9 +5,11 @@ type Message = Record<string, Json>;
 
 // Fields whose keys are a user's names, not ours.
 const kMaps = new Set(['channels', 'staticHyperparameters', 'environment', 'labels', 'secrets', 'coefficients', 'gridPoints', 'hyperparameters']);
-// Fields that say something even where they are 0 or false: they are only there if they were given, or a reader misses them.
-const kTelling = new Set([
-  'min', 'max', 'resumes', 'stopWeakBrackets', 'warmUpTrials', 'minChance', 'targetObjective', 'noImprovementTolerance', 'weight',
+// Fields that are `optional` in the proto: the server writes them only where they were given, so that 0 and false say something.
+// Of other numbers, truths and texts it writes what was not given too, as 0, false and "".
+export const kOptional = new Set([
+  'min', 'max', 'atLeast', 'atMost', 'maxFirstFailures', 'minChance', 'noImprovementTolerance', 'priority', 'resumes', 'stopWeakBrackets',
+  'targetHypervolume', 'targetObjective', 'threshold', 'warmUpTrials', 'weight',
 ]);
 // Texts that look like numbers and are texts.
 const kTextMaps = new Set(['staticHyperparameters', 'environment', 'labels', 'secrets', 'hyperparameters']);
@@ -21,11 +23,13 @@ function snake(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-function isDefault(value: Json): boolean {
-  if (value === '' || value === 0 || value === false || value === null || value === '0') return true;
-  if (typeof value === 'string') return /_UNSPECIFIED$/.test(value) || value === 'LINEAR';
+// A message is only there if it was given, also an empty one: "hyperband": {} chooses the strategy.
+function isDefault(key: string, value: Json): boolean {
+  if (value === '' || value === null) return true;
+  if (value === 0 || value === false) return !kOptional.has(key);
+  if (typeof value === 'string') return value === (key === 'scaling' ? 'LINEAR' : `${snake(key).toUpperCase()}_UNSPECIFIED`);
   if (Array.isArray(value)) return value.length === 0;
-  return typeof value === 'object' && Object.keys(value as object).length === 0;
+  return kMaps.has(key) && Object.keys(value as object).length === 0;
 }
 
 // Integers beyond 2^53 stay texts: proto3 JSON takes them.
@@ -45,7 +49,7 @@ function clean(name: string, value: Json): Json {
   const result: Message = {};
   for (const [key, each] of Object.entries(value as Message)) {
     const cleaned = clean(key, each);
-    if (isDefault(cleaned) && (cleaned === '' || !kTelling.has(key))) continue;
+    if (isDefault(key, cleaned)) continue;
     result[snake(key)] = cleaned;
   }
   return result;
