@@ -20,6 +20,7 @@
 #include "spec/checks/source.h"
 #include "spec/checks/suspend.h"
 #include "spec/checks/texts.h"
+#include "spec/hidden_value.h"
 #include "spec/placeholders.h"
 #include "spec/values.h"
 #include "spec/violations.h"
@@ -217,6 +218,11 @@ class SpecChecker {
     for (const auto& [name, value] : sorted) {
       const std::string at = "trainer.environment." + name;
       Variable(at, name, {"WINNOW_RENDEZVOUS_SECONDS", "WINNOW_RANK_PATIENCE_SECONDS"});
+      // As in a spec read from somebody else's job: the program would train with the mark as its value.
+      if (value == kHiddenValue) {
+        Add(at, "is " + Quoted(value) +
+                    ", which stands for a value that only the job's owner sees; expected its value");
+      }
     }
   }
 

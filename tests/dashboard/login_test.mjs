@@ -9,6 +9,9 @@ import {world} from './support/world.mjs';
 const tokens = {};
 const here = world({workers: 1, slots: 1, flags: ['--require-tokens']}, async ({site}) => {
   for (const role of ['viewer', 'submitter', 'admin']) tokens[role] = await site.token(role);
+  const keyed = descending('keyed', {limits: {maxTrials: 1}, steps: 1});
+  await site.submit({...keyed, trainer: {...keyed.trainer, environment: {API_KEY: 'a secret'}}});
+  await site.end('keyed');
   await site.submit(descending('guarded', {limits: {maxTrials: 1}}));
 });
 
@@ -55,6 +58,20 @@ test('Dashboard: a viewer is offered nothing that would be refused', async () =>
   await page.goto('/workers');
   await page.getByRole('listitem', {name: 'local-1'}).waitFor();
   assert.equal(await page.getByRole('button', {name: /Cordon/}).count(), 0);
+  assert.deepEqual(page.faults, []);
+});
+
+test('Dashboard: a job of somebody else is run again once the values that only its owner sees are written', async () => {
+  const page = await visit();
+  page.expected.push(/status of 400/);
+  await page.goto('/login?to=/new?from=keyed');
+  await logIn(page, 'submitter');
+  await page.getByRole('button', {name: /trainer\.environment\.API_KEY\s*is "\(hidden\)".*expected its value/}).waitFor();
+  assert.ok(await page.getByRole('button', {name: 'Submit the job'}).isDisabled());
+  const text = page.getByRole('textbox', {name: 'Job file'});
+  await text.fill((await text.inputValue()).replace('(hidden)', 'my own'));
+  await page.getByText(/^The job file is valid\./).waitFor();
+  assert.ok(await page.getByRole('button', {name: 'Submit the job'}).isEnabled());
   assert.deepEqual(page.faults, []);
 });
 
