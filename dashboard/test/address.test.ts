@@ -22,6 +22,12 @@ test('Filter: ranges and values are written and read again', () => {
   }
 });
 
+test('Filter: a number keeps all its digits', () => {
+  assert.equal(filterText({field: 'width', min: 1048576, max: 1048576}), 'width:1048576..1048576');
+  assert.equal(filterText({field: 'rate', min: 0.123456789}), 'rate:0.123456789..');
+  assert.deepEqual(askedFilters(['#rung:1234568..1234568']), ['#rung:1234567..1234567']);
+});
+
 test('Filter: texts that are none are none', () => {
   assert.equal(parseFilter('eta'), null);
   assert.equal(parseFilter(':1..2'), null);

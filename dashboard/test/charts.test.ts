@@ -64,6 +64,13 @@ test('Brush: a part of an axis is a range; its ends are no bounds', () => {
   assert.equal(filterFrom(axis({name: '#objective', kind: 'objective'}), 0.5, 1)!.field, '#objective');
 });
 
+test('Brush: bounds have six digits, or as many more as the axis needs', () => {
+  assert.deepEqual(filterFrom(axis({min: 0, max: 3}), 0.1, 1 / 3 + 0.1), {field: 'x', min: 0.3, max: 1.3});
+  assert.deepEqual(filterFrom(axis({min: 0, max: 1}), 1 / 3, 2 / 3), {field: 'x', min: 0.333333, max: 0.666667});
+  assert.deepEqual(filterFrom(axis({min: 1_000_000, max: 1_000_001}), 0.3, 0.7), {field: 'x', min: 1_000_000.3, max: 1_000_000.7});
+  assert.deepEqual(filterFrom(axis({min: -1, max: 1}), 0.5, 0.75), {field: 'x', min: 0, max: 0.5});
+});
+
 test('Brush: integers are whole, and at least one is chosen', () => {
   const depth = axis({kind: 'integer', min: 1, max: 11});
   assert.deepEqual(filterFrom(depth, 0.15, 0.55), {field: 'x', min: 3, max: 6});

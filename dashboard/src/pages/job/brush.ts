@@ -11,6 +11,13 @@ export function fieldOf(axis: Axis): string {
 // Nearer to an end than this is the end.
 const kEdge = 0.004;
 
+// Where a pointer was, with few enough digits to be read, and enough to tell places of the axis apart.
+function legible(axis: Axis, value: number | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const digits = 4 + Math.ceil(Math.log10(Math.abs(value) / (axis.max - axis.min || 1)));
+  return Number(value.toPrecision(Math.min(17, Math.max(6, digits))));
+}
+
 // null: all of the axis is chosen, or none of its values.
 export function filterFrom(axis: Axis, from: number, to: number): Filter | null {
   const low = Math.min(from, to);
@@ -22,7 +29,10 @@ export function filterFrom(axis: Axis, from: number, to: number): Filter | null 
   }
   let min = low <= kEdge ? undefined : valueAt(axis, low);
   let max = high >= 1 - kEdge ? undefined : valueAt(axis, high);
-  if (axis.kind === 'integer') {
+  if (axis.kind !== 'integer') {
+    min = legible(axis, min);
+    max = legible(axis, max);
+  } else {
     if (min !== undefined) min = Math.ceil(min - 1e-9);
     if (max !== undefined) max = Math.floor(max + 1e-9);
     if (min !== undefined && max !== undefined && min > max) {

@@ -59,7 +59,7 @@ function AddFilter({job, filters, done}: {job: TuningJob; filters: readonly stri
   const bound = (text: string) => (text.trim() === '' ? undefined : Number(text));
   const words = field === '#tag' ? min.split(/[\s,]+/).filter(Boolean) : null;
   const filter: Filter | null = words ? (words.length ? {field, oneOf: words} : null) : choices ? (chosen.length ? {field, oneOf: chosen} : null) : {field, min: bound(min), max: bound(max)};
-  const valid = filter !== null && (filter.oneOf !== undefined || ((filter.min !== undefined || filter.max !== undefined) && !Number.isNaN(filter.min) && !Number.isNaN(filter.max)));
+  const valid = filter !== null && (filter.oneOf !== undefined || ((filter.min !== undefined || filter.max !== undefined) && [filter.min, filter.max].every((each) => each === undefined || Number.isFinite(each))));
   return (
     <form
       class="add-filter"

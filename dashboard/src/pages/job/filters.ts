@@ -25,9 +25,9 @@ function unescape(text: string): string {
   return text.replace(/\\(.)/gs, '$1');
 }
 
-// Enough digits to find the same trials again, few enough to be read.
+// All digits: 1048576 is another value than 1048580.
 function bound(value: number | undefined): string {
-  return value === undefined || !Number.isFinite(value) ? '' : String(Number(value.toPrecision(6)));
+  return value === undefined || !Number.isFinite(value) ? '' : String(value);
 }
 
 export function filterText(filter: Filter): string {
