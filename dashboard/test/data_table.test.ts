@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {csvText, jsonText, tableOf} from '../src/data_table';
-import {parseTags} from '../src/pages/annotation/tags';
+import {changedText, parseTags} from '../src/pages/annotation/tags';
 import {cellEdges, contourLines} from '../src/pages/job/contour_lines';
 import {tarEnd, tarHead, tarPadding} from '../src/pages/model/tar';
 import {chosenTrials, differs} from '../src/pages/trials/chosen';
@@ -19,6 +19,15 @@ test('Tags: blanks and commas separate, each counts once, and a wrong one is nam
   assert.deepEqual(parseTags(' b a,  b '), {tags: ['a', 'b'], problem: ''});
   assert.match(parseTags('ok no*').problem, /^"no\*" is no tag/);
   assert.match(parseTags(Array.from({length: 33}, (_, i) => `t${i}`).join(' ')).problem, /^33 tags/);
+});
+
+test('Tags and notes: what another has written meanwhile is said, and nothing else', () => {
+  const mine = {tags: ['a'], note: '', author: 'me', time: '2026-01-01T00:00:00Z'};
+  assert.equal(changedText(undefined, undefined), '');
+  assert.equal(changedText({...mine, tags: []}, undefined), '');
+  assert.equal(changedText(mine, {...mine, author: 'ben', time: '2026-01-02T00:00:00Z'}), '');
+  assert.equal(changedText(mine, {...mine, note: 'diverges', author: 'ben'}), 'ben has changed them meanwhile: tags a, note "diverges". Save again to replace that.');
+  assert.equal(changedText(mine, undefined), 'Somebody has changed them meanwhile: no tags, no note. Save again to replace that.');
 });
 
 test('Contour: lines cross the grid where it has the value', () => {

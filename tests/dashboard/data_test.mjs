@@ -77,6 +77,53 @@ test('Dashboard: tags and notes are edited in place, and jobs are found by them'
   assert.deepEqual([...page.faults, ...other.faults], []);
 });
 
+test('Dashboard: what others write meanwhile is not overwritten', async () => {
+  const {site, browser} = here;
+  const page = await browser.visit(site.url);
+  await page.goto('/jobs/second');
+  await page.getByRole('button', {name: /tags (or|and) (a )?note/}).click();
+  const form = page.getByRole('form', {name: 'Tags and note'});
+  await form.getByLabel('Tags').fill('mine');
+  await site.winnow('annotate', 'second', '--tag', 'theirs', '--note', 'diverges');
+  await form.getByRole('button', {name: 'Save'}).click();
+  await form.getByText(/has changed them meanwhile: .*theirs.*, note "diverges"/).waitFor();
+  assert.equal((await site.describe('second')).annotation.note, 'diverges');
+  await form.getByLabel('Note').fill('diverges, says ben');
+  await form.getByRole('button', {name: 'Save'}).click();
+  await form.waitFor({state: 'detached'});
+  assert.deepEqual((await site.describe('second')).annotation.tags, ['mine']);
+  assert.equal((await site.describe('second')).annotation.note, 'diverges, says ben');
+
+  // From a list that is not up to date.
+  await page.goto('/');
+  await page.getByRole('button', {name: 'Actions on second'}).waitFor();
+  await page.route('**/v1/tuning-jobs?*', () => {});
+  await site.winnow('annotate', 'second', '--tag', 'late', '--note', 'does not diverge');
+  await page.getByRole('button', {name: 'Actions on second'}).click();
+  await page.getByRole('menuitem', {name: 'Add to favourites'}).click();
+  await until(async () => (await site.describe('second')).annotation.tags.includes('favourite'), 'it is a favourite');
+  const {tags, note} = (await site.describe('second')).annotation;
+  assert.deepEqual([tags, note], [['favourite', 'late', 'mine'], 'does not diverge']);
+  assert.deepEqual(page.faults, []);
+});
+
+test('Dashboard: a trial that gets a tag passes the filter on it, also after the job has ended', async () => {
+  const {site, browser} = here;
+  const page = await browser.visit(site.url);
+  await page.goto('/jobs/first?f=%23tag:late');
+  const passing = page.getByRole('region', {name: 'Parallel coordinates'}).getByRole('status').first();
+  await passing.getByText(/^0 of \d+ trials$/).waitFor();
+  await page.getByRole('region', {name: 'Best configuration'}).getByRole('link', {name: /^Trial/}).click();
+  await page.getByRole('button', {name: 'Add tags or a note'}).click();
+  const form = page.getByRole('form', {name: 'Tags and note'});
+  await form.getByLabel('Tags').fill('late');
+  await form.getByRole('button', {name: 'Save'}).click();
+  await page.getByRole('link', {name: 'late', exact: true}).waitFor();
+  await page.goBack();
+  await passing.getByText(/^1 of \d+ trials$/).waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
 test('Dashboard: any two columns, and two hyperparameters, are drawn and saved', async () => {
   const {site, browser} = here;
   const page = await browser.visit(site.url);

@@ -1,6 +1,6 @@
 import {del, get, post} from './client';
 import {stream, type StreamHandlers} from './stream';
-import type {Annotation, TuningJob, TuningJobEvent} from './types';
+import type {Annotation, QueryTrialsResponse, TuningJob, TuningJobEvent} from './types';
 
 // Addresses; ids are encoded.
 export const jobPath = (id: string) => `/v1/tuning-jobs/${encodeURIComponent(id)}`;
@@ -16,5 +16,10 @@ export const deleteJob = (id: string) => del<object>(jobPath(id));
 // Replaces the tags and the note of the job, or of one of its trials.
 export const annotate = (id: string, trial: number, tags: string[], note: string) =>
   post<{annotation: Annotation}>(`${jobPath(id)}/annotation`, {trial, tags, note});
+// What is written there now.
+export async function readAnnotation(id: string, trial: number): Promise<Annotation | undefined> {
+  if (!trial) return (await describeJob(id)).annotation;
+  return (await get<QueryTrialsResponse>(`${jobPath(id)}/table`, {filters: [`#number:${trial}..${trial}`], limit: 1})).trials[0]?.annotation;
+}
 export const watchJob = (id: string, afterSequence: number, handlers: StreamHandlers<TuningJobEvent>) =>
   stream<TuningJobEvent>(`${jobPath(id)}/events?afterSequence=${afterSequence}`, handlers);

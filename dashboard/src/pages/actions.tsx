@@ -1,4 +1,4 @@
-import {annotate, deleteJob, keepTrial, pauseJob, releaseTrial, resumeJob, stopJob} from '../api/calls';
+import {annotate, deleteJob, keepTrial, pauseJob, readAnnotation, releaseTrial, resumeJob, stopJob} from '../api/calls';
 import type {Trial, TuningJob} from '../api/types';
 import {ask, type Tone, toast} from '../design';
 import {counted} from '../format';
@@ -8,9 +8,11 @@ import {deletedText, kNamedJobs, trialsOf} from './job_words';
 export const kFavourite = 'favourite';
 export const isFavourite = (job: TuningJob) => job.annotation?.tags.includes(kFavourite) ?? false;
 export async function toggleFavourite(job: TuningJob): Promise<boolean> {
-  const others = (job.annotation?.tags ?? []).filter((tag) => tag !== kFavourite);
   try {
-    await annotate(job.id, 0, isFavourite(job) ? others : [...others, kFavourite], job.annotation?.note ?? '');
+    // The list may be older than what others have written since.
+    const now = await readAnnotation(job.id, 0);
+    const others = (now?.tags ?? []).filter((tag) => tag !== kFavourite);
+    await annotate(job.id, 0, isFavourite(job) ? others : [...others, kFavourite], now?.note ?? '');
     return true;
   } catch (failure) {
     toast((failure as Error).message);

@@ -1,10 +1,10 @@
-import {useEffect, useState} from 'preact/hooks';
-import {annotate} from '../../api/calls';
+import {useEffect, useRef, useState} from 'preact/hooks';
+import {annotate, readAnnotation} from '../../api/calls';
 import type {Annotation} from '../../api/types';
 import {paths} from '../../app/router';
 import {Button, Icon, toast} from '../../design';
 import {ago, exactMoment} from '../../format';
-import {parseTags} from './tags';
+import {changedText, parseTags} from './tags';
 import './annotation.css';
 
 // `href`: where a chip leads to.
@@ -33,6 +33,8 @@ export function AnnotationBox({job, may, trial = 0, given, href}: Props) {
   // What was written here is newer than an answer that was asked for before.
   const [written, setWritten] = useState<Annotation | undefined>(undefined);
   const [editing, setEditing] = useState(false);
+  // What the form began with, or what its writer was told of since.
+  const known = useRef<Annotation | undefined>(undefined);
   const isOlder = written !== undefined && (given?.time === undefined || new Date(given.time) < new Date(written.time!));
   const shown = isOlder ? written : given;
   const tags = shown?.tags ?? [];
@@ -43,6 +45,10 @@ export function AnnotationBox({job, may, trial = 0, given, href}: Props) {
         tags={tags}
         note={note}
         save={async (nextTags, nextNote) => {
+          const now = await readAnnotation(job, trial);
+          const changed = changedText(known.current, now);
+          known.current = now;
+          if (changed) throw new Error(changed);
           const answer = await annotate(job, trial, nextTags, nextNote);
           setWritten(answer.annotation);
           setEditing(false);
@@ -72,7 +78,7 @@ export function AnnotationBox({job, may, trial = 0, given, href}: Props) {
         </p>
       )}
       {may && (
-        <button type="button" class="link-button annotate" onClick={() => setEditing(true)}>
+        <button type="button" class="link-button annotate" onClick={() => ((known.current = shown), setEditing(true))}>
           <Icon name={tags.length || note ? 'edit' : 'plus'} />
           {tags.length || note ? 'Edit tags and note' : 'Add tags or a note'}
         </button>

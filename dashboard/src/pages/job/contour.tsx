@@ -34,14 +34,14 @@ export function ContourCard({job, version, filters}: Shown) {
   const [place, near] = useNear<HTMLDivElement>();
   const names = job.spec.parameters.map((each) => each.name);
   // The importance card asks the same.
-  const importance = useGet<Importance>(near ? `${jobPath(job.id)}/importance` : null, {filters: askedFilters(filters), resource: askedLevel()}, {...asOf(job, version, 5), debounce: 200, priority: 'low'});
+  const importance = useGet<Importance>(near ? `${jobPath(job.id)}/importance` : null, {filters: askedFilters(filters), resource: askedLevel()}, {...asOf(job, version, filters, 5), debounce: 200, priority: 'low'});
   const order = importance.data?.parameters.map((each) => each.parameter) ?? [];
   const ranked = [...order, ...names.filter((name) => !order.includes(name))];
   const known = importance.data !== undefined || importance.error !== undefined;
   const named = (text: string | null) => (text !== null && names.includes(text) ? text : undefined);
   const x = named(param('cx')) ?? ranked.find((name) => name !== named(param('cy')))!;
   const y = named(param('cy')) ?? ranked.find((name) => name !== x);
-  const answer = useGet<Contour>(near && known && y && x !== y ? `${jobPath(job.id)}/contour` : null, {x, y, filters: askedFilters(filters), resource: askedLevel(), cells: kCells, maxPoints: kPoints}, {...asOf(job, version, 5), debounce: 200, priority: 'low'});
+  const answer = useGet<Contour>(near && known && y && x !== y ? `${jobPath(job.id)}/contour` : null, {x, y, filters: askedFilters(filters), resource: askedLevel(), cells: kCells, maxPoints: kPoints}, {...asOf(job, version, filters, 5), debounce: 200, priority: 'low'});
   const contour = answer.data;
   const minimize = job.spec.objective.goal === 'MINIMIZE';
   const picture = useMemo(() => (contour?.xAxis && contour.mean.length ? pictureOf(contour, job.best?.trial ?? 0, minimize) : null), [contour, job.best?.trial, minimize, theme.value]);

@@ -26,7 +26,7 @@ export function CurvesCard({job, version, filters}: {job: TuningJob; version: nu
   const [place, near] = useNear<HTMLDivElement>();
   const metric = param('metric') ?? '';
   const height = heightFor(job.spec.parameters.length);
-  const answer = useGet<LearningCurves>(near ? `${jobPath(job.id)}/curves` : null, {filters: askedFilters(filters), metric, maxCurves: kCurves, maxPoints: 160}, {...asOf(job, version), debounce: 120});
+  const answer = useGet<LearningCurves>(near ? `${jobPath(job.id)}/curves` : null, {filters: askedFilters(filters), metric, maxCurves: kCurves, maxPoints: 160}, {...asOf(job, version, filters), debounce: 120});
   const curves = answer.data;
   const levels = curves?.envelope?.resource;
   const mostLevel = levels?.length ? levels[levels.length - 1] : 0;

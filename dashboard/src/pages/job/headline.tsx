@@ -120,7 +120,7 @@ const kLeastHeight = 150;
 
 // What the model expects of the best trial, beside the value seen. Events of a running job do not tell it.
 function Expected({job, version}: {job: TuningJob; version: number}) {
-  const answer = useGet<TuningJob>(jobPath(job.id), {}, {...asOf(job, version, 5), priority: 'low'});
+  const answer = useGet<TuningJob>(jobPath(job.id), {}, {...asOf(job, version, [], 5), priority: 'low'});
   const best = answer.data?.best ?? job.best;
   if (best?.expected === undefined || best.trial !== job.best?.trial) return <p class="expected quiet">&nbsp;</p>;
   const {value = 'BEST', selection} = job.spec.objective;
@@ -139,7 +139,7 @@ const sentence = (text: string) => `${text[0].toUpperCase()}${text.slice(1)}.`;
 function Nearest({job, version}: {job: TuningJob; version: number}) {
   const constrained = Boolean(job.spec.metricConstraints?.length);
   const filters = ['#objective:..', '#state:pending|running|paused|completed|pruned|cancelled'];
-  const answer = useGet<QueryTrialsResponse>(constrained ? `${jobPath(job.id)}/table` : null, {filters, orderBy: 'violation', limit: 1}, asOf(job, version, 5));
+  const answer = useGet<QueryTrialsResponse>(constrained ? `${jobPath(job.id)}/table` : null, {filters, orderBy: 'violation', limit: 1}, asOf(job, version, [], 5));
   const nearest = answer.data?.trials[0];
   if (!nearest) return null;
   return (

@@ -15,7 +15,7 @@ const kHeight = 250;
 
 export function HistoryCard({job, version}: {job: TuningJob; version: number}) {
   const by = param('history') === 'time' ? 'time' : 'resource';
-  const answer = useGet<{jobs: Progress[]}>('/v1/progress', {jobIds: [job.id], maxPoints: 300}, asOf(job, version));
+  const answer = useGet<{jobs: Progress[]}>('/v1/progress', {jobIds: [job.id], maxPoints: 300}, asOf(job, version, []));
   const progress = answer.data?.jobs[0];
   const metric = objectiveName(job.spec.objective);
   const picture = useMemo(() => (progress && progress.best.length ? plotOf(progress, by) : null), [progress, by]);

@@ -17,7 +17,7 @@ const kPairs = 5;
 
 export function ImportanceCard({job, version, filters}: {job: TuningJob; version: number; filters: readonly string[]}) {
   const [place, near] = useNear<HTMLDivElement>();
-  const answer = useGet<Importance>(near ? `${jobPath(job.id)}/importance` : null, {filters: askedFilters(filters), resource: askedLevel()}, {...asOf(job, version, 5), debounce: 200, priority: 'low'});
+  const answer = useGet<Importance>(near ? `${jobPath(job.id)}/importance` : null, {filters: askedFilters(filters), resource: askedLevel()}, {...asOf(job, version, filters, 5), debounce: 200, priority: 'low'});
   const importance = answer.data;
   let content;
   if (answer.error && !importance) content = <ErrorState error={answer.error} retry={answer.reload} height={kLeastHeight} />;

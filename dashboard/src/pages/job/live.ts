@@ -4,17 +4,18 @@ import {ApiError} from '../../api/client';
 import {useGet} from '../../api/query';
 import type {TuningJob} from '../../api/types';
 import {isLive} from '../job_words';
+import {filterOf} from './filters';
 
 // What is drawn from answers of the server is asked for again at most so often while the job runs.
 const kRefreshMs = 1000;
 // Where the server does not answer what a job is after its last event, it is asked again after so long.
 const kRetryMs = 2000;
 
-// What an answer about the job is an answer to, for useGet. While the job runs it is another one every `times` versions: more
-// for what is costly to answer.
-export function asOf(job: TuningJob, version: number, times = 1): {version: string; final: boolean} {
+// What an answer about the job's trials that pass the filters is an answer to, for useGet. While the job runs it is another one
+// every `times` versions: more for what is costly to answer. Once it has ended, only tags still change.
+export function asOf(job: TuningJob, version: number, filters: readonly string[], times = 1): {version: string; final: boolean} {
   if (isLive(job)) return {version: `live ${Math.floor(version / times)}`, final: false};
-  return {version: `ended ${job.createTime} ${job.lastSequence}`, final: true};
+  return {version: `ended ${job.createTime} ${job.lastSequence}`, final: filterOf(filters, '#tag') === null};
 }
 
 // What a card is drawn from.

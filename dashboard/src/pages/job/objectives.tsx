@@ -32,7 +32,7 @@ export function ObjectivesCard({job, version, filters}: Props & {filters: readon
   const named = (text: string | null, otherwise: number) => objectives.find((each) => each.metric === text) ?? objectives[otherwise];
   const y = named(param('y'), 0);
   const x = named(param('x'), objectives.findIndex((each) => each !== y));
-  const answer = useGet<ObjectivePoints>(`${jobPath(job.id)}/objectives`, {filters: askedFilters(filters), xMetric: x.metric, yMetric: y.metric, maxPoints: kPoints}, asOf(job, version, 2));
+  const answer = useGet<ObjectivePoints>(`${jobPath(job.id)}/objectives`, {filters: askedFilters(filters), xMetric: x.metric, yMetric: y.metric, maxPoints: kPoints}, asOf(job, version, filters, 2));
   const points = answer.data;
   const picture = useMemo(() => (points && points.trial.length ? pictureOf(points, x, y) : null), [points, x, y]);
   const choose = (axis: 'x' | 'y', metric: string) => {
@@ -171,7 +171,7 @@ function pictureOf(points: ObjectivePoints, xObjective: Objective, yObjective: O
 
 // The hypervolume's history, and the front as a table.
 export function FrontCards({job, version}: Props) {
-  const answer = useGet<ParetoFront>(`${jobPath(job.id)}/pareto-front`, {}, asOf(job, version, 2));
+  const answer = useGet<ParetoFront>(`${jobPath(job.id)}/pareto-front`, {}, asOf(job, version, [], 2));
   return (
     <>
       <HypervolumeCard job={job} answer={answer} />

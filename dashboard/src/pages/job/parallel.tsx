@@ -25,9 +25,9 @@ export function ParallelCard({job, version, filters, onShown}: Shown & {onShown(
   const [place, near] = useNear<HTMLDivElement>();
   const path = near ? `${jobPath(job.id)}/parallel-coordinates` : null;
   const question = (texts: readonly string[]) => ({filters: askedFilters(texts), maxLines: kLines, bins: kBins});
-  const answer = useGet<ParallelCoordinates>(path, question(filters), {...asOf(job, version), debounce: 60});
+  const answer = useGet<ParallelCoordinates>(path, question(filters), {...asOf(job, version, filters), debounce: 60});
   // All trials, faintly, behind those that pass.
-  const all = useGet<ParallelCoordinates>(filters.length ? path : null, question([]), asOf(job, version, 5));
+  const all = useGet<ParallelCoordinates>(filters.length ? path : null, question([]), asOf(job, version, [], 5));
   const data = answer.data;
   // Said once it is known: until then what was said of the earlier filters stays.
   const told = useRef('');
@@ -40,7 +40,7 @@ export function ParallelCard({job, version, filters, onShown}: Shown & {onShown(
   const change = (field: string, filter: Filter | null, replace: boolean) => {
     const next = withFilter(filters, field, filter);
     // The server answers while the page changes; of steps that follow each other only some are asked for.
-    if (path && !replace) fetchEarly(path, question(next), asOf(job, version));
+    if (path && !replace) fetchEarly(path, question(next), asOf(job, version, next));
     setParams({f: next}, {replace});
   };
 

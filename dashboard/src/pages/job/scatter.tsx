@@ -31,7 +31,7 @@ const kStateTones: Record<string, string> = {
 export function ScatterCard({job, version, filters}: Shown) {
   const [place, near] = useNear<HTMLDivElement>();
   const asked = {x: param('sx') ?? firstThatVaries(job.spec.parameters), y: param('sy') ?? '', color: param('sc') ?? ''};
-  const answer = useGet<Scatter>(near ? `${jobPath(job.id)}/scatter` : null, {filters: askedFilters(filters), ...asked, maxPoints: kPoints}, {...asOf(job, version, 3), debounce: 160, priority: 'low'});
+  const answer = useGet<Scatter>(near ? `${jobPath(job.id)}/scatter` : null, {filters: askedFilters(filters), ...asked, maxPoints: kPoints}, {...asOf(job, version, filters, 3), debounce: 160, priority: 'low'});
   const scatter = answer.data;
   const picture = useMemo(() => (scatter && scatter.trial.length ? pictureOf(scatter, job.best?.trial ?? 0) : null), [scatter, job.best?.trial, theme.value]);
   const name = (field: string) => columnName(field, job.spec.objective.metric);

@@ -19,7 +19,7 @@ const kMostColumns = 8;
 const kLeastHeight = 260;
 
 export function SieveCard({job, version, filters}: Shown) {
-  const answer = useGet<Sieve>(...sieveQuestion(job.id, filters), {...asOf(job, version), debounce: 120});
+  const answer = useGet<Sieve>(...sieveQuestion(job.id, filters), {...asOf(job, version, filters), debounce: 120});
   const sieve = answer.data;
   const brackets = useMemo(() => new Set(sieve?.cells.map((cell) => cell.bracket)).size, [sieve]);
   const many = brackets > kMostColumns;

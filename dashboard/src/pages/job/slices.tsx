@@ -74,7 +74,7 @@ export function SlicesCard({job, version, filters}: Shown) {
 }
 
 function SliceView({job, parameter, version, filters, near, onLevel}: Shown & {parameter: string; near: boolean; onLevel(level: number): void}) {
-  const answer = useGet<Slice>(near ? `${jobPath(job.id)}/slices/${encodeURIComponent(parameter)}` : null, {filters: askedFilters(filters), resource: askedLevel(), maxPoints: kPoints, bins: kBins}, {...asOf(job, version, 3), debounce: 160, priority: 'low'});
+  const answer = useGet<Slice>(near ? `${jobPath(job.id)}/slices/${encodeURIComponent(parameter)}` : null, {filters: askedFilters(filters), resource: askedLevel(), maxPoints: kPoints, bins: kBins}, {...asOf(job, version, filters, 3), debounce: 160, priority: 'low'});
   const slice = answer.data;
   useEffect(() => {
     if (slice) onLevel(slice.resourceLevel);
