@@ -31,12 +31,15 @@ interface Kept {
 }
 const kKept = 80;
 const kept = new Map<string, Kept>();
+let forgotten = 0;  // how often they were: what was asked for before is not kept
 
 // What has been answered before, to the letter, is not read again; nor is it drawn again, being the same object.
 async function ask(key: string, {version, priority}: Options = {}, signal?: AbortSignal): Promise<unknown> {
+  const then = forgotten;
   const text = await getText(key, {signal, priority});
   const known = kept.get(key);
   const data = known?.text === text ? known.data : decode(JSON.parse(text));
+  if (then !== forgotten) return data;
   kept.delete(key);
   kept.set(key, {text, data, version});
   if (kept.size > kKept) kept.delete(kept.keys().next().value!);
@@ -48,6 +51,7 @@ function stands(key: string, {version, final}: Options): boolean {
   return final === true && known !== undefined && Object.is(known.version, version);
 }
 export function forgetAnswers(): void {
+  forgotten++;
   kept.clear();
   fetchedEarly.clear();
 }
@@ -56,6 +60,8 @@ interface Asking {
   state: 'waiting' | 'asking' | 'outdated' | 'idle';
   version: unknown;
   run(): Promise<void>;
+  // Waits as long as `every` says now, and asks again.
+  pace(): void;
 }
 
 // Asks before the page that wants the answer is there.
@@ -82,6 +88,8 @@ export function useGet<T>(path: string | null, query: Query = {}, options: Optio
     state.current = known ? {key, dataKey: key, data: known.data as T, loading: !stands(key!, options)} : {key, dataKey: old.dataKey, data: old.data, loading: key !== null};
   }
   const asking = useRef<Asking | null>(null);
+  const latest = useRef(options);  // what is asked for later goes by what is wanted then
+  latest.current = options;
   const changed = useRef(-Infinity);
   const asked = useRef(0);  // the turn
   // Before the frame that the change makes is painted: the server answers in the meantime.
@@ -89,14 +97,19 @@ export function useGet<T>(path: string | null, query: Query = {}, options: Optio
     if (key === null) return;
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    const stopWaiting = () => {
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', again);
+    };
     const run = async () => {
+      stopWaiting();
       const current = asking.current!;
       current.state = 'asking';
       state.current.loading = true;
       try {
         const early = fetchedEarly.get(key);
         fetchedEarly.delete(key);
-        const data = (await (early ?? ask(key, {version: current.version, priority: options.priority}, abort.signal))) as T;
+        const data = (await (early ?? ask(key, {version: current.version, priority: latest.current.priority}, abort.signal))) as T;
         if (abort.signal.aborted) return;
         state.current = {key, dataKey: key, data, loading: false};
       } catch (error) {
@@ -109,13 +122,17 @@ export function useGet<T>(path: string | null, query: Query = {}, options: Optio
       const outdated = (current.state as Asking['state']) === 'outdated';
       current.state = 'idle';
       if (outdated) void run();
-      else if (options.every) timer = setTimeout(again, options.every);
+      else pace();
+    };
+    const pace = () => {
+      stopWaiting();
+      if (latest.current.every) timer = setTimeout(again, latest.current.every);
     };
     const again = () => {
       if (!document.hidden) void run();
       else document.addEventListener('visibilitychange', again, {once: true});
     };
-    asking.current = {state: 'waiting', version: options.version, run};
+    asking.current = {state: 'waiting', version: options.version, run, pace};
     const now = performance.now();
     const soon = options.debounce !== undefined && now - changed.current < options.debounce;
     changed.current = now;
@@ -125,8 +142,7 @@ export function useGet<T>(path: string | null, query: Query = {}, options: Optio
     asked.current = turn;
     return () => {
       asking.current = null;
-      clearTimeout(timer);
-      document.removeEventListener('visibilitychange', again);
+      stopWaiting();
       abort.abort();
     };
   }, [key, turn]);
@@ -138,6 +154,9 @@ export function useGet<T>(path: string | null, query: Query = {}, options: Optio
     if (current.state === 'asking') current.state = 'outdated';
     else if (current.state === 'idle') void current.run();
   }, [options.version]);
+  useLayoutEffect(() => {
+    if (asking.current?.state === 'idle') asking.current.pace();
+  }, [options.every]);
   const reload = useCallback(() => setTurn((n) => n + 1), []);
   const {data, dataKey, error, loading} = state.current;
   return {data, current: data !== undefined && dataKey === key, error, loading, reload};

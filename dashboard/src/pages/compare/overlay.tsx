@@ -23,13 +23,12 @@ interface Props {
   jobs: string[];
   metric: string;
   version: unknown;
-  live: boolean;
 }
 
 // The best value so far of several jobs, over each other.
-export function Overlay({jobs, metric, version, live}: Props) {
+export function Overlay({jobs, metric, version}: Props) {
   const axis = kAxes.find((each) => each.value === param('x')) ?? kAxes[0];
-  const {data, error, reload} = useGet<{jobs: Progress[]}>(address('/v1/progress', {jobIds: jobs, maxPoints: 400}), {}, {version, every: live ? 3000 : undefined});
+  const {data, error, reload} = useGet<{jobs: Progress[]}>(address('/v1/progress', {jobIds: jobs, maxPoints: 400}), {}, {version});
   const found = (data?.jobs ?? []).filter((progress) => progress.best.some(Number.isFinite));
   let content;
   if (found.length) {

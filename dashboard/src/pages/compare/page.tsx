@@ -66,7 +66,7 @@ function Result({jobs, listed}: {jobs: string[]; listed: TuningJob[]}) {
   const single = jobs.length === 1;
   const by = single ? (param('by') ?? '') : '';
   const live = listed.some((job) => jobs.includes(job.id) && isLive(job));
-  const {data, error, loading, reload} = useGet<Comparison>(address('/v1/comparison', {jobIds: jobs, by}), {}, {every: live ? kLiveMs : undefined});
+  const {data, error, loading, reload} = useGet<Comparison>(address('/v1/comparison', {jobIds: jobs, by}), {}, {every: live ? kLiveMs : undefined, version: live});
   const fronts = Boolean(data?.objectives?.length);
   const lowerIsBetter = !fronts && data?.objective.goal === 'MINIMIZE';
   const metric = fronts ? 'hypervolume' : (data?.objective.metric ?? '');
@@ -110,7 +110,7 @@ function Result({jobs, listed}: {jobs: string[]; listed: TuningJob[]}) {
           </Card>
         ))}
       </div>
-      {!single && !fronts && <Overlay jobs={jobs} metric={metric} version={data} live={live} />}
+      {!single && !fronts && <Overlay jobs={jobs} metric={metric} version={data} />}
     </>
   );
 }

@@ -22,7 +22,8 @@ const kMeasures = [
 
 // What the processes of the newest attempt, or of another, use: rank by rank.
 export function Usage({job, trial, attempt, live}: {job: string; trial: number; attempt: number; live: boolean}) {
-  const {data, error, reload} = useGet<GetTrialUsageResponse>(attempt > 0 ? `${trialPath(job, trial)}/usage` : null, {attempt}, {every: live ? kEveryMs : undefined});
+  // Once more when it has ended: the last figures come with its end.
+  const {data, error, reload} = useGet<GetTrialUsageResponse>(attempt > 0 ? `${trialPath(job, trial)}/usage` : null, {attempt}, {every: live ? kEveryMs : undefined, version: live});
   const ranks = data?.ranks.filter((rank) => rank.elapsedSeconds.length > 0) ?? [];
   let content;
   if (ranks.length) {

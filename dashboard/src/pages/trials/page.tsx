@@ -1,3 +1,4 @@
+import {useEffect, useState} from 'preact/hooks';
 import {jobPath} from '../../api/calls';
 import {useGet} from '../../api/query';
 import type {LearningCurves, QueryTrialsResponse, Trial, TuningJob} from '../../api/types';
@@ -23,9 +24,12 @@ const kLiveMs = 3000;
 export default function CompareTrialsPage({id}: {id: string}) {
   const trials = chosenTrials(param('trials'));
   useTitle(`Trials of ${id}`);
-  const job = useGet<TuningJob>(jobPath(id));
-  const every = job.data && isLive(job.data) ? kLiveMs : undefined;
-  const rows = useGet<QueryTrialsResponse>(trials.length ? `${jobPath(id)}/table` : null, {filters: [`#number:${trials.join('|')}`], limit: trials.length || 1}, {every});
+  // While the job runs; what is shown is asked for once more after its end.
+  const [every, setEvery] = useState<number | undefined>(undefined);
+  const job = useGet<TuningJob>(jobPath(id), {}, {every});
+  const live = job.data !== undefined && isLive(job.data);
+  useEffect(() => setEvery(live ? kLiveMs : undefined), [live]);
+  const rows = useGet<QueryTrialsResponse>(trials.length ? `${jobPath(id)}/table` : null, {filters: [`#number:${trials.join('|')}`], limit: trials.length || 1}, {every, version: every});
   const head = (
     <div class="page-head">
       <div class="titles">
@@ -65,7 +69,7 @@ export default function CompareTrialsPage({id}: {id: string}) {
 }
 
 function Curves({job, trials, every}: {job: TuningJob; trials: Trial[]; every?: number}) {
-  const answer = useGet<LearningCurves>(`${jobPath(job.id)}/curves`, {maxCurves: 1, trials: trials.map((trial) => trial.number)}, {every});
+  const answer = useGet<LearningCurves>(`${jobPath(job.id)}/curves`, {maxCurves: 1, trials: trials.map((trial) => trial.number)}, {every, version: every});
   const curves = trials.flatMap((trial) => (answer.data?.curves ?? []).filter((curve) => curve.trial === trial.number && curve.resource.length > 0));
   const xs = extent(curves.flatMap((curve) => curve.resource));
   const ys = extent(curves.flatMap((curve) => curve.value));
