@@ -23,7 +23,15 @@ export function useTrialPages(id: string, filters: readonly string[], orderBy: s
   const key = JSON.stringify([id, filters, orderBy]);
   const [, redraw] = useState(0);
   const [turn, setTurn] = useState(0);
-  const store = useRef({key: '', pages: new Map<number, Trial[]>(), fresh: new Set<number>(), total: -1, error: undefined as Error | undefined, busy: 0});
+  const store = useRef({
+    key: '',
+    pages: new Map<number, Trial[]>(),
+    version,
+    fresh: new Set<number>(),   // answered for this version
+    asking: new Set<number>(),
+    total: -1,
+    error: undefined as Error | undefined,
+  });
   const range = useRef<[number, number]>([0, 1]);
   const abort = useRef<AbortController | null>(null);
 
@@ -33,9 +41,17 @@ export function useTrialPages(id: string, filters: readonly string[], orderBy: s
     if (!current) return;
     const [first, last] = range.current;
     for (let page = Math.floor(first / kPage); page <= Math.floor(Math.max(first, last - 1) / kPage); page++) {
-      if (state.fresh.has(page)) continue;
-      state.fresh.add(page);
-      state.busy++;
+      if (state.fresh.has(page) || state.asking.has(page)) continue;
+      state.asking.add(page);
+      const asked = state.version;
+      const answered = (error?: Error) => {
+        state.asking.delete(page);
+        state.error = error;
+        const outdated = asked !== state.version;
+        if (!error && !outdated) state.fresh.add(page);
+        redraw((n) => n + 1);
+        if (outdated) fetchSeen();
+      };
       get<QueryTrialsResponse>(`${jobPath(id)}/table`, {filters: askedFilters(filters), orderBy, offset: page * kPage, limit: kPage}, current.signal).then(
         (answer) => {
           if (current.signal.aborted) return;
@@ -46,16 +62,10 @@ export function useTrialPages(id: string, filters: readonly string[], orderBy: s
           }
           state.pages.set(page, answer.trials);
           state.total = answer.total;
-          state.error = undefined;
-          state.busy--;
-          redraw((n) => n + 1);
+          answered();
         },
         (error) => {
-          if (current.signal.aborted || isAbort(error)) return;
-          state.fresh.delete(page);
-          state.error = error;
-          state.busy--;
-          redraw((n) => n + 1);
+          if (!current.signal.aborted && !isAbort(error)) answered(error);
         },
       );
     }
@@ -65,9 +75,10 @@ export function useTrialPages(id: string, filters: readonly string[], orderBy: s
   // Before the frame that the change makes is painted: the server answers in the meantime.
   useLayoutEffect(() => {
     if (!on) return;
-    abort.current = new AbortController();
+    const current = new AbortController();
+    abort.current = current;
     store.current.fresh = new Set();
-    store.current.busy = 0;
+    store.current.asking = new Set();
     const now = performance.now();
     let timer: ReturnType<typeof setTimeout> | undefined;
     if (now - changed.current < kDebounceMs) timer = setTimeout(fetchSeen, kDebounceMs);
@@ -75,9 +86,18 @@ export function useTrialPages(id: string, filters: readonly string[], orderBy: s
     changed.current = now;
     return () => {
       clearTimeout(timer);
-      abort.current?.abort();
+      abort.current = null;
+      current.abort();
     };
-  }, [key, version, turn, on]);
+  }, [key, turn, on]);
+  // A new version does not cancel: what takes longer than versions come would never be answered.
+  useLayoutEffect(() => {
+    const state = store.current;
+    if (state.version === version) return;
+    state.version = version;
+    state.fresh = new Set();
+    fetchSeen();
+  }, [version]);
 
   const onRange = useCallback(
     (first: number, last: number) => {
@@ -88,6 +108,7 @@ export function useTrialPages(id: string, filters: readonly string[], orderBy: s
   );
   const row = useCallback((index: number) => store.current.pages.get(Math.floor(index / kPage))?.[index % kPage], []);
   const reload = useCallback(() => setTurn((n) => n + 1), []);
-  const {total, busy, error} = store.current;
-  return useMemo(() => ({total, loading: busy > 0, error, row, onRange, reload}), [total, busy, error, row, onRange, reload]);
+  const {total, asking, error} = store.current;
+  const loading = asking.size > 0;
+  return useMemo(() => ({total, loading, error, row, onRange, reload}), [total, loading, error, row, onRange, reload]);
 }
