@@ -56,6 +56,64 @@ test('Dashboard: a job is paused and resumed, and the page says by whom', async 
   assert.deepEqual(page.faults, []);
 });
 
+test('Dashboard: the trials of a running job are listed, however long an answer takes', async () => {
+  const {site, browser} = here;
+  const page = await browser.visit(site.url);
+  // Longer than the page waits until it asks for news.
+  const kAnswerMs = 2500;
+  await page.route('**/v1/tuning-jobs/slow/table?*', async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, kAnswerMs));
+    await route.continue().catch(() => {});  // the page may be gone
+  });
+  await page.goto('/jobs/slow#trials');
+  await page.getByRole('table', {name: 'Trials'}).getByRole('row').nth(1).waitFor();
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
+test('Dashboard: what is compared stays up to date, also where a link led to it', async () => {
+  const {site, browser} = here;
+  const page = await browser.visit(site.url);
+  const answered = (part) => page.waitForResponse((response) => new URL(response.url()).pathname === part);
+  for (const [path, asked] of [['/compare?jobs=slow', '/v1/comparison'], ['/jobs/slow/compare?trials=1,2', '/v1/tuning-jobs/slow/table']]) {
+    const first = answered(asked);
+    await page.goto(path);
+    await first;
+    for (let i = 0; i < 3; ++i) await answered(asked);
+  }
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
+test('Dashboard: a notification tells of the end of a job at which nobody looks', async () => {
+  const {site, browser} = here;
+  const page = await browser.visit(site.url);
+  await page.addInitScript(() => {
+    window.told = [];
+    window.Notification = class {
+      static requestPermission = async () => 'granted';
+      constructor(title) {
+        window.told.push(title);
+      }
+    };
+  });
+  await site.submit(descending('awaited', {limits: {maxTrials: 1}}));
+  await page.goto('/jobs/awaited');
+  await page.getByRole('button', {name: 'Notify me'}).click();
+  await page.getByRole('button', {name: 'Will notify'}).waitFor();
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'hidden', {get: () => true});
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  await site.winnow('stop', 'awaited');
+  await site.end('awaited');
+  await until(() => page.evaluate(() => window.told.length), 'it is told');
+  assert.deepEqual(await page.evaluate(() => window.told), ['awaited stopped']);
+  assert.deepEqual(page.faults, []);
+  await page.close();
+  await site.winnow('delete', 'awaited');
+});
+
 test('Dashboard: a job is stopped, but not before it was asked', async () => {
   const {site, browser} = here;
   const page = await browser.visit(site.url);
