@@ -207,6 +207,24 @@ test('Dashboard: an admin makes a token, whose secret is shown once, and revokes
   assert.equal((await asGuest()).status, 401);
 });
 
+test('Dashboard: whose token is revoked while they look is asked to log in, and comes back', async () => {
+  const secret = /wnw_\S+/.exec(await here.site.winnow('token', 'create', '--role', 'submitter', '--name', 'a leaver'))[0];
+  const page = await visit();
+  await page.goto('/login?to=/workers');
+  await page.getByLabel('Token', {exact: true}).fill(secret);
+  await page.getByRole('button', {name: 'Log in'}).click();
+  await page.getByRole('listitem', {name: 'local-1'}).waitFor();
+  await page.getByRole('button', {name: 'Account a leaver'}).waitFor();
+  await here.site.winnow('token', 'revoke', secret.split('_')[1]);
+  await page.waitForURL('**/login?to=*');
+  await page.getByRole('heading', {name: 'Log in to Winnow'}).waitFor();
+  assert.equal(await page.getByRole('button', {name: /^Account/}).count(), 0);
+  await logIn(page, 'viewer');
+  await page.waitForURL('**/workers');
+  await page.getByRole('button', {name: 'Account the viewer'}).waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
 test('Dashboard: the login leads nowhere but to this server', async () => {
   const page = await visit();
   await page.goto('/login?to=//example.org/');

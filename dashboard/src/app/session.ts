@@ -25,8 +25,11 @@ export async function learnCaller(): Promise<void> {
   }
 }
 
-// The path to come back to stands in the login page's address.
+// The path to come back to stands in the login page's address. Whoever looked at the page is logged in no more: their token has
+// expired or was revoked.
 export function toLogin(): void {
+  caller.value = undefined;
+  forgetAnswers();
   if (path.value === paths.login) return;
   const from = location.pathname + location.search;
   go(`${paths.login}?to=${encodeURIComponent(from)}`, {replace: true});
