@@ -216,8 +216,17 @@ test('Dashboard: a job is run again with changes, and what is wrong with them is
 
   await text.fill(JSON.stringify({...spec, name: 'again', seed: 99}));
   await page.getByText(/^The job file is valid\./).waitFor();
+  // An answer that is lost leaves nothing wrong with the job file. Submitted again as it is, it starts no second job.
+  page.expected.push(/ERR_FAILED/);
+  await page.route('**/v1/tuning-jobs', async (route) => {
+    await route.fetch();
+    await route.abort();
+  }, {times: 1});
+  await page.getByRole('button', {name: 'Submit the job'}).click();
+  await page.getByText('winnow-server does not answer').waitFor();
   await page.getByRole('button', {name: 'Submit the job'}).click();
   await page.waitForURL('**/jobs/again');
+  assert.equal((await site.json('list')).jobs.filter((job) => job.id.startsWith('again')).length, 1);
   assert.equal(Number((await site.end('again')).spec.seed), 99);
   assert.deepEqual(page.faults, []);
 });

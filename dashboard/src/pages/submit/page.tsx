@@ -82,6 +82,9 @@ function parse(written: string): {spec?: unknown; marks: Mark[]} {
   }
 }
 
+// Nothing is wrong with the job file: the server did not answer, or not in time. The same may be asked again.
+const isPassing = (error: unknown) => error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500);
+
 function marksOf(written: string, error: unknown): Mark[] {
   if (!(error instanceof ApiError)) return [];
   const text = withoutComments(written);
@@ -181,6 +184,7 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
   };
   const marks = spec === undefined ? syntax : [...syntax, ...checked.marks.filter((mark) => mark.field !== 'working_directory' || syntax.length === 0)];
   const wrong = syntax.length > 0 || checked.error !== undefined;
+  const mayTry = syntax.length === 0 && (!checked.error || isPassing(checked.error));
   return (
     <div class="grid">
       <Card
@@ -238,7 +242,7 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
           </div>
           <div class="plan-room">{checked.plan ? <Plan plan={checked.plan} /> : wrong ? <p class="quiet">Shown once the job file is valid.</p> : <Skeleton height={220} />}</div>
         </Card>
-        <Card title={wrong ? (marks.length ? counted(marks.length, 'problem') : 'Rejected by the server') : 'Ready'}>
+        <Card title={!wrong ? 'Ready' : marks.length ? counted(marks.length, 'problem') : mayTry ? 'Try again' : 'Rejected by the server'}>
           <div class="mend" role="status">
             {!wrong && <p class="muted">{checked.plan ? 'The job file is valid. Its directory, program and data are checked when you submit it.' : 'The server checks it …'}</p>}
             {wrong && marks.length === 0 && <p class="mend-text">{checked.error?.message}</p>}
@@ -267,7 +271,7 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
                 </select>
               </label>
             )}
-            <Button kind="primary" icon="plus" disabled={busy || wrong || !checked.plan || !maySubmit()} onClick={() => void submit()}>
+            <Button kind="primary" icon="plus" disabled={busy || !mayTry || !checked.plan || !maySubmit()} onClick={() => void submit()}>
               {busy ? 'Submitting …' : 'Submit the job'}
             </Button>
             {!maySubmit() && <span class="quiet">{isReadOnly() ? 'This server is read-only and starts no jobs.' : 'Your role may not start jobs.'}</span>}
