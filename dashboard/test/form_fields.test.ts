@@ -28,4 +28,5 @@ test('Form: another kind of range keeps the bounds where it can', () => {
   assert.equal(numberOf(''), undefined);
   assert.equal(numberOf('1e-3'), 0.001);
   assert.equal(numberOf('abc'), 'abc');
+  assert.equal(numberOf(' 9007199254740993 '), '9007199254740993');
 });

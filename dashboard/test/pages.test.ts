@@ -4,7 +4,7 @@ import {byQuality, front} from '../src/pages/compare/front';
 import {durationTicks} from '../src/pages/duration_ticks';
 import {firstThatVaries} from '../src/pages/job/scatter_columns';
 import {destination} from '../src/pages/login/destination';
-import {placeOf, steps, syntaxPlace, withoutComments} from '../src/pages/submit/places';
+import {parseExactly, placeOf, steps, syntaxPlace, withoutComments} from '../src/pages/submit/places';
 import {bytesOf, kBlockLines, LogText} from '../src/pages/trial/log_text';
 import {placeIn, placeOfPrior} from '../src/pages/trial/places_in_range';
 import {summary} from '../src/pages/workers/heat';
@@ -29,6 +29,13 @@ test('Job file: comments become blanks, so that all else stays where it is', () 
   assert.equal(withoutComments(text).length, text.length);
   assert.equal(withoutComments(text).indexOf('"b"'), text.indexOf('"b"'));
   assert.throws(() => JSON.parse(withoutComments('{"a": 1 /* no end')));
+});
+
+test('Job file: a whole number keeps all its digits', () => {
+  assert.deepEqual(parseExactly('{"seed": 9007199254740993, "a": [-12345678901234567890, 1.5, 0.12345678901234567, 2e20, 3], "b": "\\"9007199254740993"}'), {
+    seed: '9007199254740993', a: ['-12345678901234567890', 1.5, 0.12345678901234567, 2e20, 3], b: '"9007199254740993',
+  });
+  assert.throws(() => parseExactly('{"seed": 9007199254740993,}'), /JSON/);
 });
 
 test('Places: a field of the job file is found, in either spelling of its name', () => {

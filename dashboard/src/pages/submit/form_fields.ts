@@ -106,9 +106,10 @@ export function listOf(text: string, kind: Kind): Json[] {
   return kind === 'discrete' ? texts.map(numberOf) as Json[] : texts;
 }
 
-// A field's text as a number, or as it is; "": none.
+// A field's text as a number, or as it is, as where a number cannot hold all its digits; "": none.
 export function numberOf(text: string): Json {
   if (text.trim() === '') return undefined;
   const number = Number(text);
-  return Number.isFinite(number) ? number : text;
+  const isExact = Number.isSafeInteger(number) || !/^\s*[-+]?\d+\s*$/.test(text);
+  return Number.isFinite(number) && isExact ? number : text.trim();
 }

@@ -11,7 +11,7 @@ import {jobFile, pretty} from '../job/job_file';
 import {Editor, type Mark} from './editor';
 import {JobForm} from './form';
 import {kStarters, kYourDirectory} from './starters';
-import {placeOf, syntaxPlace, withoutComments} from './places';
+import {parseExactly, placeOf, syntaxPlace, withoutComments} from './places';
 import {Plan} from './plan';
 import './submit.css';
 
@@ -72,7 +72,7 @@ function directoryProblem(spec: unknown): {field: string; text: string} | null {
 function parse(written: string): {spec?: unknown; marks: Mark[]} {
   const text = withoutComments(written);
   try {
-    const spec = JSON.parse(text);
+    const spec = parseExactly(text);
     const problem = directoryProblem(spec);
     return {spec, marks: problem ? [{place: placeOf(text, problem.field), ...problem}] : []};
   } catch (error) {

@@ -108,6 +108,14 @@ export function withoutComments(text: string): string {
   return text.replace(/"(?:\\.|[^"\\])*"|\/\/[^\n]*|\/\*[^]*?\*\//g, (found) => (found.startsWith('"') ? found : found.replace(/[^\n]/g, ' ')));
 }
 
+// What the JSON says. Whole numbers that a number of this language cannot hold are texts of the same digits: proto3 JSON takes them.
+export function parseExactly(text: string): unknown {
+  const number = /"(?:\\.|[^"\\])*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g;
+  const held = (found: string) => found.startsWith('"') || !/^-?\d+$/.test(found) || Number.isSafeInteger(Number(found));
+  JSON.parse(text);  // where it is none, places are those of the text as it is
+  return JSON.parse(text.replace(number, (found) => (held(found) ? found : `"${found}"`)));
+}
+
 export function lineOf(text: string, at: number): number {
   let line = 1;
   for (let i = 0; i < at && i < text.length; i++) if (text[i] === '\n') line++;
