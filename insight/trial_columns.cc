@@ -106,7 +106,8 @@ const std::vector<uint32_t>& TrialColumns::Ranking() const {
 
 std::optional<uint32_t> TrialColumns::BestRow() const {
   const std::vector<uint32_t>& rows = Ranking();
-  const auto first = std::find_if(rows.begin(), rows.end(), [this](uint32_t row) { return can_be_best(row); });
+  const auto first =
+      std::find_if(rows.begin(), rows.end(), [this](uint32_t row) { return can_be_best(row); });
   return first == rows.end() ? std::nullopt : std::optional(*first);
 }
 

@@ -133,7 +133,7 @@ double MedianUnits(const std::vector<Run>& runs, SimulatedJob Run::*job) {
   return Median(std::move(units));
 }
 
-// Of the runs in which a trial had a value.
+// The median best value of the runs in which a trial had one; "–": of none.
 std::string MedianBest(const std::vector<Run>& runs, SimulatedJob Run::*job) {
   std::vector<double> values;
   for (const Run& run : runs) {

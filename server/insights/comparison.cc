@@ -56,7 +56,7 @@ std::vector<Standing> StandingsOf(const SearchSpec& search, const std::vector<Tr
   return standings;
 }
 
-// Those of some of a job's trials, which its table has.
+// The standings of some of a job's trials, from its table.
 std::vector<Standing> StandingsOf(const JobTrials& job, const std::vector<TrialNumber>& trials) {
   const TrialColumns& columns = job.columns;
   const std::vector<Objective>& objectives = job.search.objectives;

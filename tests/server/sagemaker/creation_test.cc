@@ -124,7 +124,7 @@ TEST_CASE("A Create whose outcome is not known is asked for again as the same on
   }
 }
 
-TEST_CASE("A Create that is refused gives its name back; one that is refused later has failed") {
+TEST_CASE("A Create that is refused gives its name back, and one that is refused later has failed") {
   Endpoint endpoint;
   endpoint.winnow.AnswerFirst({{grpc::StatusCode::INVALID_ARGUMENT, "wrong"}});
   CHECK(AwsCodeOf(endpoint.Create()) == "ValidationException");

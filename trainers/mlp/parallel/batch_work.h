@@ -49,8 +49,8 @@ LocalBatch PartOfBatch(const TrainingContext& context, std::span<const int64_t> 
 
 // A sum over the rows that all ranks have trained on, in parts with an exact sum over ranks.
 struct ShardSums {
-  // Of each shard of each step: of its rows' losses times their weights, of the weights, and of those of its
-  // right rows, for classes.
+  // Sums over the rows of each shard of each step: of the losses times the weights, of the weights, and of
+  // the weights of right rows, for classes.
   std::vector<double> losses, weights, right;
 };
 
@@ -78,7 +78,7 @@ class BatchWork {
   void Losses(const float* parameters, std::span<const float> statistics, std::span<const int64_t> rows);
 
   std::span<const float> losses() const { return {losses_.data(), rows_}; }  // of each row, not weighted
-  // Of classes. REQUIRES: row < losses().size().
+  // Whether the row's own class is ranked first; for classes only. REQUIRES: row < losses().size().
   bool is_right(std::size_t row) const { return before_[row] == 0; }
   // Adds the results of `batch`. REQUIRES: the network's last layer is included.
   void AddSums(const LocalBatch& batch, ShardSums* sums) const;
