@@ -149,7 +149,8 @@ TEST_CASE("Pool book: the token of an allocation is listed for 30 days after its
     std::optional<int64_t> revoked;
     REQUIRE(at.play
                 .Inside([&](Engine& engine) {
-                  for (const TokenRow& token : *engine.context().store.tokens.List()) {
+                  const auto tokens = engine.context().store.tokens.List();
+                  for (const TokenRow& token : *tokens) {
                     if (token.id == "00000001") revoked = token.revoke_us;
                   }
                 })
