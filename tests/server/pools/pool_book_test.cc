@@ -282,6 +282,7 @@ TEST_CASE("Pool book: pods are workers of their allocation, those of Indexed Job
   // One of the pool "cpu-N", where N is the allocation's number, without an index.
   FakeWorker other(at.play, row.name + "-3-4mrc9", 1);
   other.labels = {{"pool", "cpu-" + std::to_string(row.number)}};
+  other.StartAnew();  // ids begin with the names' first characters
   REQUIRE(pod.Tell().ok());
   REQUIRE(other.Tell().ok());
   at.Round({runs});
