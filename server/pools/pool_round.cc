@@ -478,7 +478,7 @@ int64_t PoolBook::MostGangs(Engine& engine) const {
   int64_t most = 1;
   for (const DeclaredPool& pool : pools_)
     most += int64_t{pool.settings.max_nodes} * pool.settings.worker.slots;
-  for (const auto& [id, worker] : engine.workers().all()) most += worker.live() ? worker.row.slots : 0;
+  for (const WorkerEntry* worker : engine.workers().Present()) most += worker->live() ? worker->row.slots : 0;
   return most;
 }
 

@@ -276,16 +276,28 @@ TEST_CASE("Service: a job is decided again from its record", "[server]") {
   CHECK(play.Call(&Stub::ReplayTuningJob, request, replayed).error_code() == grpc::StatusCode::NOT_FOUND);
 }
 
+// Keeps the reader's thread busy until it is let go.
+class HeldReader {
+ public:
+  explicit HeldReader(ServicePlay& play) {
+    std::promise<void> held;
+    play.reader->Post([&held, open = gate_.get_future().share()](Reads&) {
+      held.set_value();
+      open.wait();
+    });
+    held.get_future().wait();
+  }
+  void LetGo() { gate_.set_value(); }
+
+ private:
+  std::promise<void> gate_;
+};
+
 TEST_CASE("Service: a replay that waits is refused when the server stops", "[server]") {
   ServicePlay play;
   v1::ReplayTuningJobRequest request;
   request.set_id(play.Create(RandomJob(1)));
-  std::promise<void> held, gate;
-  play.reader->Post([&held, open = gate.get_future().share()](Reads&) {
-    held.set_value();
-    open.wait();
-  });
-  held.get_future().wait();
+  HeldReader held(play);
   std::promise<grpc::Status> ended;
   std::thread caller([&] {
     v1::ReplayTuningJobResponse none;
@@ -295,19 +307,14 @@ TEST_CASE("Service: a replay that waits is refused when the server stops", "[ser
   play.server->Stop(std::chrono::seconds(30));
   CHECK(ended.get_future().get().error_code() == grpc::StatusCode::UNAVAILABLE);
   caller.join();
-  gate.set_value();
+  held.LetGo();
 }
 
 TEST_CASE("Service: of many replays at a time few wait, and none is read before its turn", "[server]") {
   ServicePlay play;
   v1::ReplayTuningJobRequest request;
   request.set_id(play.Create(RandomJob(1)));
-  std::promise<void> held, gate;
-  play.reader->Post([&held, open = gate.get_future().share()](Reads&) {
-    held.set_value();
-    open.wait();
-  });
-  held.get_future().wait();
+  HeldReader held(play);
   struct Call {
     grpc::ClientContext context;
     v1::ReplayTuningJobResponse response;
@@ -337,7 +344,7 @@ TEST_CASE("Service: of many replays at a time few wait, and none is read before 
   CHECK(play.reader->PostWithin(own + 2, [](Reads&) {}));  // its read is the only one
   calls[0].context.TryCancel();
   await(grpc::StatusCode::CANCELLED, 1);
-  gate.set_value();
+  held.LetGo();
   await(grpc::StatusCode::OK, 16);
 }
 
