@@ -131,12 +131,10 @@ TEST_CASE("ModelFile: a model of more features than a damaged number may reserve
     model.trees.resize(1);
     model.trees[0].nodes.resize(1);
     for (std::size_t f = 0; f < kFeatures; ++f) model.feature_names.push_back(prefix + std::to_string(f));
-    for (const std::string& name : model.feature_names)
-      model.schema.columns.push_back({name, false, {}, false});
     const absl::StatusOr<Model> read = ParseModel(ModelText(model, ModelFormat::kUbjson));
     REQUIRE(read.ok());
     CHECK(read->feature_names.size() == kFeatures);
-    CHECK(read->schema.columns.back().name == model.schema.columns.back().name);
+    CHECK(read->feature_names.back().ends_with(std::to_string(kFeatures - 1)));
   }
 }
 
