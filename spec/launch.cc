@@ -180,6 +180,8 @@ void AddCommand(const v1::TrainerSpec& trainer, const std::vector<GivenValue>& h
 
 }  // namespace
 
+std::string HyperparameterVariable(const std::string& name) { return VariableName("SM_HP_", name); }
+
 Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configuration, uint64_t seed,
                   int64_t repeat) {
   std::vector<GivenValue> hyperparameters = All(spec, configuration);
@@ -194,7 +196,7 @@ Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configurat
   auto& environment = launch.environment;
   environment.insert(spec.trainer().environment().begin(), spec.trainer().environment().end());
   environment["SM_HPS"] = HyperparametersJson(hyperparameters);
-  for (const GivenValue& h : hyperparameters) environment[VariableName("SM_HP_", h.name)] = h.text;
+  for (const GivenValue& h : hyperparameters) environment[HyperparameterVariable(h.name)] = h.text;
   Json channels = Json::object();
   const std::map<std::string, v1::Channel> sorted(spec.channels().begin(), spec.channels().end());
   for (const auto& [name, channel] : sorted) {

@@ -36,4 +36,8 @@ struct Launch {
 Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configuration, uint64_t seed,
                   int64_t repeat = 0);
 
+// The environment variable of a hyperparameter: "SM_HP_" and its name in upper case, where anything but
+// letters and digits becomes '_'.
+std::string HyperparameterVariable(const std::string& name);
+
 }  // namespace winnow

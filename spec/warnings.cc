@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
+#include "base/names.h"
 #include "spec/builtin_trainers.h"
 #include "spec/cluster.h"
+#include "spec/launch.h"
 #include "trainers/mlp/hyperparameters/hyperparameters.h"
 
 namespace winnow {
@@ -113,10 +117,29 @@ void WarnOfMlp(const v1::TuningJobSpec& spec, std::vector<std::string>* warnings
       momentum, nodes, kRiskyMomentum));
 }
 
+// A built-in trainer reads no variables, and an external one is given none.
+void WarnOfSharedVariables(const v1::TuningJobSpec& spec, std::vector<std::string>* warnings) {
+  if (spec.trainer().command().empty()) return;
+  std::map<std::string, std::set<std::string>> names;  // by variable
+  for (const auto& [name, text] : spec.static_hyperparameters())
+    names[HyperparameterVariable(name)].insert(name);
+  for (const v1::ParameterSpec& parameter : spec.parameters())
+    names[HyperparameterVariable(parameter.name())].insert(parameter.name());
+  for (const auto& [variable, of] : names) {
+    if (of.size() == 1) continue;
+    warnings->push_back(fmt::format(
+        "the hyperparameters {} share the environment variable {}, which has the value of the last one: a "
+        "program that reads it may train with a wrong value; what helps: names that differ by more than case "
+        "and signs, or a program that reads its arguments or SM_HPS",
+        Joined({of.begin(), of.end()}), variable));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> SpecWarnings(const v1::TuningJobSpec& spec) {
   std::vector<std::string> warnings;
+  WarnOfSharedVariables(spec, &warnings);
   if (spec.trainer().builtin() == "mlp") WarnOfMlp(spec, &warnings);
   return warnings;
 }

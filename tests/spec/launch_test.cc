@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "spec/job_file.h"
+#include "spec/warnings.h"
 #include "tests/catch.h"
 #include "tests/spec/job_files.h"
 
@@ -34,6 +35,17 @@ TEST_CASE("Launch: a command without placeholders gets every hyperparameter as a
   CHECK(launch.resumes);
   CHECK(launch.grace_period_ms == 5000);
   CHECK(launch.working_directory == "/job");
+}
+
+TEST_CASE("Launch: hyperparameters that share a variable are warned of", "[spec]") {
+  v1::TuningJobSpec spec = In("/job", CommandJob());
+  CHECK(SpecWarnings(spec).empty());
+  (*spec.mutable_static_hyperparameters())["Rate"] = "1";
+  CHECK(MakeLaunch(spec, {0.25}, 42).environment.at("SM_HP_RATE") == "0.25");
+  const std::vector<std::string> warnings = SpecWarnings(spec);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Catch::StartsWith("the hyperparameters Rate, rate share the environment variable "
+                                            "SM_HP_RATE, which has the value of the last one"));
 }
 
 TEST_CASE("Launch: a negative number has no exponent as an argument, and is the same number", "[spec]") {
