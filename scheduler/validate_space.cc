@@ -161,7 +161,7 @@ class SpaceValidator {
     }
     if (condition.values.empty())
       Add(at + ".values", "is empty; expected at least one value of " + parent.name);
-    bool told = false;  // the values of the parent, which may be many, are told once
+    bool told = false;  // whether the parent's values, which may be many, were listed already
     for (size_t i = 0; i < condition.values.size(); ++i) {
       if (Contains(parent.range, condition.values[i])) continue;
       Add(Entry(at + ".values", i),

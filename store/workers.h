@@ -71,7 +71,7 @@ class WorkerTable {
   absl::Status Put(const WorkerRow& row);
   // In order of registration.
   absl::StatusOr<std::vector<WorkerRow>> List(bool include_gone);
-  // Those that the ranks of a trial were placed on, in order of registration.
+  // The workers on which ranks of the trial were placed, in order of registration.
   absl::StatusOr<std::vector<WorkerRow>> OfTrial(int64_t job, TrialNumber trial);
 
   absl::Status PutMark(const WorkerMark& mark);

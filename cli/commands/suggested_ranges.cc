@@ -70,7 +70,7 @@ EarlierJob EarlierJobOf(const v1::GetAnalyticsResponse& answer, const v1::Tuning
     EarlierTrial& added = job.trials.emplace_back();
     added.objective = trial.value();
     for (int i = 0; i < spec.parameters_size(); ++i) {
-      // Those that are inactive in the trial are left out.
+      // The server leaves out hyperparameters that are inactive in the trial.
       const auto& values = trial.hyperparameters();
       const auto value = std::find_if(values.begin(), values.end(), [&](const v1::HyperparameterValue& one) {
         return one.name() == spec.parameters(i).name();

@@ -43,9 +43,6 @@ void FrontShare::AddToFronts(TrialNumber number) {
   };
   auto at =
       static_cast<size_t>(std::partition_point(fronts_.begin(), fronts_.end(), any_over) - fronts_.begin());
-  // With one objective a front has those of one value: a new value is a front of its own, between two others.
-  if (objectives_.size() == 1 && (at == fronts_.size() || dominates(number, fronts_[at].front())))
-    fronts_.emplace(fronts_.begin() + static_cast<std::ptrdiff_t>(at));
   std::vector<TrialNumber> coming = {number};
   for (; !coming.empty(); ++at) {
     if (at == fronts_.size()) fronts_.emplace_back();
@@ -56,6 +53,12 @@ void FrontShare::AddToFronts(TrialNumber number) {
     };
     const auto stays =
         std::stable_partition(front.begin(), front.end(), [&](TrialNumber known) { return !below(known); });
+    if (stays == front.begin() && !front.empty()) {
+      // All of this front goes down, and so do all fronts below it: a trial there is dominated by one of
+      // these.
+      fronts_.insert(fronts_.begin() + static_cast<std::ptrdiff_t>(at), std::move(coming));
+      return;
+    }
     std::vector<TrialNumber> down(stays, front.end());
     front.erase(stays, front.end());
     front.insert(front.end(), coming.begin(), coming.end());
@@ -64,11 +67,12 @@ void FrontShare::AddToFronts(TrialNumber number) {
   }
 }
 
-// The trials of the next front that nothing of this one dominates any more come up, and so on down.
+// The trials of the next front that nothing of this one dominates any more come up, and so on down. Where a
+// front is left empty, those below it are the next ones as they are.
 void FrontShare::RemoveFromFronts(TrialNumber number) {
   auto at = *FrontOf(number);
   fronts_[at].erase(std::find(fronts_[at].begin(), fronts_[at].end(), number));
-  for (; objectives_.size() > 1 && at + 1 < fronts_.size(); ++at) {
+  for (; at + 1 < fronts_.size() && !fronts_[at].empty(); ++at) {
     std::vector<TrialNumber>&front = fronts_[at], &below = fronts_[at + 1];
     const size_t known = front.size();
     const auto rises = [&](TrialNumber one) {

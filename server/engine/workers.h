@@ -73,9 +73,9 @@ class Workers {
   bool KnowsName(const std::string& name) const;
   // REQUIRES a known id.
   const WorkerRow& row(const std::string& id) const { return all_.at(id).row; }
-  // Those that ever registered: with pools, far more than are present.
+  // Every worker that ever registered. With pools, these are far more than are present.
   const std::map<std::string, WorkerEntry>& all() const { return all_; }
-  // Those that are live or leave, ordered by id.
+  // The workers that are live or leaving, ordered by id.
   std::vector<const WorkerEntry*> Present() const;
   // The names with that beginning that workers ever had, with the newest worker of each.
   std::map<std::string, const WorkerEntry*> NamesFrom(const std::string& beginning) const;

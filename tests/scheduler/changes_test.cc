@@ -389,7 +389,7 @@ TEST_CASE("Changes: what is enqueued while a model waits for the others is tried
   CHECK(Verify(spec, result.facts).ok());
 }
 
-TEST_CASE("Changes: who may enqueue nothing more is told why, and what to do", "[scheduler]") {
+TEST_CASE("Changes: a refused configuration is refused with the reason and what to do", "[scheduler]") {
   const auto refusal = [](const SearchSpec& spec) {
     const SimulationResult result = Simulate(spec, Slots(2));
     const auto violations = CheckEnqueued(result.state, {0.125});

@@ -439,6 +439,14 @@ TEST_CASE("Malformed job files: no text of a job holds a NUL character, wherever
        {"holds a NUL character"}},
       {CommandJob("\"strategy\"", "\"note\": \"\\u0000\", \"strategy\""), "note", {"holds a NUL character"}},
   });
+  for (const std::string& file :
+       {CommandJob("\"command\"", "\"source\": \"s\\u0000\", \"command\""),
+        CommandJob("\"strategy\"", "\"warm_start\": {\"jobs\": [\"a\\u0000\"]}, \"strategy\"")}) {
+    const auto violations = Violations(file);
+    CHECK(std::count_if(violations.begin(), violations.end(), [](const Violation& violation) {
+            return violation.description == "holds a NUL character; expected none";
+          }) == 1);
+  }
   ParsedJobFile job = ParseJobFile(CommandJob());
   (*job.spec.mutable_channels())[std::string("a\0b", 3)].set_path("/d");
   const std::string listed = Listed(CheckSpec(job.spec));

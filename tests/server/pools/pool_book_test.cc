@@ -428,7 +428,7 @@ TEST_CASE("Pool keeper: where an engine's limit has no room for all, it gets as 
   keeper.Stop();
 }
 
-// An engine whose lists hang until it is told to stop.
+// An engine whose List hangs until Stop is called.
 class HangingPool final : public Pool {
  public:
   absl::StatusOr<std::vector<std::string>> Submit(const std::vector<AllocationRequest>& batch) override {

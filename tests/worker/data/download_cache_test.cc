@@ -58,7 +58,7 @@ TEST_CASE("who has waited for a lock whose file was removed meanwhile waits for 
   const TempFolder folder;
   DownloadCache cache(folder.path(), 1 << 20);
   WriteDownload(folder.path(), "job");
-  std::ofstream(folder / (Key() + ".part"));  // who waits for the lock is told the size of this file
+  std::ofstream(folder / (Key() + ".part"));  // its size is the progress of whoever waits for the lock
   const fs::path path = folder / (Key() + ".lock");
   std::optional<OpenFile> lock = LockOf(path);
   Cancellation cancellation;

@@ -207,7 +207,7 @@ TEST_CASE("CommandPool: a line of `list` without tabs or with an unknown state i
   CHECK(said("w-a-11\\\\t8\\\\tCOMPLETED")->empty());
 }
 
-TEST_CASE("Pools: a list that hangs ends when its engine is told to stop", "[server]") {
+TEST_CASE("Pools: a List that hangs ends soon after Stop", "[server]") {
   TempFolder folder;
   const std::string squeue = (folder / "squeue").string();
   std::ofstream(squeue) << "#!/bin/sh\nexec sleep 3600\n";
