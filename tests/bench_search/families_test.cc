@@ -6,10 +6,10 @@
 #include <string>
 
 #include "bench/search/families_c.h"
-#include "checkout.h"
 #include "scheduler/space/random.h"
 #include "scheduler/space/space.h"
 #include "tests/catch.h"
+#include "tests/support/temp_folder.h"
 
 namespace winnow {
 namespace {
@@ -28,11 +28,15 @@ std::unique_ptr<Family> Open(const std::string& name) {
   return *std::move(family);
 }
 
-std::string TableOf(const std::string& text) {
-  const std::string path = std::string(WINNOW_BIN_DIR) + "/../families_test_table.csv";
+// A file of this process alone: other tests run beside it.
+std::string FileWith(const std::string& text) {
+  static const TempFolder folder;
+  const std::string path = folder / "table";
   std::ofstream(path) << text;
-  return "table:" + path;
+  return path;
 }
+
+std::string TableOf(const std::string& text) { return "table:" + FileWith(text); }
 
 constexpr char kTable[] =
     "eta:continuous:0:1,depth:integer:1:10,seconds_per_round,1,2,3\n"
@@ -144,14 +148,8 @@ TEST_CASE("Families: a table answers with the nearest row's curve", "[bench]") {
   CHECK(family->WholeCurve(family->optimizer(), 0).observed == std::vector<double>{0.5, 0.8, 0.7});
 }
 
-std::string Recorded(const std::string& text) {
-  const std::string path = std::string(WINNOW_BIN_DIR) + "/../families_test_recorded.tab";
-  std::ofstream(path) << text;
-  return path;
-}
-
 TEST_CASE("Families: recorded rows answer with the nearest row's curve, to minimise negated", "[bench]") {
-  const std::string path = Recorded(
+  const std::string path = FileWith(
       "minimize rows 2 2 3\n"
       "rate float 0.01 1 log\n"
       "kind cat a b\n"
@@ -174,18 +172,18 @@ TEST_CASE("Families: a timed table says how long a configuration's levels take b
       "0 0.5 1 2\n"
       "0.5 2 1 3\n"
       "1 6 1 4\n";
-  const auto nearest = Open("rows:" + Recorded("maximize rows 2 1 3 timed\n" + rows));
+  const auto nearest = Open("rows:" + FileWith("maximize rows 2 1 3 timed\n" + rows));
   CHECK(nearest->Slowness({0.1}) == 0.25);
   CHECK(nearest->Slowness({0.5}) == 1);
   CHECK(nearest->Slowness({0.9}) == 3);
   CHECK(nearest->WholeCurve({0.9}, 1).values == std::vector<double>{1, 4});
-  const auto smooth = Open("smooth:" + Recorded("maximize rows 2 1 3 timed\n" + rows));
+  const auto smooth = Open("smooth:" + FileWith("maximize rows 2 1 3 timed\n" + rows));
   CHECK(smooth->Slowness({0.1}) < smooth->Slowness({0.2}));
   CHECK(Open("branin")->Slowness({0.1, 0.9}) == 1);
 }
 
 TEST_CASE("Families: a recorded grid is every combination, the last hyperparameter fastest", "[bench]") {
-  const std::string path = Recorded(
+  const std::string path = FileWith(
       "maximize grid 1 2 4\n"
       "size disc 8 64\n"
       "kind cat a b\n"
@@ -200,7 +198,7 @@ TEST_CASE("Families: a smooth play lies between its rows, and what diverged sets
   std::string text = "minimize rows 1 1 21\nx float 0 1 lin\n";
   for (int i = 0; i <= 20; ++i)
     text += std::to_string(0.05 * i) + " " + (i == 20 ? "1e18" : std::to_string(i)) + "\n";
-  const auto family = Open("smooth:" + Recorded(text));
+  const auto family = Open("smooth:" + FileWith(text));
   const double before = family->WholeCurve({0.20}, 1).values[0],
                after = family->WholeCurve({0.21}, 1).values[0];
   CHECK(before > after);
@@ -210,7 +208,7 @@ TEST_CASE("Families: a smooth play lies between its rows, and what diverged sets
 
 TEST_CASE("Families: recorded tables that are none are refused with the line", "[bench]") {
   const auto why = [](const std::string& text) {
-    return std::string(MakeFamily("rows:" + Recorded(text)).status().message());
+    return std::string(MakeFamily("rows:" + FileWith(text)).status().message());
   };
   CHECK(why("minimise rows 1 1 2\n").find(":1: expected maximize|minimize rows|grid") != std::string::npos);
   CHECK(why("minimize rows 1 1 2\nx real 0 1\n").find(":2: expected NAME int|float") != std::string::npos);
