@@ -61,6 +61,9 @@ def main():
             time.sleep(0.05)
     if rank == 0:
         torch.save(model.state_dict(), os.path.join(args.model_dir, "model.pth"))
+    if len(args.hosts) > 1:
+        dist.barrier()  # a process that leaves while another needs it may fail that one
+        dist.destroy_process_group()
 
 
 if __name__ == "__main__":
