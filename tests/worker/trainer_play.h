@@ -56,7 +56,4 @@ inline TrainerPlay RunTrainer(EventLoop* loop, const TempFolder& folder, const v
   return play;
 }
 
-// For tests that the machine does not permit; ctest then reports them as skipped. Return after it.
-inline void Skip(const std::string& why) { WARN("skipped here: " + why); }
-
 }  // namespace winnow

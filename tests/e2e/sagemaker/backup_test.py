@@ -146,4 +146,4 @@ class Backup(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    processes.main()

@@ -127,4 +127,4 @@ class Following(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    processes.main()

@@ -254,4 +254,4 @@ class Models(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    processes.main()

@@ -101,4 +101,4 @@ class Notebook(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    processes.main()

@@ -211,4 +211,4 @@ class Objects(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    processes.main()

@@ -142,4 +142,4 @@ class Containers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    processes.main()

@@ -494,4 +494,4 @@ class Requests(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    processes.main()

@@ -61,4 +61,4 @@ class Sdk(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    processes.main()

@@ -113,4 +113,4 @@ class SeveralDefinitions(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    processes.main()

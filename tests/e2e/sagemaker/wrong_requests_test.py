@@ -228,4 +228,4 @@ class OddRequests(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    processes.main()

@@ -20,7 +20,7 @@ namespace {
 
 bool HasPromtool() {
   if (RunCommand("command -v promtool").exit_code == 0) return true;
-  WARN("skipped here: promtool is not installed (Debian's package prometheus)");
+  Skip("promtool is not installed (Debian's package prometheus)");
   return false;
 }
 

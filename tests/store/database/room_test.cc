@@ -16,10 +16,7 @@ constexpr int64_t kDiskBytes = 4 << 20;
 
 TEST_CASE("Full disk: a database that lies on one is opened, read, and not written", "[store]") {
   SmallDisk disk(kDiskBytes);
-  if (!disk.mounted()) {
-    WARN("skipped: this process may not mount a file system");
-    return;
-  }
+  if (!disk.mounted()) return Skip("this process may not mount a file system");
   const std::string file = disk.file("w.db");
   std::string identity;
   {
@@ -48,10 +45,7 @@ TEST_CASE("Full disk: a database that lies on one is opened, read, and not writt
 
 TEST_CASE("Full disk: a new database says what is wrong and leaves nothing half made", "[store]") {
   SmallDisk disk(kDiskBytes);
-  if (!disk.mounted()) {
-    WARN("skipped: this process may not mount a file system");
-    return;
-  }
+  if (!disk.mounted()) return Skip("this process may not mount a file system");
   disk.Fill();
   auto store = Store::Open(disk.file("w.db"));
   CHECK(store.status().code() == absl::StatusCode::kResourceExhausted);
@@ -98,7 +92,7 @@ TEST_CASE("Log: it does not grow where another process writes, or the disk has l
   }
   CHECK(std::filesystem::file_size(file + "-wal") == size);
   SmallDisk disk(kDiskBytes);
-  if (!disk.mounted()) return;
+  if (!disk.mounted()) return Skip("this process may not mount a file system");
   auto small = *Store::Open(disk.file("w.db"));
   const auto before = std::filesystem::file_size(disk.file("w.db-wal"));
   GrowLog(small->database());

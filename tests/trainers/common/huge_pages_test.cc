@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "catch2/catch.hpp"
+#include "tests/catch.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kHasHeap = false;  // the sanitizer's own, which is not asked for
@@ -40,7 +40,8 @@ bool IsAdvised(const void* address) {
 
 TEST_CASE("PreferHugePages: what is taken from the heap afterwards has them, and what is little does not",
           "[trainers]") {
-  if (!kHasHeap || !std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) return;
+  if (!kHasHeap || !std::filesystem::exists("/sys/kernel/mm/transparent_hugepage"))
+    return Skip("this heap, or this kernel, has no huge pages");
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   PreferHugePages(1 << 20);

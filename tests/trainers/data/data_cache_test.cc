@@ -274,8 +274,7 @@ TEST_CASE("DataCache: on a full disk older entries make room, or the entry is th
   const std::string disk = folder.path("disk");
   fs::create_directory(disk);
   if (::mount("none", disk.c_str(), "tmpfs", 0, "size=256k,mode=700") != 0) {
-    WARN("not root: no small disk to fill");
-    return;
+    return Skip("this process may not mount a file system");
   }
   {
     const DataCache cache = Opened(disk + "/cache", 16 * kLimit);

@@ -166,10 +166,7 @@ TEST_CASE("Idx: training and test images are not mixed", "[data]") {
 
 TEST_CASE("Idx: reads MNIST", "[data]") {
   const char* data = std::getenv("WINNOW_DATA_DIR");
-  if (data == nullptr) {
-    WARN("skipped: WINNOW_DATA_DIR is not set");
-    return;
-  }
+  if (data == nullptr) return Skip("WINNOW_DATA_DIR is not set");
   const std::string images = data + "/t10k-images-idx3-ubyte.gz"s;
   const auto files = FindIdxFiles(images, {}, false);
   REQUIRE(files.ok());

@@ -433,10 +433,7 @@ TEST_CASE("TrainingData: images to predict have the shape of those trained on", 
 
 TEST_CASE("TrainingData: MNIST is read and kept", "[mlp]") {
   const char* const folder = std::getenv("WINNOW_DATA_DIR");
-  if (folder == nullptr) {
-    WARN("skipped: WINNOW_DATA_DIR is not set");
-    return;
-  }
+  if (folder == nullptr) return Skip("WINNOW_DATA_DIR is not set");
   Input input;
   input.files.train_path = folder + "/train-images-idx3-ubyte.gz"s;
   input.files.validation_path = folder + "/t10k-images-idx3-ubyte.gz"s;

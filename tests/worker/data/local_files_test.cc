@@ -44,10 +44,7 @@ int OpenAll(bool as_root, const fs::path& secret, const fs::path& open_to_all) {
 }  // namespace
 
 TEST_CASE("a worker opens nothing for a job that its user may not read, as root or with capabilities") {
-  if (geteuid() != 0) {
-    WARN("skipped here: only root gives a process the capabilities");
-    return;
-  }
+  if (geteuid() != 0) return Skip("only root gives a process the capabilities");
   const bool as_root = GENERATE(true, false);
   const TempFolder folder;
   fs::permissions(folder.path(), fs::perms(0755));

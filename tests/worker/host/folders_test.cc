@@ -95,10 +95,7 @@ TEST_CASE("StorageId: workers that come at once agree on one id", "[worker]") {
 
 TEST_CASE("StorageId: a disk that is full is named, and leaves nothing", "[worker]") {
   SmallDisk disk(1 << 20);
-  if (!disk.mounted()) {
-    WARN("skipped here: this process may not mount a file system");
-    return;
-  }
+  if (!disk.mounted()) return Skip("this process may not mount a file system");
   disk.Fill();
   CHECK_THAT(std::string(ReadOrMakeStorageId(disk.folder()).status().message()),
              Catch::StartsWith(disk.folder()) && Catch::Contains("No space left on device"));

@@ -24,11 +24,8 @@ namespace fs = std::filesystem;
 // side.
 uid_t FirstUser() { return 2'000'000 + 4 * static_cast<uid_t>(getpid()); }
 
-#define SKIP_WITHOUT_ROOT()                                  \
-  if (geteuid() != 0) {                                      \
-    WARN("skipped here: only root runs trainers as others"); \
-    return;                                                  \
-  }
+#define SKIP_WITHOUT_ROOT() \
+  if (geteuid() != 0) return Skip("only root runs trainers as others")
 
 struct Host {
   Host() {

@@ -494,10 +494,7 @@ TEST_CASE("Waiting trainers: a program is not measured for its part once the par
 }
 
 TEST_CASE("Waiting trainers: one ends where a setup needs its user", "[worker]") {
-  if (geteuid() != 0) {
-    WARN("skipped here: only root runs trainers as others");
-    return;
-  }
+  if (geteuid() != 0) return Skip("only root runs trainers as others");
   // Numbers of this process alone.
   const uid_t first = 2'000'000 + 4 * static_cast<uid_t>(getpid());
   Host host({2}, *RunAs::Parse(fmt::format("{}-{}", first, first + 1)));
