@@ -53,17 +53,18 @@ class SlurmPool(unittest.TestCase):
         with Site(processes_flags=["--require-tokens"]) as site:
             name = site.submit_held("tokens", 2)
             wait_until(lambda: any(each.get("workers", 0) for each in site.open()), "a worker has joined")
-            for pid in filter(str.isdigit, os.listdir("/proc")):
-                try:
-                    with open(f"/proc/{pid}/cmdline", "rb") as line:
-                        self.assertNotIn(b"wnw_", line.read())
-                except OSError:
-                    pass
             allocation = site.open()[0]["name"]
             token = f"{site.cluster.folder}/winnow.db.d/pools/slurm/{allocation}/token"
             self.assertEqual(stat.S_IMODE(os.stat(token).st_mode), 0o600)
             with open(token, encoding="ascii") as file:
                 secret = file.read()
+            self.assertTrue(secret.startswith("wnw_"), secret)
+            for pid in filter(str.isdigit, os.listdir("/proc")):
+                try:
+                    with open(f"/proc/{pid}/cmdline", "rb") as line:
+                        self.assertNotIn(secret.strip().encode(), line.read())
+                except OSError:
+                    pass
             stolen = f"{site.cluster.folder}/stolen"
             with open(stolen, "w", encoding="ascii") as file:
                 file.write(secret)
