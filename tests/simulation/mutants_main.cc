@@ -2,6 +2,7 @@
 //   simulation_mutants [--seeds 2000] [--only NUMBER] [--db ADDRESS]
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -81,7 +82,12 @@ bool IsCaught(size_t number, std::string_view mutant, int64_t seeds, const std::
   }
   int status = 0;
   waitpid(child, &status, 0);
-  const bool aborted = WIFSIGNALED(status);
+  const int ended_by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  const bool aborted = ended_by == SIGABRT || ended_by == SIGSEGV;
+  if (ended_by != 0 && !aborted) {  // from outside, such as for want of memory: nothing is known of the mutant
+    fmt::print("{:2} {:<48} ended by signal {} at seed {}\n", number, mutant, ended_by, int64_t{shared->seed});
+    std::exit(1);
+  }
   const bool caught = aborted || WEXITSTATUS(status) != 0;
   fmt::print(
       "{:2} {:<48} {} {}\n", number, mutant.empty() ? "nothing is broken" : mutant,
