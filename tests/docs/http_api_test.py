@@ -14,8 +14,8 @@ from tutorial_test import BIN, ROOT, blocks_of, free_address
 
 PAGE = os.path.join(ROOT, "docs/http-api.md")
 WRITTEN = "127.0.0.1:8080"  # the server of the page
-PATIENCE = 60  # seconds
-PRELUDE = "set -euo pipefail\ncurl() { command curl --fail-with-body --max-time 30 \"$@\"; echo; }\n"
+PATIENCE = 240  # seconds
+PRELUDE = f"set -euo pipefail\ncurl() {{ command curl --fail-with-body --max-time {PATIENCE} \"$@\"; echo; }}\n"
 
 
 class HttpApiPage(unittest.TestCase):

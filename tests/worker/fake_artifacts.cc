@@ -31,7 +31,7 @@ void FakeArtifacts::AddBlob(const std::string& bytes) {
 
 bool FakeArtifacts::AwaitPut(size_t count) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return put_.size() >= count; });
+  return changed_.wait_for(lock, std::chrono::seconds(60), [&] { return put_.size() >= count; });
 }
 
 std::vector<v1::PutArtifactRequest> FakeArtifacts::put() {

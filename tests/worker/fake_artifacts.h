@@ -27,7 +27,7 @@ class FakeArtifacts : public v1::ArtifactService::Service {
   std::function<void()> on_put_blob;
   void AddBlob(const std::string& bytes);
 
-  // Waits until this many artifacts were put; false if they are not within 20 s.
+  // Waits until this many artifacts were put; false if they are not within 60 s.
   bool AwaitPut(size_t count);
   std::vector<v1::PutArtifactRequest> put();
   std::string Blob(const std::string& digest);

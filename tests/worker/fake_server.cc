@@ -57,7 +57,7 @@ void FakeServer::GiveUp() {
 
 bool FakeServer::Await(const std::function<bool(const Told&)>& condition) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return condition(told_); });
+  return changed_.wait_for(lock, std::chrono::seconds(60), [&] { return condition(told_); });
 }
 
 bool FakeServer::AwaitEnd(const std::string& id) {

@@ -55,7 +55,7 @@ class FakeServer : public v1::WorkerService::Service {
   // Refuses the worker ids it has seen, as if they were lost, and wants nothing any more.
   void GiveUp();
 
-  // Waits until `condition` holds for the received data; false if it does not within 20 s.
+  // Waits until `condition` holds for the received data; false if it does not within 60 s.
   bool Await(const std::function<bool(const Told&)>& condition);
   bool AwaitEnd(const std::string& id);
   Told told();

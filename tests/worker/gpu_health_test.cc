@@ -22,7 +22,7 @@ std::vector<std::string> FaultsOf(const std::vector<v1::Gpu>& gpus) {
   return faults;
 }
 
-// The faults after each change, until `until` is true of them or 20 s are over.
+// The faults after each change, until `until` is true of them or 60 s are over.
 std::vector<std::vector<std::string>> Watch(
     const GpuCheck& check, const std::vector<std::string>& ids,
     const std::function<bool(const std::vector<std::string>&)>& until) {
@@ -33,7 +33,7 @@ std::vector<std::vector<std::string>> Watch(
     changes.push_back(FaultsOf(now));
     if (until(changes.back())) loop.Quit();
   });
-  loop.After(std::chrono::seconds(20), [&loop] { loop.Quit(); });
+  loop.After(std::chrono::seconds(60), [&loop] { loop.Quit(); });
   loop.Run();
   return changes;
 }

@@ -50,7 +50,7 @@ class WorkerProcess {
   }
   void Signal(int signal) { kill(process_->pid(), signal); }
   ProcessEnd Wait() {
-    loop_.After(std::chrono::seconds(20), [this] { loop_.Quit(); });
+    loop_.After(std::chrono::seconds(60), [this] { loop_.Quit(); });
     loop_.Run();
     INFO(log_);
     REQUIRE(process_->HasEnded());

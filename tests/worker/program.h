@@ -17,7 +17,7 @@ struct ProgramResult {
 };
 
 // Runs the spec; calls `on_output` after each piece of output with all of standard output so far; it may act
-// on the process. Empty if the process does not end within 20 s (it is killed then).
+// on the process. Empty if the process does not end within 60 s (it is killed then).
 inline std::optional<ProgramResult> RunSpec(
     const ProcessSpec& spec, const std::function<void(Process*, const std::string&)>& on_output = {}) {
   EventLoop loop;
@@ -36,7 +36,7 @@ inline std::optional<ProgramResult> RunSpec(
                                  }});
   if (!process.ok()) return std::nullopt;
   running = process->get();
-  loop.After(std::chrono::seconds(20), [&loop] { loop.Quit(); });
+  loop.After(std::chrono::seconds(60), [&loop] { loop.Quit(); });
   loop.Run();
   if (!gone) return std::nullopt;
   return result;

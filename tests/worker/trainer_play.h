@@ -49,7 +49,7 @@ inline TrainerPlay RunTrainer(EventLoop* loop, const TempFolder& folder, const v
                          }});
   play.start = run.status();
   if (!run.ok()) return play;
-  const EventLoop::Id late = loop->After(std::chrono::seconds(20), [loop] { loop->Quit(); });
+  const EventLoop::Id late = loop->After(std::chrono::seconds(60), [loop] { loop->Quit(); });
   loop->Run();
   loop->Cancel(late);
   CHECK(play.ended);

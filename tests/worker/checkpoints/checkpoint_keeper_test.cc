@@ -54,7 +54,7 @@ struct Scene {
     return done;
   }
   void RunLoop() {
-    const EventLoop::Id late = loop.After(std::chrono::seconds(20), [this] { loop.Quit(); });
+    const EventLoop::Id late = loop.After(std::chrono::seconds(60), [this] { loop.Quit(); });
     loop.Run();
     loop.Cancel(late);
   }

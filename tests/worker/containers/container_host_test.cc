@@ -23,7 +23,7 @@ std::string AskedOf(const std::string& script) {
   chmod(docker.c_str(), 0755);
   EventLoop loop;
   ContainerHost host(&loop, folder / "work", {"PATH=" + (folder / "bin").string()}, false);
-  const auto limit = loop.After(std::chrono::seconds(20), [&loop] { loop.Quit(); });
+  const auto limit = loop.After(std::chrono::seconds(60), [&loop] { loop.Quit(); });
   bool done = false;
   host.Remove(ContainerEngine::kDocker, "one", [&] {
     done = true;

@@ -43,7 +43,7 @@ class Engines {
           });
     }
     if (static_cast<int>(told.size()) < trials) {
-      const auto limit = loop_.After(std::chrono::seconds(20), [this] { loop_.Quit(); });
+      const auto limit = loop_.After(std::chrono::seconds(60), [this] { loop_.Quit(); });
       runs_ = true;
       loop_.Run();
       runs_ = false;
