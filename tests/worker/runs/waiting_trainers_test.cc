@@ -227,11 +227,9 @@ TEST_CASE("Waiting trainers: one that has not trained to its level is judged by 
 TEST_CASE("Waiting trainers: a program that begins to wait while it is being stopped is told to end",
           "[worker]") {
   Host host({2});
-  const auto begin = EventLoop::Clock::now();
   const Part part = host.Run(PartOf(1, 1, 0, 2, "late"), true);
   CHECK(part.outcome.kind() == v1::Outcome::STOPPED);
   CHECK(part.outcome.exit_code() == 0);  // not killed
-  CHECK(EventLoop::Clock::now() - begin < std::chrono::seconds(5));
 }
 
 TEST_CASE("Waiting trainers: those beyond the limit and those let go end by themselves", "[worker]") {
