@@ -15,12 +15,12 @@
 #include "server/engine/answers/messages.h"
 #include "server/engine/answers/requester.h"
 #include "spec/search_spec.h"
+#include "spec/values.h"
 
 namespace winnow {
 namespace {
 
 constexpr int64_t kDefaultLeaseUs = 60'000'000;
-constexpr size_t kMostMetricLength = 128;
 constexpr size_t kMostReasonLength = 4096;  // of the client's own words: it is shown as a sentence
 
 std::string Subject(int64_t job, TrialNumber trial) { return fmt::format("{}/{}", job, trial); }
@@ -188,10 +188,9 @@ absl::Status ClientAttempts::Check(const OpenJob& job, TrialNumber trial, const 
       return absl::InvalidArgumentError(fmt::format("points[{}].metric: is missing; expected its name, as {}",
                                                     i, job.state.spec().objective_metric));
     }
-    if (point.metric().size() > kMostMetricLength) {
-      return absl::InvalidArgumentError(
-          fmt::format("points[{}].metric: has {} characters; expected at most {}", i, point.metric().size(),
-                      kMostMetricLength));
+    if (point.metric().size() > kMostMetricBytes) {
+      return absl::InvalidArgumentError(fmt::format("points[{}].metric: has {} bytes; expected at most {}", i,
+                                                    point.metric().size(), kMostMetricBytes));
     }
   }
   return absl::OkStatus();

@@ -149,7 +149,8 @@ std::vector<MetricFamily> Metrics::Standing() {
   AddByName(families.emplace_back(Family("winnow_reports_total",
                                          "Workers' reports since the server's start: accepted, already known "
                                          "(duplicate), of an assignment that is "
-                                         "not live (fenced), or beyond its budget",
+                                         "not live (fenced), beyond its budget, or of a metric with too "
+                                         "long a name",
                                          MetricType::Counter)),
             "result", counts.reports);
   Add(families.emplace_back(

@@ -39,7 +39,8 @@ StateCounts CountState(Engine& engine) {
   counts.reports = {{"accepted", reports.accepted},
                     {"duplicate", reports.duplicate},
                     {"fenced", engine.refused().fenced},
-                    {"beyond_budget", engine.refused().beyond_budget}};
+                    {"beyond_budget", engine.refused().beyond_budget},
+                    {"long_metric", engine.refused().long_metric}};
   return counts;
 }
 

@@ -17,6 +17,7 @@
 #include "scheduler/validate.h"
 #include "server/engine/hub.h"
 #include "server/engine/metrics.h"
+#include "spec/values.h"
 
 namespace winnow {
 namespace {
@@ -309,6 +310,10 @@ void SyncCalls::TakeReport(OpenJob& job, const AssignmentRow& held, const v1::Re
   std::map<int64_t, const v1::MetricValue*, std::greater<>> ranking;  // by index, the first objective last
   int64_t fresh = 0;
   for (const v1::MetricValue& metric : report.metrics()) {
+    if (metric.name().size() > kMostMetricBytes) {
+      ++refused_.long_metric;
+      continue;
+    }
     if (const int64_t index = spec.RankingIndex(metric.name()); index >= 0) {
       ranking.emplace(index, &metric);
       continue;

@@ -25,6 +25,7 @@ struct RefusedReports {
   int64_t fenced = 0;         // the assignment is not live, or another worker's
   int64_t duplicate = 0;      // the value was reported before
   int64_t beyond_budget = 0;  // the resource is above the attempt's end, or below 1
+  int64_t long_metric = 0;    // the metric's name has more than kMostMetricBytes
 };
 
 // Numbers of reports since the start. Reports of a batch that was not recorded come again.

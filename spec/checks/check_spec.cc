@@ -112,8 +112,9 @@ class SpecChecker {
       const v1::MetricDefinition& metric = trainer_.metrics(i);
       const std::string at = fmt::format("trainer.metrics[{}]", i);
       if (metric.name().empty()) Add(at + ".name", "is missing; expected the metric's name");
+      const bool named = !metric.name().empty() && !IsLongMetric(at + ".name", metric.name());
       for (int j = 0; j < i; ++j) {
-        if (metric.name().empty() || trainer_.metrics(j).name() != metric.name()) continue;
+        if (!named || trainer_.metrics(j).name() != metric.name()) continue;
         Add(at + ".name", Quoted(metric.name()) + " is defined twice; expected every metric once");
         break;
       }
@@ -341,8 +342,15 @@ class SpecChecker {
     }
   }
 
+  bool IsLongMetric(const std::string& at, const std::string& metric) {
+    if (metric.size() <= kMostMetricBytes) return false;
+    Add(at, fmt::format("has {} bytes; expected at most {}", metric.size(), kMostMetricBytes));
+    return true;
+  }
+
   // The trainer has to print the metric.
   void PrintedMetric(const std::string& at, const std::string& metric) {
+    if (IsLongMetric(at, metric)) return;
     std::vector<std::string> printed = PrintedMetrics(spec_);
     for (const v1::MetricDefinition& defined : trainer_.metrics()) printed.push_back(defined.name());
     if (metric.empty() || printed.empty())

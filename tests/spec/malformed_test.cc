@@ -453,6 +453,28 @@ TEST_CASE("Malformed job files: no text of a job holds a NUL character, wherever
   CHECK(listed.find("has a NUL character in its name; expected none") != std::string::npos);
 }
 
+// They are in a key of the reports, and no database has room for keys of any length.
+TEST_CASE("Malformed job files: names of metrics are short", "[spec]") {
+  const std::string metric = "{\"name\": \"loss\", ";
+  const auto named = [&metric](size_t bytes) {
+    return CommandJob(
+        metric, "{\"name\": \"" + std::string(bytes, 'x') + "\", \"regex\": \"a=([0-9]+)\"}, " + metric);
+  };
+  const std::string endless(8000, 'x');
+  CheckCases({
+      {named(8000), "trainer.metrics[0].name", {"has 8000 bytes", "expected at most 128"}},
+      {named(129), "trainer.metrics[0].name", {"has 129 bytes", "expected at most 128"}},
+      {CommandJob("\"metric\": \"loss\"", "\"metric\": \"" + endless + "\""),
+       "objective.metric",
+       {"has 8000 bytes", "expected at most 128"}},
+      {ExternalJob("\"strategy\": \"RANDOM\", \"metric_constraints\": [{\"metric\": \"" + endless +
+                   "\", \"at_most\": 1}]"),
+       "metric_constraints[0].metric",
+       {"has 8000 bytes", "expected at most 128"}},
+  });
+  CHECK(Listed(Violations(named(128))) == "");
+}
+
 TEST_CASE("Malformed job files: everything wrong is said in one answer", "[spec]") {
   const auto violations = Violations(R"({
     "name": "two words",

@@ -398,6 +398,32 @@ TEST_CASE("Sync: levels beyond any that a trial may have are not counted", "[ser
   CHECK(play.Describe(id).spend().resource() == 0);
 }
 
+TEST_CASE("Sync: a metric whose name is too long for a key is left out, and nothing beside it", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  const std::string id = play.Create(RandomJob(1, 5));
+  REQUIRE(worker.Tell().ok());
+  v1::SyncRequest request = worker.Request();
+  v1::Report* report = request.add_reports();
+  report->set_assignment_id(worker.running.begin()->first);
+  report->set_resource(1);
+  report->add_metrics()->set_name(std::string(8000, 'x'));
+  report->add_metrics()->set_name(std::string(129, 'x'));
+  for (const std::string& name : {std::string(128, 'x'), std::string("loss")}) {
+    report->add_metrics()->set_name(name);
+    REQUIRE(play.Sync(request).ok());
+  }
+  CHECK(play.Refused().long_metric == 4);
+  CHECK(play.Refused().duplicate == 1);
+  CHECK(play.Describe(id).spend().resource() == 1);
+  const auto rows = Store::OpenReadOnly(play.file());
+  REQUIRE(rows.ok());
+  auto metrics = (*rows)->facts.MetricsOf((*(*rows)->jobs.Find(id))->key, 1);
+  REQUIRE(metrics.ok());
+  std::sort(metrics->begin(), metrics->end());
+  CHECK(*metrics == std::vector<std::string>{"loss", std::string(128, 'x')});
+}
+
 TEST_CASE("Sync: a value that is not a number is recorded, and fails its trial", "[server]") {
   Play play;
   FakeWorker worker(play, "one", 1);
