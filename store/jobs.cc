@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/ascii.h"
 #include "store/annotations.h"
 
 namespace winnow {
@@ -140,13 +141,13 @@ absl::StatusOr<std::vector<JobRow>> JobTable::List(int64_t before, int64_t limit
   if (!filter.search.empty()) {
     where +=
         " AND (j.job IN (SELECT w.job FROM job_words w"
-        " WHERE INSTR(w.words, LOWER(json_extract(?3, '$.search'))) > 0)"
+        " WHERE INSTR(w.words, json_extract(?3, '$.search')) > 0)"
         " OR j.job IN (SELECT a.job FROM annotations a WHERE a.trial = 0"
-        " AND INSTR(LOWER(a.tags || '\n' || a.note), LOWER(json_extract(?3, '$.search'))) > 0))";
+        " AND INSTR(LOWER(a.tags || '\n' || a.note), json_extract(?3, '$.search')) > 0))";
   }
   const nlohmann::json wanted = {{"states", filter.states},
                                  {"tags", filter.tags},
-                                 {"search", filter.search},
+                                 {"search", absl::AsciiStrToLower(filter.search)},  // see SignInTable
                                  {"projects", filter.projects.value_or(std::vector<std::string>())}};
   Statement list(database_, SelectJobs(fmt::format("WHERE job IN (SELECT j.job FROM jobs j WHERE {}"
                                                    " ORDER BY j.job DESC LIMIT ?2) ORDER BY job DESC",

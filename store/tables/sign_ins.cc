@@ -1,19 +1,22 @@
 #include "store/tables/sign_ins.h"
 
+#include "absl/strings/ascii.h"
+
 namespace winnow {
 
+// Names are compared without regard to the case of ASCII's letters. Parameters are lowered here: lower() of
+// one follows PostgreSQL's locale, and that of a column, which is of collation C, does not.
 SignInTable::SignInTable(Database& database)
     : find_(database, "SELECT name, create_us FROM persons WHERE issuer = ?1 AND subject = ?2"),
       insert_(database, "INSERT INTO persons (issuer, subject, name, create_us) VALUES (?1, ?2, ?3, ?4)"),
       rename_(database, "UPDATE persons SET name = ?3 WHERE issuer = ?1 AND subject = ?2"),
       person_has_(database,
-                  "SELECT COUNT(*) FROM persons WHERE lower(name) = lower(?1)"
+                  "SELECT COUNT(*) FROM persons WHERE lower(name) = ?1"
                   " AND NOT (issuer = ?2 AND subject = ?3)"),
-      remove_person_(
-          database,
-          "DELETE FROM persons WHERE lower(name) = lower(?1) AND NOT (issuer = ?2 AND subject = ?3)"),
+      remove_person_(database,
+                     "DELETE FROM persons WHERE lower(name) = ?1 AND NOT (issuer = ?2 AND subject = ?3)"),
       token_has_(database,
-                 "SELECT COUNT(*) FROM tokens WHERE lower(name) = lower(?1)"
+                 "SELECT COUNT(*) FROM tokens WHERE lower(name) = ?1"
                  " AND id NOT IN (SELECT token FROM sign_in_tokens)"),
       put_token_(database, "INSERT INTO sign_in_tokens (token) VALUES (?1)"),
       has_token_(database, "SELECT COUNT(*) FROM sign_in_tokens WHERE token = ?1"),
@@ -56,14 +59,16 @@ absl::Status SignInTable::Rename(const PersonRow& row) {
 }
 
 absl::StatusOr<bool> SignInTable::AnotherHas(const PersonRow& person) {
-  return Any(person_has_.Bind(person.name, person.issuer, person.subject));
+  return Any(person_has_.Bind(absl::AsciiStrToLower(person.name), person.issuer, person.subject));
 }
 
 absl::Status SignInTable::RemoveAnother(const PersonRow& person) {
-  return remove_person_.Bind(person.name, person.issuer, person.subject).Run();
+  return remove_person_.Bind(absl::AsciiStrToLower(person.name), person.issuer, person.subject).Run();
 }
 
-absl::StatusOr<bool> SignInTable::TokenHas(const std::string& name) { return Any(token_has_.Bind(name)); }
+absl::StatusOr<bool> SignInTable::TokenHas(const std::string& name) {
+  return Any(token_has_.Bind(absl::AsciiStrToLower(name)));
+}
 
 absl::Status SignInTable::PutToken(const std::string& token) { return put_token_.Bind(token).Run(); }
 

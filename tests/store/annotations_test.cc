@@ -59,7 +59,7 @@ TEST_CASE("Annotations: jobs are found by tags, states and text, page by page", 
   ended.end_us = 9;
   REQUIRE(store->jobs.Update(ended).ok());
   REQUIRE(store->annotations.Put(a, 0, {{"big", "bigger"}, "", "", 1}).ok());
-  REQUIRE(store->annotations.Put(b, 0, {{"bigger"}, "Uses Adam", "", 1}).ok());
+  REQUIRE(store->annotations.Put(b, 0, {{"bigger"}, "Uses Adam Über all", "", 1}).ok());
   REQUIRE(store->annotations.Put(c, 4, {{"big"}, "of a trial", "", 1}).ok());
   CHECK(Listed(*store, {}) == Ids{"c", "b", "a"});
   CHECK(Listed(*store, {.tags = {"big"}, .states = {}, .search = ""}) ==
@@ -71,6 +71,7 @@ TEST_CASE("Annotations: jobs are found by tags, states and text, page by page", 
   CHECK(Listed(*store, {.tags = {}, .states = {}, .search = "momENTUM"}) == Ids{"c"});
   CHECK(Listed(*store, {.tags = {}, .states = {}, .search = "ana"}) == Ids{"a"});
   CHECK(Listed(*store, {.tags = {}, .states = {}, .search = "uses adam"}) == Ids{"b"});
+  CHECK(Listed(*store, {.tags = {}, .states = {}, .search = "Adam Über"}) == Ids{"b"});
   CHECK(Listed(*store, {.tags = {}, .states = {}, .search = "bigg"}) == Ids{"b", "a"});
   CHECK(Listed(*store, {.tags = {}, .states = {}, .search = "auc"}) == Ids{"c", "a"});
   CHECK(Listed(*store, {.tags = {"bigger"}, .states = {"running"}, .search = "auc"}) == Ids{"a"});

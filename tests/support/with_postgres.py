@@ -41,7 +41,7 @@ class Cluster:
         self.settings = [f"listen_addresses={host.address if host else ''}", f"unix_socket_directories={self.folder}", "max_connections=200", *settings]
         if not durable:
             self.settings.append("fsync=off")
-        self._run("initdb", "-D", self.data, "-U", "winnow", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync",
+        self._run("initdb", "-D", self.data, "-U", "winnow", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync",
                   "--no-instructions")
         if host:
             with open(self.data / "pg_hba.conf", "a", encoding="ascii") as file:

@@ -43,6 +43,21 @@ TEST_CASE("Sign-ins: a name belongs to one person, or to tokens that no sign-in 
   CHECK_FALSE(Get(table.HasToken("00000002")));
 }
 
+// C.UTF-8, the locale of the test's PostgreSQL, has another rule for É than C.
+TEST_CASE("Sign-ins: names are compared without regard to the case of ASCII's letters", "[store][stores]") {
+  OneStore one;
+  SignInTable table(one.store->database());
+  REQUIRE(one.store->tokens.Insert(Token("00000001", "Élodie")).ok());
+  CHECK(Get(table.TokenHas("Élodie")));
+  CHECK(Get(table.TokenHas("ÉLODIE")));
+  CHECK_FALSE(Get(table.TokenHas("élodie")));
+  REQUIRE(table.Insert({"i", "7", "Ève", 5}).ok());
+  const PersonRow other{"j", "7", "ÈVE", 6};
+  CHECK(Get(table.AnotherHas(other)));
+  REQUIRE(table.RemoveAnother(other).ok());
+  CHECK_FALSE(Get(table.Find("i", "7")).has_value());
+}
+
 TEST_CASE("Sign-ins: their tokens go some time after their end, and no others", "[store][stores]") {
   OneStore one;
   SignInTable table(one.store->database());
