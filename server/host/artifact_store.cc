@@ -188,7 +188,13 @@ absl::Status ArtifactStore::Get(const std::string& digest, BlobBuffer& into) {
   }
   const absl::Status read = options_.place->Read(digest, std::clamp<int64_t>(size, 0, kBlobBytes) + 1, into);
   if (read.ok() && DigestOf(into.bytes()) == digest) return read;
-  if (!read.ok() && !absl::IsNotFound(read) && !absl::IsDataLoss(read)) return read;
+  if (absl::IsDataLoss(read)) {
+    // What cannot be read now may be read later, as once a cable is in its place: only other bytes are a
+    // loss.
+    spdlog::error("artifacts: blob {} cannot be read: {}", digest, std::string(read.message()));
+    return absl::UnavailableError(read.message());
+  }
+  if (!read.ok() && !absl::IsNotFound(read)) return read;
   std::function<void(const std::string&)> on_loss;
   {
     MutexLock lock(mutex_);

@@ -42,8 +42,8 @@ class ArtifactStore : public BlobIndex {
   // OK: the blob is durable. INVALID_ARGUMENT: the bytes do not match the digest; RESOURCE_EXHAUSTED: the
   // quota or the disk is full.
   absl::Status Put(const std::string& digest, std::string_view bytes);
-  // Replaces what is in `into` by the blob. NOT_FOUND; DATA_LOSS: it was damaged; then it is removed, and
-  // `on_loss` was called. UNAVAILABLE: the place cannot be reached now.
+  // Replaces what is in `into` by the blob. NOT_FOUND; DATA_LOSS: it has other bytes or is gone; then it is
+  // removed, and `on_loss` was called. UNAVAILABLE: the place cannot be reached, or it cannot be read, now.
   absl::Status Get(const std::string& digest, BlobBuffer& into);
 
   bool Claim(const v1::BlobName& blob) override;

@@ -114,6 +114,25 @@ TEST_CASE("Artifact store: a damaged file is found when it is read, reported, an
   CHECK(*opened.Get("hello") == "hello");
 }
 
+TEST_CASE("Artifact store: a file that cannot be read for a time is kept", "[server]") {
+  TempFolder folder;
+  Opened opened(folder);
+  std::vector<std::string> lost;
+  opened.store->OnLoss([&](const std::string& digest) { lost.push_back(digest); });
+  REQUIRE(opened.Put("hello").ok());
+  const fs::path file = FileOf(folder, "hello"), aside = folder.path() / "aside";
+  fs::rename(file, aside);
+  fs::create_directory(file);  // it can be opened, and read() is an error
+  const absl::Status failed = opened.Get("hello").status();
+  CHECK(absl::IsUnavailable(failed));
+  CHECK(failed.message().find("cannot read") != std::string_view::npos);
+  fs::remove(file);
+  fs::rename(aside, file);
+  CHECK(*opened.Get("hello") == "hello");
+  CHECK(lost.empty());
+  CHECK(opened.store->Claim(NameOf("hello")));
+}
+
 TEST_CASE("Artifact store: what a killed server was writing is removed", "[server]") {
   TempFolder folder;
   const fs::path file = FileOf(folder, "hello");
