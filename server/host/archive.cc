@@ -81,18 +81,24 @@ absl::StatusOr<Archived> Write(Database& from, const std::vector<std::string>& j
 }
 
 // Gives the new file its name for good.
-absl::Status Publish(const std::string& part, const std::string& file) {
+absl::Status Publish(const std::string& part, const std::string& file, const SyncNames& sync) {
   const OwnedDescriptor written(open(part.c_str(), O_RDONLY | O_CLOEXEC));
   if (!written.ok() || fsync(written.get()) != 0) return Failed(part, errno);
   const int error = RenameNew(part, file);
   if (error == EEXIST) return ThereAlready(file);
-  return error == 0 ? absl::OkStatus() : Failed(file, error);
+  if (error != 0) return Failed(file, error);
+  const absl::Status synced = sync(fs::absolute(file).parent_path());
+  if (!synced.ok()) {
+    std::error_code none;
+    fs::remove(file, none);
+  }
+  return synced;
 }
 
 }  // namespace
 
 absl::StatusOr<Archived> ArchiveJobs(const std::string& database, const std::vector<std::string>& jobs,
-                                     const std::string& file) {
+                                     const std::string& file, const SyncNames& sync) {
   std::error_code none;
   if (fs::exists(fs::symlink_status(file, none))) return ThereAlready(file);
   absl::StatusOr<std::unique_ptr<Database>> from = OpenToCheck(database);
@@ -109,7 +115,7 @@ absl::StatusOr<Archived> ArchiveJobs(const std::string& database, const std::vec
   };
   absl::StatusOr<Archived> archived = Write(**from, jobs, part);
   if (!archived.ok()) return archived.status();
-  if (absl::Status published = Publish(part, file); !published.ok()) return published;
+  if (absl::Status published = Publish(part, file, sync); !published.ok()) return published;
   return archived;
 }
 

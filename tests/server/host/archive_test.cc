@@ -77,6 +77,27 @@ TEST_CASE("Archive: beside a server, it has the job, but neither its secrets nor
   CHECK(Bytes(file) == before);
 }
 
+TEST_CASE("Archive: its name is written to disk, or there is none", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 2);
+  const std::string id = play.Create(HyperbandJob(9));
+  PlayToEnd(play, id, {&worker});
+  const std::string file = play.folder.file("old.db");
+  absl::Status answer = absl::UnavailableError("the disk is gone");
+  int named = 0;
+  const auto sync = [&](const fs::path& folder) {
+    named += folder == fs::path(file).parent_path() && fs::exists(file) ? 1 : 0;
+    return answer;
+  };
+  CHECK(ArchiveJobs(play.file(), {id}, file, sync).status() == answer);
+  CHECK(named == 1);
+  CHECK_FALSE(fs::exists(file));
+  answer = absl::OkStatus();
+  CHECK(ArchiveJobs(play.file(), {id}, file, sync).ok());
+  CHECK(named == 2);
+  CHECK(fs::exists(file));
+}
+
 TEST_CASE("Archive: neither a server nor --restore takes it for a database", "[server]") {
   Play play;
   FakeWorker worker(play, "one", 2);
