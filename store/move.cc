@@ -26,7 +26,7 @@ class RowsDigest {
     if (const auto* number = std::get_if<int64_t>(&value)) {
       Mix(static_cast<uint64_t>(*number));
     } else if (const auto* real = std::get_if<double>(&value)) {
-      Mix(std::bit_cast<uint64_t>(*real));
+      Mix(std::bit_cast<uint64_t>(*real + 0.0));  // SQLite stores -0.0 as 0.0, PostgreSQL as it is
     } else if (const auto* text = std::get_if<std::string>(&value)) {
       Mix(std::hash<std::string>()(*text));
     } else if (const auto* blob = std::get_if<Blob>(&value)) {

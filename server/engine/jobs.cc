@@ -332,6 +332,7 @@ std::optional<std::vector<TrialNumber>> Jobs::RecordReport(OpenJob& job, const R
   row.sequence = job.state.last_sequence() + 1;
   // One NaN is as good as another; the stored one is the quiet NaN.
   if (std::isnan(row.value)) row.value = std::numeric_limits<double>::quiet_NaN();
+  row.value += 0.0;  // and 0.0, of -0.0
   if (!StoreMetric(job, row) && !WINNOW_MUTANT("reports that are known count again")) return std::nullopt;
   return Record(job, Reported{row.trial, row.attempt, row.resource, row.value, row.ranking}, row.time_us);
 }

@@ -436,6 +436,25 @@ TEST_CASE("Sync: a value that is not a number is recorded, and fails its trial",
   CHECK(play.Trials(id)[0].state() == v1::Trial::FAILED);
 }
 
+// As a file of SQLite has it: otherwise a server that starts anew would know another value.
+TEST_CASE("Sync: a zero has no sign", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  worker.objective = [](TrialNumber, int64_t) { return -0.0; };
+  play.Create(RandomJob(1, 5));
+  REQUIRE(worker.Tell().ok());
+  REQUIRE(worker.Step().ok());
+  int seen = 0;
+  REQUIRE(play.Inside([&](Engine& engine) {
+                for (const auto& [key, job] : engine.jobs().all()) {
+                  const TrialState& trial = job->state.trial(1);
+                  if (trial.best_resource == 1 && !std::signbit(trial.best_objective)) ++seen;
+                }
+              })
+              .ok());
+  CHECK(seen == 1);
+}
+
 TEST_CASE("Sync: programs that wait for trials which are behind are named as the first to end", "[server]") {
   Play play;
   FakeWorker worker(play, "one", 20);
