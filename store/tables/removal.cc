@@ -1,10 +1,20 @@
 #include "store/tables/removal.h"
 
-namespace winnow {
+#include <fmt/format.h>
 
-// Each deletes the rows before the one at an offset: none, if there are fewer. Reports are as small as facts;
-// an assignment takes along its output, of up to a MiB. The ranks of a trial go together, and trials go last
-// but the job, because a check of the database looks for loose rows.
+namespace winnow {
+namespace {
+
+constexpr char kNextAssignments[] =
+    "SELECT assignment FROM assignments WHERE job = ?1"
+    " ORDER BY trial DESC, attempt DESC, rank DESC LIMIT 100";
+
+}  // namespace
+
+// Most delete the rows before the one at an offset: none, if there are fewer. Reports are as small as facts;
+// the output of an assignment may have MiBs, and goes before it, in parts. Of an attempt the highest ranks go
+// first, and trials go last but the job, because a check of the database looks for missing ranks and loose
+// rows.
 Removal::Removal(Database& database)
     : mark_(database, "UPDATE jobs SET deleted_us = ?2, request_id = NULL WHERE job = ?1"),
       first_(database, "SELECT job FROM jobs WHERE deleted_us <> 0 ORDER BY job LIMIT 1"),
@@ -12,12 +22,12 @@ Removal::Removal(Database& database)
                "DELETE FROM reports WHERE job = ?1 AND (trial, attempt, resource, metric) <"
                " (SELECT trial, attempt, resource, metric FROM reports WHERE job = ?1"
                " ORDER BY trial, attempt, resource, metric LIMIT 1 OFFSET 2000)"),
+      output_(database, fmt::format("DELETE FROM logs WHERE (assignment, stream, offset) IN"
+                                    " (SELECT assignment, stream, offset FROM logs"
+                                    " WHERE assignment IN ({}) LIMIT 100)",
+                                    kNextAssignments)),
       assignments_(database,
-                   "DELETE FROM assignments WHERE job = ?1 AND trial < (SELECT trial FROM assignments"
-                   " WHERE job = ?1 ORDER BY trial, attempt, rank LIMIT 1 OFFSET 100)"),
-      one_trial_(database,
-                 "DELETE FROM assignments WHERE job = ?1 AND"
-                 " trial = (SELECT MIN(trial) FROM assignments WHERE job = ?1)"),
+                   fmt::format("DELETE FROM assignments WHERE assignment IN ({})", kNextAssignments)),
       facts_(database,
              "DELETE FROM events WHERE job = ?1 AND sequence < (SELECT sequence FROM events WHERE job = ?1"
              " ORDER BY sequence LIMIT 1 OFFSET 2000)"),
@@ -47,7 +57,7 @@ absl::StatusOr<bool> Removal::RemoveSome() {
   const absl::StatusOr<int64_t> job = First();
   if (!job.ok()) return job.status();
   if (*job == 0) return false;
-  for (Statement* rows : {&reports_, &assignments_, &one_trial_, &facts_, &trials_, &job_}) {
+  for (Statement* rows : {&reports_, &output_, &assignments_, &facts_, &trials_, &job_}) {
     const absl::Status status = rows->Bind(*job).Run();
     if (!status.ok()) return status;
     if (database_.changes() > 0) break;

@@ -26,7 +26,7 @@ class Removal {
   // The marked job that was created first; 0: none is marked.
   absl::StatusOr<int64_t> First();
 
-  Statement mark_, first_, reports_, assignments_, one_trial_, facts_, trials_, job_;
+  Statement mark_, first_, reports_, output_, assignments_, facts_, trials_, job_;
   Database& database_;
 };
 

@@ -188,6 +188,56 @@ TEST_CASE("Jobs: a deleted one is found no more, and its rows are removed some a
   CHECK(store->jobs.Insert("a", Row("request"))->id == "a-2");
 }
 
+TEST_CASE("Jobs: of a deleted one, no trial takes along all of its attempts and their output",
+          "[store][stores]") {
+  constexpr int64_t kAttempts = 100, kRanks = 3, kMostRows = 100;
+  OneStore one;
+  auto& store = one.store;
+  JobRow row = Row();
+  row.end_us = 7;
+  const int64_t job = store->jobs.Insert("a", row)->key;
+  REQUIRE(store->workers.Put({"w", "w", "h", 1, "s", "v", 0, WorkerState::kLive, 1, 1}).ok());
+  TrialRow trial;
+  trial.number = 1;
+  REQUIRE(store->trials.Put(job, trial).ok());
+  const auto fill = [&] {
+    for (int64_t number = 0; number < kAttempts * kRanks; ++number) {
+      AssignmentRow assignment;
+      assignment.id = std::to_string(number);
+      assignment.job = job;
+      assignment.trial = 1;
+      assignment.attempt = number / kRanks + 1;
+      assignment.rank = static_cast<int32_t>(number % kRanks);
+      assignment.worker = "w";
+      assignment.state = RankState::kGone;
+      assignment.outcome = AttemptOutcome::kFinished;
+      const int64_t key = *store->assignments.Insert(assignment);
+      for (int stream = 0; stream < 2; ++stream)
+        REQUIRE(store->logs.Append(key, stream, 0, "text", false, 7).ok());
+    }
+    return absl::OkStatus();
+  };
+  REQUIRE(store->Write(fill).ok());
+  const auto rows = [&] {
+    int64_t sum = 0;
+    for (const char* table : {"jobs", "trials", "assignments", "logs"})
+      sum += *store->database().QueryInt(std::string("SELECT COUNT(*) FROM ") + table);
+    return sum;
+  };
+  Removal removal(store->database());
+  REQUIRE(removal.Mark(job, 9).ok());
+  int64_t left = rows();
+  CHECK(left == 2 + 3 * kAttempts * kRanks);
+  while (*removal.RemoveSome()) {
+    const int64_t now = rows();
+    CHECK(left - now <= kMostRows);
+    left = now;
+    const auto found = [](const std::string& finding) { FAIL_CHECK(finding); };
+    REQUIRE(CheckAssignments(store->database(), found).ok());
+  }
+  CHECK(left == 0);
+}
+
 TEST_CASE("Trials: order, filter and page", "[store][stores]") {
   OneStore one;
   auto& store = one.store;
