@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
@@ -26,7 +27,8 @@ std::string SelectJobs(const char* rest) {
 
 JobTable::JobTable(Database& database)
     : database_(database),
-      take_(database, "INSERT OR IGNORE INTO taken_ids (id) VALUES (?1)"),
+      taken_(database, "SELECT 1 FROM taken_ids WHERE id = ?1"),
+      take_(database, "INSERT INTO taken_ids (id) VALUES (?1)"),
       insert_(database,
               "INSERT INTO jobs (id, request_id, spec, state, reason, create_us, end_us, last_sequence,"
               " warm_start, owner, source, project)"
@@ -57,20 +59,34 @@ JobTable::JobTable(Database& database)
                     " WHERE job = ?1 AND (state <> ?2 OR reason <> ?3 OR end_us <> ?4)"),
       delete_(database, "DELETE FROM jobs WHERE job = ?1") {}
 
-absl::StatusOr<JobRow> JobTable::Insert(const std::string& name, JobRow row) {
-  for (int64_t n = 1;; ++n) {
-    row.id = n == 1 ? name : fmt::format("{}-{}", name, n);
-    if (!row.project.empty()) row.id += kProjectMark + row.project;
-    absl::Status status = take_.Bind(row.id).Run();
-    if (!status.ok()) return status;
-    if (database_.changes() == 1) break;
+// Steps of twice the length find a number that is free, and halves of the last step the end of those taken.
+absl::StatusOr<std::string> JobTable::FreeId(const std::string& name, const std::string& project) {
+  const auto id_of = [&](int64_t n) {
+    return (n == 1 ? name : fmt::format("{}-{}", name, n)) + (project.empty() ? "" : kProjectMark + project);
+  };
+  int64_t taken = 0, vacant = 0;  // 0: none is known yet
+  while (vacant != taken + 1) {
+    const int64_t n = vacant == 0 ? std::max<int64_t>(2 * taken, 1) : (taken + vacant) / 2;
+    const absl::StatusOr<bool> row = taken_.Bind(id_of(n)).Next();
+    if (!row.ok()) return row.status();
+    taken_.Reset();
+    (*row ? taken : vacant) = n;
   }
+  return id_of(vacant);
+}
+
+absl::StatusOr<JobRow> JobTable::Insert(const std::string& name, JobRow row) {
+  absl::StatusOr<std::string> id = FreeId(name, row.project);
+  if (!id.ok()) return id.status();
+  row.id = *std::move(id);
+  absl::Status status = take_.Bind(row.id).Run();
+  if (!status.ok()) return status;
   std::optional<std::string> request;
   if (!row.request_id.empty()) request = row.request_id;
-  absl::Status status = insert_
-                            .Bind(row.id, request, row.spec, row.state, row.reason, row.create_us, row.end_us,
-                                  row.last_sequence, row.warm_start, row.owner, row.source, row.project)
-                            .Run();
+  status = insert_
+               .Bind(row.id, request, row.spec, row.state, row.reason, row.create_us, row.end_us,
+                     row.last_sequence, row.warm_start, row.owner, row.source, row.project)
+               .Run();
   if (!status.ok()) return status;
   absl::StatusOr<int64_t> key = database_.LastInsertKey();
   if (!key.ok()) return key.status();

@@ -49,8 +49,9 @@ class JobTable {
   explicit JobTable(Database& database);
 
   // Makes the id from `name`: itself, or name-2, name-3…, with @PROJECT at its end if it has a project. So
-  // ids of different projects never meet. An id is never used twice in a file. Returns the row with key and
-  // id. ALREADY_EXISTS: the request id is known.
+  // ids of different projects never meet. An id is never used twice in a file. It is the first that is not
+  // taken; where others behind that are, as by a job with the name name-9, one that follows a taken one.
+  // Returns the row with key and id. ALREADY_EXISTS: the request id is known.
   absl::StatusOr<JobRow> Insert(const std::string& name, JobRow row);
   absl::StatusOr<std::optional<JobRow>> Find(const std::string& id);
   absl::StatusOr<std::optional<JobRow>> FindRequest(const std::string& request_id);
@@ -74,11 +75,12 @@ class JobTable {
   absl::Status Delete(int64_t key);
 
  private:
+  absl::StatusOr<std::string> FreeId(const std::string& name, const std::string& project);
   absl::StatusOr<std::optional<JobRow>> One(Statement& statement);
   absl::StatusOr<std::vector<JobRow>> All(Statement& statement);
   Database& database_;
-  Statement take_, insert_, find_, find_request_, open_, ended_, beyond_, storing_, was_deleted_, list_,
-      last_sequence_, update_, update_state_, delete_;
+  Statement taken_, take_, insert_, find_, find_request_, open_, ended_, beyond_, storing_, was_deleted_,
+      list_, last_sequence_, update_, update_state_, delete_;
 };
 
 }  // namespace winnow

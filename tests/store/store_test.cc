@@ -1,5 +1,7 @@
 #include "store/store.h"
 
+#include <sqlite3.h>
+
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -32,6 +34,49 @@ TEST_CASE("Jobs: ids come from the name and are never used twice", "[store][stor
   CHECK(fourth->id == "tune-4");
   REQUIRE(store->jobs.Delete(fourth->key).ok());
   CHECK(store->jobs.Insert("tune", Row())->id == "tune-5");
+}
+
+TEST_CASE("Jobs: ids of one name follow each other, also behind one that a name has taken",
+          "[store][stores]") {
+  OneStore one;
+  auto& store = one.store;
+  CHECK(store->jobs.Insert("tune", Row())->id == "tune");
+  for (int n = 2; n <= 40; ++n) CHECK(store->jobs.Insert("tune", Row())->id == "tune-" + std::to_string(n));
+  JobRow row = Row();
+  row.project = "vision";
+  CHECK(store->jobs.Insert("tune", row)->id == "tune@vision");
+  CHECK(store->jobs.Insert("tune", row)->id == "tune-2@vision");
+  for (const char* name : {"a-4", "a", "a-2"}) CHECK(store->jobs.Insert(name, Row())->id == name);
+  CHECK(store->jobs.Insert("a", Row())->id == "a-5");  // a-3 is free, and is left out
+}
+
+int statements = 0;
+
+int CountStatement(unsigned, void*, void*, void*) {
+  ++statements;
+  return 0;
+}
+
+int CountStatements(sqlite3* connection, char**, const void*) {
+  return sqlite3_trace_v2(connection, SQLITE_TRACE_STMT, CountStatement, nullptr);
+}
+
+TEST_CASE("Jobs: the id of one whose name has been used often is found soon", "[store]") {
+  const auto trace = reinterpret_cast<void (*)()>(CountStatements);
+  REQUIRE(sqlite3_auto_extension(trace) == SQLITE_OK);  // of the connections that are opened from now on
+  auto opened = Store::Open(":memory:");
+  sqlite3_cancel_auto_extension(trace);
+  REQUIRE(opened.ok());
+  Store& store = **opened;
+  const auto insert = [&](int count) {
+    for (int i = 0; i < count; ++i) REQUIRE(store.jobs.Insert("tune", Row()).ok());
+    return absl::OkStatus();
+  };
+  REQUIRE(store.Write([&] { return insert(999); }).ok());
+  statements = 0;
+  CHECK(store.jobs.Insert("tune", Row())->id == "tune-1000");
+  CHECK(statements > 2);
+  CHECK(statements < 50);
 }
 
 TEST_CASE("Jobs: a spec whose texts no database can be given fails no transaction", "[store][stores]") {
