@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
-#include <regex>
 #include <string_view>
 
 #include "base/names.h"
@@ -105,18 +104,27 @@ std::string UnknownWord::Problem() const {
   return "";
 }
 
+// Without expressions: std::regex goes as deep as a text is long.
 std::string InWords(const CLI::Error& error) {
-  static const std::regex kMissing("(.*): 1 required .* missing"), kWrong("Could not convert: (\\S+) = (.*)"),
-      kOutside("(\\S+): Value (.*) not in range (\\S+) to (\\S+)");
+  constexpr std::string_view kMissing = ": 1 required ", kWrong = "Could not convert: ", kValue = ": Value ",
+                             kOutside = " not in range ", kTo = " to ";
   const std::string problem = error.what();
-  std::smatch found;
-  if (std::regex_match(problem, found, kMissing)) return found.str(1) + " needs a value";
-  if (std::regex_match(problem, found, kWrong))
-    return fmt::format("{} {}: expected {}", found.str(1), found.str(2), ExpectedFor(found.str(2)));
-  if (std::regex_match(problem, found, kOutside))
-    return fmt::format("{} {}: expected a number from {} to {}", found.str(1), found.str(2),
-                       Plain(found.str(3)), Plain(found.str(4)));
-  return problem;
+  const std::string_view text = problem;
+  if (const size_t at = text.find(kMissing); at != std::string_view::npos && text.ends_with(" missing"))
+    return problem.substr(0, at) + " needs a value";
+  if (const size_t equals = text.find(" = "); text.starts_with(kWrong) && equals != std::string_view::npos) {
+    const std::string value = problem.substr(equals + 3);
+    return fmt::format("{} {}: expected {}", text.substr(kWrong.size(), equals - kWrong.size()), value,
+                       ExpectedFor(value));
+  }
+  const size_t given = text.find(kValue), outside = text.rfind(kOutside), to = text.rfind(kTo);
+  if (given == std::string_view::npos || outside == std::string_view::npos || to == std::string_view::npos)
+    return problem;
+  const size_t begin = given + kValue.size(), low = outside + kOutside.size(), high = to + kTo.size();
+  if (begin > outside || low > to) return problem;
+  return fmt::format("{} {}: expected a number from {} to {}", text.substr(0, given),
+                     text.substr(begin, outside - begin), Plain(problem.substr(low, to - low)),
+                     Plain(problem.substr(high)));
 }
 
 CommandLine ReadCommandLine(CLI::App& app, int argc, char** argv) {

@@ -20,7 +20,8 @@ namespace {
 
 constexpr char kDefault[] = "default";
 constexpr size_t kCommentWidth = 96;
-constexpr size_t kWidestValue = 40;  // a longer one moves what is behind it
+constexpr size_t kWidestValue = 40;    // a longer one moves what is behind it
+constexpr size_t kLongestNumber = 40;  // std::regex goes as deep as a text is long
 
 // Flags that ask for something else than to run with them.
 const std::set<std::string>& NotSettings() {
@@ -79,7 +80,7 @@ std::string InQuotes(std::string_view text) {
 
 bool IsNumber(const std::string& text) {
   static const std::regex kNumber(R"(-?(0|[1-9][0-9]*)(\.[0-9]+)?)");
-  return std::regex_match(text, kNumber);
+  return text.size() <= kLongestNumber && std::regex_match(text, kNumber);
 }
 
 // Returns the default as TOML writes it; an empty value if the default is no constant.

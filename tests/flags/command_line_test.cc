@@ -56,6 +56,10 @@ TEST_CASE("Command line: the word that is not known is named, with what is near 
       {{"token", "create"}, "--role is required"},
       {{"token", "create", "viewer"}, "--role is required"},
   };
+  const std::string endless(1 << 20, 'x');
+  CHECK((Read({"train", "--rate", endless}).problem == "--rate " + endless + ": expected a number"));
+  CHECK((Read({"train", "--share", endless}).problem ==
+         "--share " + endless + ": expected a number from 0 to 1"));
   for (const auto& [words, problem] : cases) {
     INFO(words.front() << " " << words.back());
     const CommandLine line = Read(words);

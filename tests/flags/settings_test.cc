@@ -156,6 +156,21 @@ TEST_CASE("Settings: an error names the file's line or the variable, and what wa
   CHECK_THAT(variable.Parse({}), Catch::StartsWith("WINNOW_WORKER_SLOTS: "));
 }
 
+TEST_CASE("Settings: a text of a megabyte in the place of a number is an error, and can be shown",
+          "[flags]") {
+  const std::string endless(1 << 20, '1');
+  {
+    const ScopedVariable slots("WINNOW_WORKER_SLOTS", endless);
+    Service service;
+    const std::string problem = service.Parse({});
+    CHECK(problem.starts_with("WINNOW_WORKER_SLOTS: --slots 111"));
+    CHECK(problem.ends_with("11: expected a number from 1 to 1024"));
+  }
+  Service shown;
+  REQUIRE(shown.Parse({"--db", endless, "--show-config", "json"}) == "");
+  CHECK(shown.settings->Shown().find("\"value\": \"" + endless + "\"") != std::string::npos);
+}
+
 TEST_CASE("Settings: a file that everyone may write is refused", "[flags]") {
   TempFolder folder;
   const std::string file = Write(folder, "slots = 1\n");
