@@ -39,6 +39,8 @@ class Trial:
         self.ended = False  # pruned, completed or failed
         self._told = False  # that it is completed, or has failed
         self.stops_at_end = False  # whether report raises TrialPruned at `resource_to` too
+        self._repeat = 0  # see as_repeat
+        self._kept: dict[str, list[float]] = {}  # the values of a repeat, by metric
         self.raw = dict(found)
         self._pause = max(_LEAST_PAUSE, lease / _RENEWALS)  # seconds between renewals
         self._path = f"{job._path}/trials/{self.number}"
@@ -54,6 +56,11 @@ class Trial:
                              "limits.max_trial_resource")
         return range(self.resource_from + 1, self.resource_to + 1)
 
+    def as_repeat(self) -> None:
+        """For a job with repeats.seeds: trains from the start to the program's own end, which is one level of the job. What
+        is reported stays here, and `complete` tells which of it counts."""
+        self._repeat, self.resource_from, self.resource_to = self.resource_to, 0, 0
+
     def report(self, step: int, value: Optional[float] = None, *, raise_pruned: bool = True, **metrics: float) -> bool:
         """Records values at a level (1, 2, 3…) and renews the lease. `value`: of the objective.
 
@@ -61,6 +68,10 @@ class Trial:
         False. AttemptLost: the trial is another client's now.
         """
         points = self._points(step, value, metrics)
+        if self._repeat:
+            for point in points:
+                self._kept.setdefault(point["metric"], []).append(point["value"])
+            points = []
         try:
             answer = self.job._calls.call("POST", self._path + "/report", {"attempt": self.attempt, "points": points})
         except errors.FailedPrecondition as error:
@@ -84,7 +95,8 @@ class Trial:
 
     def complete_with(self, values: Mapping[str, float], *, step: Optional[int] = None) -> None:
         """The same, with the values of metrics by name."""
-        at = step or self.resource_to or self.step + 1
+        at = self._repeat or step or self.resource_to or self.step + 1
+        values = {**values, **{metric: self._counting(metric, kept) for metric, kept in self._kept.items()}}
         self._end({"points": self._points(at, None, values) if values else []})
         if self.job.metric in values:
             self.value = float(values[self.job.metric])
@@ -129,6 +141,20 @@ class Trial:
         values = {**({} if value is None else {self.job.metric: value}), **metrics}
         return [{"resource": level, "metric": metric, "value": _number(metric, content)}
                 for metric, content in values.items()]
+
+    def _counting(self, metric: str, kept: list[float]) -> float:
+        """Which of a metric's values is that of the repeat: as a worker decides for a program's."""
+        if metric != self.job.metric:
+            return kept[-1]
+        for number in kept:
+            if not math.isfinite(number):
+                return number
+        which = self.job.spec["objective"]["value"]
+        if which == "LAST":
+            return kept[-1]
+        if which == "MEAN":
+            return math.fsum(kept) / len(kept)
+        return max(kept) if self.job.maximizes else min(kept)
 
     def _end(self, fields: dict[str, Any]) -> None:
         if self._told:

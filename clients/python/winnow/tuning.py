@@ -288,6 +288,8 @@ class _Run:
         if self._note is not None:
             self._note.write(trial.raw)
         trial.stops_at_end = True
+        if self.job.spec.get("repeats", {}).get("seeds"):  # with folds the function needs the level, which is the fold
+            trial.as_repeat()
         trial.params = spaces.values_of(self._space, trial.params)
         try:
             end = self._call(trial)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What winnow.tune tunes for: several objectives, bounds on metrics, the mean of repeats. And the order of its calls."""
 
+import math
 import random
 import unittest
 import unittest.mock
@@ -108,6 +109,47 @@ class Repeats(unittest.TestCase):
         self.assertLess(min(map(len, called.values())), 3)  # what is hopeless was not repeated
         values = [result.best_params["x"] + random.Random(seed).gauss(0, 0.05) for seed in whole]
         self.assertAlmostEqual(result.best_value, sum(values) / 3)
+
+    def test_a_function_that_reports_steps_trains_to_its_own_end_in_each_repeat(self):
+        for value, counts in (("best", 1), ("last", 10), ("mean", 5.5)):
+            for maximize in (False, True):
+                calls, sign = [], -1 if maximize else 1
+
+                def f(x, trial):
+                    calls.append([trial.number, trial.resource_from])
+                    for step in [3, 1, 2, 4, 5, 6, 7, 8, 9, 10]:
+                        trial.report(step, sign * step, accuracy=step)
+                        calls[-1].append(step)
+
+                with self.subTest(value=value, maximize=maximize):
+                    result = winnow.tune(f, LINE, max_trials=3, repeats=2, value=value, with_curves=True,
+                                         direction="maximize" if maximize else "minimize")
+                    for number, since, *steps in calls:
+                        self.assertEqual((since, steps[0], steps[-1], len(steps)), (0, 3, 10, 10))
+                    self.assertEqual([number for number, *_ in calls].count(result.best_trial), 2)
+                    self.assertEqual((result.best_value, result.best_step), (sign * counts, 2))
+                    self.assertEqual(result.curves["accuracy"][result.best_trial], [(1, 10), (2, 10)])
+
+    def test_a_value_of_a_repeat_that_is_no_number_counts(self):
+        def f(x, trial):
+            trial.report(1, math.nan if trial.number == 1 else x)
+            trial.report(2, x)
+
+        result = winnow.tune(f, LINE, max_trials=3, repeats=2)
+        self.assertEqual(result.trials[0].state, "FAILED")
+        self.assertIn("nan", result.trials[0].reason.lower())
+        self.assertNotIn("Error", result.trials[0].reason)
+
+    def test_a_repeat_may_report_or_return_what_counts_beside_other_metrics(self):
+        def f(x, trial):
+            if trial.number == 2:
+                trial.report(4, x)
+            return {"value": x, "memory": 7} if trial.number != 2 else {"memory": 7}
+
+        result = winnow.tune(f, LINE, max_trials=3, repeats=2, with_curves=True)
+        self.assertEqual(result.best_value, result.best_params["x"])
+        self.assertEqual(result.curves["memory"][1], [(1, 7), (2, 7)])
+        self.assertEqual(result.curves["memory"][2][0], (1, 7))
 
 
 class OrderOfCalls(WithFolder):
