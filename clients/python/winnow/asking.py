@@ -138,6 +138,8 @@ class Trial:
             raise ValueError(f"step: is {step!r}; expected a whole number")
         if level < 1:
             raise ValueError(f"step: is {step!r}; expected 1 or more: steps count from 1")
+        if 0 < self.resource_to < level:
+            raise ValueError(f"step: is {step!r}; this part ends at {self.resource_to}; report every step up to it")
         values = {**({} if value is None else {self.job.metric: value}), **metrics}
         return [{"resource": level, "metric": metric, "value": _number(metric, content)}
                 for metric, content in values.items()]

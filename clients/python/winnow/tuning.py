@@ -307,9 +307,10 @@ class _Run:
             value = self._function(**arguments)
         except errors.TrialPruned:
             return (lambda: None) if trial.ended else (lambda: trial.complete())
-        except errors.ServerError:
-            raise
-        except Exception as error:  # the function's own
+        except Exception as error:
+            if isinstance(error, errors.ServerError) and not isinstance(error, errors.InvalidArgument):
+                raise
+            # The function's own.
             self.newest_error = error
             reason = asking.said(error)
             return lambda: trial.fail(reason)

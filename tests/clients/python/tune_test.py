@@ -145,6 +145,26 @@ class Mistakes(WithFolder):
             with self.subTest(why), self.assertRaisesRegex(winnow.TuningFailed, why):
                 winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=5)
 
+    def test_a_step_beyond_the_part_fails_its_trial_and_not_the_search(self):
+        def f(x, trial):
+            for step in range(5, 28, 5):
+                trial.report(step, x)
+
+        for n_jobs in (1, 2):
+            with self.subTest(n_jobs=n_jobs), \
+                 self.assertRaisesRegex(winnow.TuningFailed, "step: is 5; this part ends at [13]; report every step up to it"):
+                winnow.tune(f, {"x": winnow.uniform(0, 1)}, strategy="hyperband", max_steps=27, max_trials=40, n_jobs=n_jobs)
+
+    def test_what_the_server_refuses_in_a_report_fails_its_trial_and_not_the_search(self):
+        def f(x, trial):
+            trial.report(1, x, **({} if x < 0.5 else {"m" * 129: 1}))
+
+        result = winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=8, strategy="random",
+                             spec={"limits": {"max_first_failures": 0}})
+        self.assertEqual({(trial.state, trial.params["x"] < 0.5) for trial in result.trials}, {("COMPLETED", True), ("FAILED", False)})
+        self.assertEqual({trial.reason for trial in result.trials if trial.state == "FAILED"},
+                         {"InvalidArgument: points[1].metric: has 129 characters; expected at most 128"})
+
     def test_half_a_character_in_the_text_of_an_exception_fails_the_trial_alone(self):
         def f(x):
             if x < 0.5:
