@@ -53,7 +53,7 @@ class Trial:
         """The levels to train, for a trial whose last level is known."""
         if not self.resource_to:
             raise ValueError(f"trial {self.number} has no last level; give the job a pruner.max_resource or a "
-                             "limits.max_trial_resource")
+                             "limits.max_trial_resource (in winnow.tune: max_steps=…)")
         return range(self.resource_from + 1, self.resource_to + 1)
 
     def as_repeat(self) -> None:

@@ -138,9 +138,11 @@ class Mistakes(WithFolder):
                              spec={"limits": {"max_first_failures": 0}})
         self.assertEqual({trial.reason for trial in result.trials if trial.state == "FAILED"}, {"ValueError: too small"})
 
-    def test_a_step_below_1_and_a_dictionary_without_the_value_fail_with_what_is_expected(self):
+    def test_steps_that_are_wrong_or_unknown_and_a_dictionary_without_the_value_fail_with_what_is_expected(self):
         for f, why in ((lambda x, trial: trial.report(0, x), "step: is 0; expected 1 or more: steps count from 1"),
                        (lambda x, trial: trial.report(1.5, x), "step: is 1.5; expected a whole number"),
+                       (lambda x, trial: [trial.report(step, x) for step in trial.steps()],
+                        r"trial 1 has no last level; .* \(in winnow.tune: max_steps=…\)"),
                        (lambda x: {"loss": x}, "without 'value'; expected a number, or one with 'value'")):
             with self.subTest(why), self.assertRaisesRegex(winnow.TuningFailed, why):
                 winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=5)
