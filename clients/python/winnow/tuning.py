@@ -163,14 +163,18 @@ def _check(function: Function, space: Mapping[str, spaces.Range]) -> bool:
 
 
 def _job(client: Client, wanted: dict[str, Any], folder: Optional[pathlib.Path]) -> Job:
-    """A new job; where `folder` knows an earlier one of this name, that one."""
+    """A new job; where `folder` knows an earlier one of this name that goes on or is complete, that one."""
     note = folder / f"{wanted['name']}.job.json" if folder else None
     if note and note.exists():
         earlier = json.loads(note.read_text("utf-8"))
         job = client.job(earlier["id"])
-        if earlier["spec"] == json.loads(json.dumps(wanted)):
+        same, state = earlier["spec"] == json.loads(json.dumps(wanted)), job.state
+        if same and state == "COMPLETED":
+            warnings.warn(f"the search {wanted['name']!r} in {folder} has ended, and its result is returned; choose another "
+                          "name to search again", stacklevel=3)
+        if same and state not in ("STOPPED", "FAILED"):
             return job
-        if not job.ended:
+        if state not in ENDED:
             raise ValueError(f"directory: {folder} has an unfinished search {wanted['name']!r} with other settings; repeat "
                              "that call to go on with it, or choose another name or directory")
     job = client.submit(wanted)

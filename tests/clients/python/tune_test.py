@@ -336,6 +336,29 @@ class Interruptions(WithFolder):
             with winnow.serve(self.folder) as client:
                 self.assertEqual(winnow.tune(bowl, SPACE, max_trials=2, strategy="random", server=client).state, "COMPLETED")
 
+    def test_a_search_that_failed_begins_anew_and_one_that_is_complete_does_not(self):
+        calls = []
+
+        def search(function):
+            return winnow.tune(function, {"x": winnow.uniform(0, 1)}, max_trials=5, strategy="random", directory=self.folder, name="search")
+
+        def broken(x):
+            raise KeyError("missing")
+
+        def repaired(x):
+            calls.append(x)
+            return x
+
+        with self.assertRaisesRegex(winnow.TuningFailed, "missing"):
+            search(broken)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            first = search(repaired)
+        self.assertEqual((first.state, len(first.trials), len(calls)), ("COMPLETED", 5, 5))
+        with self.assertWarnsRegex(UserWarning, "the search 'search' in .* has ended, .*; choose another name to search again"):
+            second = search(repaired)
+        self.assertEqual((second.trials, second.job.id, len(calls)), (first.trials, first.job.id, 5))
+
     def test_a_failure_before_the_first_trial_leaves_no_server(self):
         with unittest.mock.patch.object(embedded, "connect", side_effect=ValueError("no connection")), \
              self.assertRaisesRegex(ValueError, "no connection"):
