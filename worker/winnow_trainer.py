@@ -51,7 +51,9 @@ def _watch_signal():
 
 
 def report(step, **metrics):
-    """Reports metrics at a level: a line of JSON on standard output. Numbers, or what float() takes."""
+    """Reports metrics at a level: a line of JSON on standard output. Numbers, or what float() takes.
+
+    Call it in every rank of a training, so that should_stop() is the same in all; only rank 0 prints."""
     global _reported
     if isinstance(step, bool) or int(step) != step:
         raise TypeError(f"step is {step!r}; expected a whole number")
@@ -63,10 +65,16 @@ def report(step, **metrics):
             line[name] = float(value)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{name} is {value!r}; expected a number") from None
-    begin = "\n" if _unfinished_line() else ""
-    sys.stdout.write(begin + json.dumps(line) + "\n")  # at once, so that no other thread's words come between
-    sys.stdout.flush()
+    if all(rank == "0" for rank in _ranks()):
+        begin = "\n" if _unfinished_line() else ""
+        sys.stdout.write(begin + json.dumps(line) + "\n")  # at once, so that no other thread's words come between
+        sys.stdout.flush()
     _reported = max(int(step), _reported or 0)
+
+
+def _ranks():
+    """This process's place in its trial, or in what torchrun started, and among the processes of an MPI program."""
+    return [os.environ[name] for name in ("RANK", "OMPI_COMM_WORLD_RANK") if os.environ.get(name)]
 
 
 def _unfinished_line():
@@ -98,8 +106,7 @@ def save(path, name=None):
     target = os.path.join(directory, name or os.path.basename(os.path.normpath(path)))
     if os.path.abspath(path) == os.path.abspath(target):
         return target
-    ranks = [os.environ.get(name, "") for name in ("RANK", "OMPI_COMM_WORLD_RANK")]
-    draft = ".".join([target, *filter(None, ranks), "part"])  # ranks on one host have the same directory
+    draft = ".".join([target, *_ranks(), "part"])  # ranks on one host have the same directory
     os.makedirs(os.path.dirname(target), exist_ok=True)
     _remove(draft)
     if os.path.isdir(path):

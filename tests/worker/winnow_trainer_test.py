@@ -221,6 +221,16 @@ class WinnowTrainer(unittest.TestCase):
                    WINNOW_RESOURCE_TO="3", WINNOW_ASSIGNMENT="a")
         self.assertEqual([json.loads(line)["step"] for line in done.stdout.splitlines()], [1, 2, 3])
 
+    def test_every_rank_stops_at_the_level_and_the_first_one_prints(self):
+        program = ("import sys\nfor level in range(1, 9):\n    winnow.report(level, loss=1)\n    print(level, file=sys.stderr)\n"
+                   "    if winnow.should_stop():\n        break")
+        for ranks, prints in (({"RANK": "0"}, True), ({"RANK": "1"}, False), ({"RANK": "0", "OMPI_COMM_WORLD_RANK": "0"}, True),
+                              ({"RANK": "0", "OMPI_COMM_WORLD_RANK": "1"}, False), ({"RANK": "1", "OMPI_COMM_WORLD_RANK": "2"}, False)):
+            with self.subTest(**ranks):
+                done = run(program, WINNOW_RESOURCE_TO="3", WINNOW_ASSIGNMENT="a", **ranks)
+                self.assertEqual(done.stderr, "1\n2\n3\n")
+                self.assertEqual([json.loads(line)["step"] for line in done.stdout.splitlines()], [1, 2, 3] if prints else [])
+
     def test_it_stops_when_it_is_asked_to(self):
         for asks, said in (("should_stop", "False"), ("resume", "None")):  # the latter: in its first epoch
             done = run(f"import os, signal\nprint(winnow.{asks}())\nos.kill(os.getpid(), signal.SIGTERM)\n"
