@@ -69,7 +69,7 @@ def report(step, **metrics):
         begin = "\n" if _unfinished_line() else ""
         sys.stdout.write(begin + json.dumps(line) + "\n")  # at once, so that no other thread's words come between
         sys.stdout.flush()
-    _reported = max(int(step), _reported or 0)
+    _reported = int(step) if _reported is None else max(int(step), _reported)
 
 
 def _ranks():
@@ -163,7 +163,8 @@ def should_stop(wait=False):
     global _asks
     _asks = True
     last = int(os.environ.get("WINNOW_RESOURCE_TO", "0") or 0)
-    reached = last > 0 and _reported is not None and _reported >= last
+    offset = int(os.environ.get("WINNOW_RESOURCE_OFFSET", "0") or 0)  # 1 for a program that counts from 0
+    reached = last > 0 and _reported is not None and _reported + offset >= last
     if wait and reached and not _stopping.is_set() and _goes_on(last):
         return False
     return _stopping.is_set() or reached

@@ -221,6 +221,12 @@ class WinnowTrainer(unittest.TestCase):
                    WINNOW_RESOURCE_TO="3", WINNOW_ASSIGNMENT="a")
         self.assertEqual([json.loads(line)["step"] for line in done.stdout.splitlines()], [1, 2, 3])
 
+    def test_a_program_that_counts_from_0_stops_at_its_level_too(self):
+        program = "for step in range(%d, 9):\n    winnow.report(step, loss=1)\n    if winnow.should_stop():\n        break"
+        for first, offset in ((0, "1"), (-4, "5"), (3, "-2")):
+            done = run(program % first, WINNOW_RESOURCE_TO="3", WINNOW_RESOURCE_OFFSET=offset, WINNOW_ASSIGNMENT="a")
+            self.assertEqual([json.loads(line)["step"] for line in done.stdout.splitlines()], list(range(first, 3 - int(offset) + 1)))
+
     def test_every_rank_stops_at_the_level_and_the_first_one_prints(self):
         program = ("import sys\nfor level in range(1, 9):\n    winnow.report(level, loss=1)\n    print(level, file=sys.stderr)\n"
                    "    if winnow.should_stop():\n        break")

@@ -90,6 +90,7 @@ std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
   variables["WINNOW_CHECKPOINT_DIR"] = directories.checkpoint.string();
   variables["WINNOW_RESOURCE_FROM"] = std::to_string(assignment.resource_from());
   variables["WINNOW_RESOURCE_TO"] = std::to_string(assignment.resource_to());
+  variables["WINNOW_RESOURCE_OFFSET"] = std::to_string(assignment.resource_offset());
   variables["WINNOW_JOB"] = assignment.job_id();
   variables["WINNOW_TRIAL"] = std::to_string(assignment.trial());
   if (assignment.origin() > 0) variables["WINNOW_ORIGIN_TRIAL"] = std::to_string(assignment.origin());

@@ -33,6 +33,7 @@ v1::Assignment ThirdOfFour() {
   assignment.set_master_port(29501);
   assignment.set_resource_from(3);
   assignment.set_resource_to(9);
+  assignment.set_resource_offset(1);
   (*assignment.mutable_environment())["SM_HPS"] = "{\"eta\": 0.5}";
   (*assignment.mutable_environment())["HOME"] = "/job";
   return assignment;
@@ -64,6 +65,7 @@ TEST_CASE("TrainerEnvironment: a rank of a trial cluster", "[worker]") {
       {"WINNOW_CHECKPOINT_DIR", "/s/checkpoint"},
       {"WINNOW_RESOURCE_FROM", "3"},
       {"WINNOW_RESOURCE_TO", "9"},
+      {"WINNOW_RESOURCE_OFFSET", "1"},
       {"WINNOW_JOB", "job"},
       {"WINNOW_TRIAL", "7"},
       {"WINNOW_ATTEMPT", "2"},
