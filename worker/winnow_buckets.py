@@ -17,7 +17,7 @@ PART = 16 << 20
 
 
 class BucketError(Exception):
-    pass
+    repeated = False  # whether the request had been sent before
 
 
 def split(uri):
@@ -47,15 +47,33 @@ class Buckets:
             upload = self.call("POST", uri, {"uploads": ""}, headers=headers)[1]
             upload = xml.etree.ElementTree.fromstring(upload).findtext(SPACE + "UploadId")
             try:
-                parts = []
+                parts, size = [], 0
                 for body in self.parts(first, rest, file):
                     answer = self.call("PUT", uri, {"partNumber": str(len(parts) + 1), "uploadId": upload}, body)[0]
                     parts.append(f"<Part><PartNumber>{len(parts) + 1}</PartNumber><ETag>{answer['etag']}</ETag></Part>")
+                    size += len(body)
                 whole = "<CompleteMultipartUpload>" + "".join(parts) + "</CompleteMultipartUpload>"
-                self.call("POST", uri, {"uploadId": upload}, whole.encode())
+                self.complete(uri, upload, whole.encode(), size)
             except BucketError:
-                self.call("DELETE", uri, {"uploadId": upload})
+                try:
+                    self.call("DELETE", uri, {"uploadId": upload})
+                except BucketError:
+                    pass  # the first error says more
                 raise
+
+    def complete(self, uri, upload, whole, size):
+        try:
+            self.call("POST", uri, {"uploadId": upload}, whole)
+        except BucketError as error:
+            # An upload whose first answer was lost is gone because it is complete.
+            if not (error.repeated and "NoSuchUpload" in str(error) and self.has(uri, size)):
+                raise
+
+    def has(self, uri, size):
+        try:
+            return int(self.call("HEAD", uri)[0]["content-length"]) == size
+        except BucketError:
+            return False
 
     @staticmethod
     def parts(first, rest, file):
@@ -88,13 +106,14 @@ class Buckets:
                 return sizes
 
     def call(self, method, uri, query=None, body=b"", headers=None):
-        begin, pause = time.monotonic(), 0.1
+        begin, pause, repeated = time.monotonic(), 0.1, False
         while True:
             try:
                 status, answer, content = self.once(method, uri, query or {}, body, headers or {})
                 if status < 300:
                     return answer, content
                 error = BucketError(f"{method} {uri}: status {status}: {content[:300].decode(errors='replace')}")
+                error.repeated = repeated
                 if status < 500:
                     raise error
             except (OSError, http.client.HTTPException) as failure:
@@ -102,6 +121,7 @@ class Buckets:
             if time.monotonic() - begin > PATIENCE:
                 raise error
             time.sleep(pause)
+            repeated = True
             pause = min(pause * 2, 5.0)
 
     def once(self, method, uri, query, body, headers):

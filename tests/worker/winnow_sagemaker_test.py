@@ -1,14 +1,22 @@
-"""winnow_sagemaker: the levels of metrics, the end at a level, and the exit code. What scripts are given is tested with real jobs."""
+"""winnow_sagemaker: the levels of metrics, the end at a level, and the exit code; winnow_buckets: answers that are lost. What scripts
+are given is tested with real jobs."""
 
 import hashlib
+import http.server
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
+import unittest.mock
+import urllib.parse
 
 WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "worker")
+sys.path.insert(0, WORKER)
+import winnow_buckets  # noqa: E402
+
 # It saves each epoch after it has printed it, goes on from there, and never ends by itself before epoch 50.
 TRAIN = """
 import os, sys, time
@@ -97,6 +105,71 @@ class Module(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr.splitlines()[-1], r"objective metric score takes: score=\(\.\+\)$")
         self.assertEqual(self.run_script("print('loss=1')", [("score", "score=(.+)"), ("loss", "loss=(.+)")], objective="").returncode, 0)
+
+
+class OneUpload(http.server.BaseHTTPRequestHandler):
+    """An S3 with one object and one upload of it, whose first completion it does not answer."""
+
+    def answer(self, status, body=b"", **headers):
+        self.send_response(status)
+        for name, value in {"Content-Length": len(body), **headers}.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def handle_request(self):
+        bucket, query = self.server.bucket, urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query, keep_blank_values=True)
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        bucket.calls.append(self.command)
+        if self.command == "HEAD":
+            return self.answer(404) if bucket.content is None else self.answer(200, **{"Content-Length": len(bucket.content)})
+        if "uploads" in query:
+            return self.answer(200, f"<R xmlns='{winnow_buckets.SPACE[1:-1]}'><UploadId>u</UploadId></R>".encode())
+        if bucket.parts is None:
+            return self.answer(404, b"<Error><Code>NoSuchUpload</Code></Error>")
+        if self.command == "PUT":
+            bucket.parts.append(body)
+            return self.answer(200, ETag="e")
+        content, bucket.parts = b"".join(bucket.parts), None
+        if bucket.completes:
+            bucket.content = content
+        if bucket.answers:
+            return self.answer(404, b"<Error><Code>NoSuchUpload</Code></Error>")
+        self.close_connection = True
+
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = handle_request
+
+    def log_message(self, *_):
+        pass
+
+
+class LostAnswers(unittest.TestCase):
+    def put(self, **bucket):
+        """Puts a file of 25 bytes in parts of 10."""
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), OneUpload)
+        server.bucket = self.bucket = unittest.mock.Mock(**{"parts": [], "calls": [], "content": None, "answers": False, **bucket})
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(thread.join)
+        self.addCleanup(server.shutdown)
+        with tempfile.NamedTemporaryFile() as file, unittest.mock.patch.object(winnow_buckets, "PART", 10):
+            file.write(b"abcde" * 5)
+            file.flush()
+            winnow_buckets.Buckets(f"ID:SECRET@http://127.0.0.1:{server.server_port}").put("s3://bucket/key", file.name)
+
+    def test_an_upload_whose_completion_was_not_answered_is_there(self):
+        self.put(completes=True)
+        self.assertEqual((self.bucket.content, self.bucket.calls[-3:]), (b"abcde" * 5, ["POST", "POST", "HEAD"]))
+
+    def test_an_upload_that_is_gone_and_left_no_such_object_is_an_error(self):
+        for content in (None, b"old"):
+            with self.subTest(content=content), self.assertRaisesRegex(winnow_buckets.BucketError, "POST .*NoSuchUpload"):
+                self.put(completes=False, content=content)
+
+    def test_an_older_object_is_not_taken_for_an_upload_that_was_refused_at_once(self):
+        with self.assertRaisesRegex(winnow_buckets.BucketError, "POST .*NoSuchUpload"):
+            self.put(completes=False, content=b"other" * 5, answers=True)
 
 
 if __name__ == "__main__":
