@@ -101,8 +101,7 @@ def winnow_epoch(binary, case, folder, epochs):
 
 def network(nn, case):
     parameters = case.parameters
-    activation = {"relu": nn.ReLU, "leaky_relu": nn.LeakyReLU, "gelu": lambda: nn.GELU(approximate="tanh"),
-                  "tanh": nn.Tanh}[parameters["activation"]]
+    activation = {"relu": nn.ReLU, "leaky_relu": nn.LeakyReLU, "gelu": nn.GELU, "tanh": nn.Tanh}[parameters["activation"]]
     layers, width = [], case.features
     if parameters.get("input_dropout"):
         layers.append(nn.Dropout(parameters["input_dropout"]))
