@@ -5,9 +5,9 @@ is computed, so that none of them has a slow path.
     bench/gbdt/hyperparameters.py --bin build/bin [--repeats 3] [--rounds 40] [--only PART,...]
 
 Most cases change one thing of a plain job: logistic loss with `logloss` on 30,000 x 10, depth 6, one thread. A round is
-training and the metric of 10,000 validation rows; the least mean of the repeats, which take turns. Printed: milliseconds
-of both and their ratio, XGBoost's divided by winnow-gbdt's (above 1, winnow-gbdt is faster); at the end the geometric
-mean, and the cases in which XGBoost is faster. --only: cases whose name contains one of these.
+training and the metric of these rows and of 10,000 validation rows; the least mean of the repeats, which take turns.
+Printed: milliseconds of both and their ratio, XGBoost's divided by winnow-gbdt's (above 1, winnow-gbdt is faster); at the
+end the geometric mean, and the cases in which XGBoost is faster. --only: cases whose name contains one of these.
 """
 
 import argparse
@@ -175,7 +175,7 @@ def xgboost_round(prepared, rounds):
     booster = xgboost.Booster(prepared.case.parameters, [train, validation])
     for number in range(rounds):
         booster.update(train, number)
-        booster.eval(validation, "validation")
+        booster.eval_set([(train, "train"), (validation, "validation")], number)
         if number == 0:
             begun = time.perf_counter()
     return (time.perf_counter() - begun) / (rounds - 1) * 1e3
