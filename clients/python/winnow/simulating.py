@@ -100,7 +100,7 @@ class Simulation:
         return f"<table><tr>{heads}</tr>{rows}</table>"
 
 
-def simulate(source: Source, strategies: Iterable[Strategy] = (), *, budget: Optional[int] = None,
+def simulate(source: Source, strategies: Union[Strategy, Iterable[Strategy]] = (), *, budget: Optional[int] = None,
              target: Optional[float] = None, seeds: int = 10, slots: int = 1, spec: Union[Mapping[str, Any], str, None] = None,
              space: Optional[spaces.Space] = None, max_steps: Optional[int] = None,
              direction: str = "minimize") -> Simulation:
@@ -114,10 +114,11 @@ def simulate(source: Source, strategies: Iterable[Strategy] = (), *, budget: Opt
             each level (1, 2, …); with `spec`, the job file. budget is required.
         a function, called as function(x=…, y=…, step=…) and returning its value at that step, or function(x=…, y=…)
             where there are no steps; with its `space`, and `max_steps` where it takes a step. budget is required.
-    strategies: names as in a job file ("ASHA"), or dictionaries of `strategy`, `sampler` and `pruner`; default: all but GRID.
+    strategies: one or several: names as in a job file ("ASHA"), or dictionaries of `strategy`, `sampler` and `pruner`; default:
+        all but GRID.
     target: a run ends at this value. slots: trials at once, in virtual time; with a function one.
     """
-    chosen = list(strategies)
+    chosen: list[Strategy] = [strategies] if isinstance(strategies, (str, Mapping)) else list(strategies)
     for name, number in (("seeds", seeds), ("slots", slots), ("budget", 1 if budget is None else budget)):
         if number < 1:
             raise ValueError(f"{name}: is {number!r}; expected 1 or more")

@@ -77,6 +77,17 @@ class Recorded(WithFolder):
         self.assertEqual([run.best for run in found.runs], [10.0] * 3)
         self.assertTrue(all(run.found and run.units < 200 for run in found.runs))
 
+    def test_one_strategy_needs_no_list(self):
+        table = pathlib.Path(self.folder, "curves.csv")
+        table.write_text("x,1,2\n0.1,3,2\n0.9,2,1\n")
+        spec = {"parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}}],
+                "objective": {"metric": "loss", "goal": "MINIMIZE"}}
+        for one, label in (("random", "RANDOM"), ({"sampler": {"kind": "TPE"}}, "TPE")):
+            found = winnow.simulate(table, one, spec=spec, budget=4, seeds=2)
+            self.assertEqual([run.strategy for run in found.runs], [label, label])
+        found = winnow.simulate(lambda x: x * x, "RANDOM", space={"x": winnow.uniform(-3, 3)}, budget=2, seeds=1)
+        self.assertEqual([run.strategy for run in found.runs], ["RANDOM"])
+
     def test_what_is_missing_or_wrong_is_named(self):
         with self.assertRaisesRegex(ValueError, "space, budget"):
             winnow.simulate(loss)
