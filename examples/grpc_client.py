@@ -76,12 +76,15 @@ def main():
             watch(service, job.id, metadata)
             job = service.DescribeTuningJob(tuning_pb2.DescribeTuningJobRequest(id=job.id), metadata=metadata,
                                             timeout=TIMEOUT)
+            state = tuning_pb2.TuningJob.State.Name(job.state)
+            if not job.HasField("best"):
+                sys.exit(f"{state}: {job.state_reason}")
             best = service.DescribeTrial(tuning_pb2.DescribeTrialRequest(job_id=job.id, trial=job.best.trial),
                                          metadata=metadata, timeout=TIMEOUT).trial
         except grpc.RpcError as error:
             sys.exit(f"{error.code().name}: {error.details()}")
     values = {one.name: getattr(one, one.WhichOneof("value")) for one in best.hyperparameters}
-    print(f"{tuning_pb2.TuningJob.State.Name(job.state)}: trial {best.number} has {job.spec.objective.metric} "
+    print(f"{state}: trial {best.number} has {job.spec.objective.metric} "
           f"{job.best.objective:.6g} with {values}")
 
 

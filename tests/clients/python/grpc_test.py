@@ -35,8 +35,8 @@ class GrpcClient(WithFolder):
         wait_until(lambda: port.exists() and port.read_text().strip(), "the server listens")
         return server, "127.0.0.1:" + port.read_text().strip()
 
-    def begin(self, *flags):
-        process = subprocess.Popen([sys.executable, "-B", ROOT / "examples/grpc_client.py", *map(str, flags)], text=True,
+    def begin(self, *flags, program=(ROOT / "examples/grpc_client.py",)):
+        process = subprocess.Popen([sys.executable, "-B", *program, *map(str, flags)], text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    env={**os.environ, "PYTHONPATH": str(self.stubs)})
         self.addCleanup(process.kill)
@@ -55,6 +55,18 @@ class GrpcClient(WithFolder):
         _, address = self.serve_grpc(local_workers=1)
         printed = self.result(self.begin("--server", address), address)
         self.assertGreater(len(printed.splitlines()), 8)
+
+    def test_a_job_that_ends_without_a_best_trial_says_why(self):
+        _, address = self.serve_grpc(local_workers=1)
+        failing = (f"import sys; sys.path.insert(0, {str(ROOT / 'examples')!r}); import grpc_client; "
+                   'grpc_client.JOB["trainer"]["command"] = ["/bin/false"]; grpc_client.main()')
+        process = self.begin("--server", address, program=("-c", failing))
+        _, errors = process.communicate(timeout=PATIENCE)
+        found = subprocess.run([f"{BIN}/winnow", "--server", address, "describe", "grpc", "--output", "json"], check=True,
+                               capture_output=True, text=True)
+        job = json.loads(found.stdout)
+        self.assertEqual((process.returncode, errors, job["state"]), (1, f"FAILED: {job['state_reason']}\n", "FAILED"))
+        self.assertIn("failed", errors)
 
     def test_it_watches_on_over_a_restart(self):
         server, address = self.serve_grpc()
