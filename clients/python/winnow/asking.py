@@ -51,6 +51,8 @@ class Trial:
 
     def steps(self) -> range:
         """The levels to train, for a trial whose last level is known."""
+        if self._repeat:
+            raise ValueError(f"trial {self.number} has no last level: each repeat trains to the function's own end")
         if not self.resource_to:
             raise ValueError(f"trial {self.number} has no last level; give the job a pruner.max_resource or a "
                              "limits.max_trial_resource (in winnow.tune: max_steps=…)")

@@ -140,6 +140,10 @@ class Repeats(unittest.TestCase):
         self.assertIn("nan", result.trials[0].reason.lower())
         self.assertNotIn("Error", result.trials[0].reason)
 
+    def test_a_repeat_has_no_last_level(self):
+        with self.assertRaisesRegex(winnow.TuningFailed, "trial 1 has no last level: each repeat trains to the function's own end"):
+            winnow.tune(lambda x, trial: trial.steps(), LINE, max_trials=3, repeats=2)
+
     def test_a_repeat_may_report_or_return_what_counts_beside_other_metrics(self):
         def f(x, trial):
             if trial.number == 2:
