@@ -11,7 +11,7 @@ namespace winnow {
 
 constexpr double kMostNodeSeconds = 1e12;  // in microseconds still exact in a double
 constexpr double kMostCost = 1e12;
-constexpr size_t kMostMetricBytes = 128;  // of a name, which is in keys; PostgreSQL's have at most some 2,700
+constexpr size_t kMostMetricBytes = 255;  // of a name, which is in keys; PostgreSQL's have at most some 2,700
 
 // The value of a numeric field of a spec, or `otherwise` where it is not set, that is 0.
 inline int64_t OrDefault(int64_t value, int64_t otherwise) { return value == 0 ? otherwise : value; }

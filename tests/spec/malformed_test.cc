@@ -462,17 +462,17 @@ TEST_CASE("Malformed job files: names of metrics are short", "[spec]") {
   };
   const std::string endless(8000, 'x');
   CheckCases({
-      {named(8000), "trainer.metrics[0].name", {"has 8000 bytes", "expected at most 128"}},
-      {named(129), "trainer.metrics[0].name", {"has 129 bytes", "expected at most 128"}},
+      {named(8000), "trainer.metrics[0].name", {"has 8000 bytes", "expected at most 255"}},
+      {named(256), "trainer.metrics[0].name", {"has 129 bytes", "expected at most 255"}},
       {CommandJob("\"metric\": \"loss\"", "\"metric\": \"" + endless + "\""),
        "objective.metric",
-       {"has 8000 bytes", "expected at most 128"}},
+       {"has 8000 bytes", "expected at most 255"}},
       {ExternalJob("\"strategy\": \"RANDOM\", \"metric_constraints\": [{\"metric\": \"" + endless +
                    "\", \"at_most\": 1}]"),
        "metric_constraints[0].metric",
-       {"has 8000 bytes", "expected at most 128"}},
+       {"has 8000 bytes", "expected at most 255"}},
   });
-  CHECK(Listed(Violations(named(128))) == "");
+  CHECK(Listed(Violations(named(255))) == "");
 }
 
 TEST_CASE("Malformed job files: everything wrong is said in one answer", "[spec]") {

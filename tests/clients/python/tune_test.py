@@ -159,13 +159,13 @@ class Mistakes(WithFolder):
 
     def test_what_the_server_refuses_in_a_report_fails_its_trial_and_not_the_search(self):
         def f(x, trial):
-            trial.report(1, x, **({} if x < 0.5 else {"m" * 129: 1}))
+            trial.report(1, x, **({} if x < 0.5 else {"m" * 256: 1}))
 
         result = winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=8, strategy="random",
                              spec={"limits": {"max_first_failures": 0}})
         self.assertEqual({(trial.state, trial.params["x"] < 0.5) for trial in result.trials}, {("COMPLETED", True), ("FAILED", False)})
         self.assertEqual({trial.reason for trial in result.trials if trial.state == "FAILED"},
-                         {"InvalidArgument: points[1].metric: has 129 characters; expected at most 128"})
+                         {"InvalidArgument: points[1].metric: has 256 bytes; expected at most 255"})
 
     def test_half_a_character_in_the_text_of_an_exception_fails_the_trial_alone(self):
         def f(x):

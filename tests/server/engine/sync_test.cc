@@ -408,8 +408,8 @@ TEST_CASE("Sync: a metric whose name is too long for a key is left out, and noth
   report->set_assignment_id(worker.running.begin()->first);
   report->set_resource(1);
   report->add_metrics()->set_name(std::string(8000, 'x'));
-  report->add_metrics()->set_name(std::string(129, 'x'));
-  for (const std::string& name : {std::string(128, 'x'), std::string("loss")}) {
+  report->add_metrics()->set_name(std::string(256, 'x'));
+  for (const std::string& name : {std::string(255, 'x'), std::string("loss")}) {
     report->add_metrics()->set_name(name);
     REQUIRE(play.Sync(request).ok());
   }
@@ -421,7 +421,7 @@ TEST_CASE("Sync: a metric whose name is too long for a key is left out, and noth
   auto metrics = (*rows)->facts.MetricsOf((*(*rows)->jobs.Find(id))->key, 1);
   REQUIRE(metrics.ok());
   std::sort(metrics->begin(), metrics->end());
-  CHECK(*metrics == std::vector<std::string>{"loss", std::string(128, 'x')});
+  CHECK(*metrics == std::vector<std::string>{"loss", std::string(255, 'x')});
 }
 
 TEST_CASE("Sync: a value that is not a number is recorded, and fails its trial", "[server]") {
