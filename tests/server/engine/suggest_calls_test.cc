@@ -525,8 +525,8 @@ TEST_CASE("Asks: what makes no sense is refused by name", "[server]") {
   v1::ReportMetricsRequest nameless = Telling(id, trial, 1, 0.5);
   nameless.mutable_points(0)->clear_metric();
   v1::ReportMetricsRequest endless = Telling(id, trial, 1, 0.5);
-  endless.mutable_points(0)->set_metric(std::string(129, 'x'));
-  CHECK_THAT(words(play.Report(endless)), Catch::StartsWith("3 points[0].metric: has 129"));
+  endless.mutable_points(0)->set_metric(std::string(256, 'x'));
+  CHECK_THAT(words(play.Report(endless)), Catch::StartsWith("3 points[0].metric: has 256 bytes"));
   CHECK_THAT(words(play.Report(nameless)), Catch::StartsWith("3 points[0].metric"));
   trial.set_attempt(2);
   CHECK_THAT(words(play.Report(Telling(id, trial, 1, 0.5))), Catch::StartsWith("9 trial 1 has no attempt 2"));
