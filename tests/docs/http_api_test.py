@@ -7,14 +7,20 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
+import urllib.request
 
 from tutorial_test import BIN, ROOT, blocks_of, free_address
+
+sys.path.insert(0, os.path.join(ROOT, "tests/e2e"))
+from processes import wait_until  # noqa: E402
 
 PAGE = os.path.join(ROOT, "docs/http-api.md")
 WRITTEN = "127.0.0.1:8080"  # the server of the page
 PATIENCE = 240  # seconds
+WORKER = b'"LIVE"'
 PRELUDE = f"set -euo pipefail\ncurl() {{ command curl --fail-with-body --max-time {PATIENCE} \"$@\"; echo; }}\n"
 
 
@@ -34,6 +40,8 @@ class HttpApiPage(unittest.TestCase):
                 break
         with open(f"{folder}/port", encoding="utf-8") as file:
             address = f"{listen.split(':', maxsplit=1)[0]}:{file.read().strip()}"
+        # The page's first job has a trial as soon as there is a worker.
+        wait_until(lambda: WORKER in urllib.request.urlopen(f"http://{address}/v1/workers").read(), "the worker is there")
         script = PRELUDE + "echo none >token\n"  # this server requires no token
         for language, _, text in blocks:
             if language == "bash":
