@@ -451,6 +451,11 @@ constexpr char kLoopbackHosts[] = R"sql(
 ALTER TABLE workers ADD COLUMN loopback_of TEXT NOT NULL DEFAULT '';
 )sql";
 
+constexpr char kWorkerTokens[] = R"sql(
+-- Id of the token that the worker's calls come with; '': none, or none came since an older version.
+ALTER TABLE workers ADD COLUMN token TEXT NOT NULL DEFAULT '';
+)sql";
+
 constexpr char kSignIns[] = R"sql(
 -- Who signed in with an OpenID Connect provider, and the name that they have had since.
 CREATE TABLE persons (
@@ -504,6 +509,7 @@ const std::vector<Migration>& Migrations() {
       {20, kDeliveries},   {21, kProjects},          {22, kLogTimes},
       {23, kQuotas},       {24, kStorageQuotas},     {25, kSignIns},
       {26, kDeletedJobs},  {27, kKeptTrials},        {28, kLoopbackHosts},
+      {29, kWorkerTokens},
   };
   return kMigrations;
 }

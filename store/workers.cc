@@ -16,7 +16,7 @@ constexpr EnumTexts<WorkerState, 4> kWorkerStateTexts("workers.state", kWorkerSt
 constexpr const char* kWorkerColumns =
     "worker, name, host, slots, storage_id, version, rendezvous_port, state, register_us, last_sync_us, "
     "labels,"
-    " cpus, memory_gib, limits, gpus, cost_per_hour, ends_us, projects, loopback_of";
+    " cpus, memory_gib, limits, gpus, cost_per_hour, ends_us, projects, loopback_of, token";
 constexpr EnumTexts<Marked, 3> kMarkTexts("worker_marks.scheduling", kMarks);
 
 // REQUIRES: written by us: a JSON object of strings.
@@ -64,12 +64,12 @@ WorkerTable::WorkerTable(Database& database)
     : put_(database,
            "INSERT INTO workers (worker, name, host, slots, storage_id, version, rendezvous_port, state,"
            " register_us, last_sync_us, labels, cpus, memory_gib, limits, gpus, cost_per_hour, ends_us,"
-           " projects, loopback_of) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
-           " ?16, ?17, ?18, ?19)"
+           " projects, loopback_of, token) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
+           " ?14, ?15, ?16, ?17, ?18, ?19, ?20)"
            " ON CONFLICT (worker) DO UPDATE SET name = ?2, host = ?3, slots = ?4, storage_id = ?5,"
            " version = ?6, rendezvous_port = ?7, state = ?8, last_sync_us = ?10, labels = ?11, cpus = ?12,"
            " memory_gib = ?13, limits = ?14, gpus = ?15, cost_per_hour = ?16, ends_us = ?17,"
-           " projects = ?18, loopback_of = ?19"),
+           " projects = ?18, loopback_of = ?19, token = ?20"),
       list_(database, fmt::format("SELECT {} FROM workers WHERE ?1 OR state IN ('live', 'leaving')"
                                   " ORDER BY register_us, worker",
                                   kWorkerColumns)),
@@ -89,7 +89,7 @@ absl::Status WorkerTable::Put(const WorkerRow& row) {
       .Bind(row.id, row.name, row.host, row.slots, row.storage_id, row.version, row.rendezvous_port,
             TextOf(row.state), row.register_us, row.last_sync_us, labels, row.cpus, row.memory_gib,
             row.limits, JsonOfGpus(row.gpus), row.cost_per_hour, row.ends_us, JsonOfTexts(row.projects),
-            row.loopback_of)
+            row.loopback_of, row.token)
       .Run();
 }
 
@@ -107,10 +107,26 @@ absl::StatusOr<std::vector<WorkerRow>> WorkerTable::All(Statement& s) {
     WorkerState state;
     absl::Status read = kWorkerStateTexts.Read(s.Text(7), state);
     if (!read.ok()) return read;
-    rows.push_back({s.Text(0), s.Text(1), s.Text(2), static_cast<int32_t>(s.Int(3)), s.Text(4), s.Text(5),
-                    static_cast<int32_t>(s.Int(6)), state, s.Int(8), s.Int(9), LabelsFromJson(s.Text(10)),
-                    s.Real(11), s.Real(12), s.Text(13), GpusFromJson(s.Text(14)), s.Real(15), s.Int(16),
-                    TextsFromJson(s.Text(17)), s.Text(18)});
+    rows.push_back({s.Text(0),
+                    s.Text(1),
+                    s.Text(2),
+                    static_cast<int32_t>(s.Int(3)),
+                    s.Text(4),
+                    s.Text(5),
+                    static_cast<int32_t>(s.Int(6)),
+                    state,
+                    s.Int(8),
+                    s.Int(9),
+                    LabelsFromJson(s.Text(10)),
+                    s.Real(11),
+                    s.Real(12),
+                    s.Text(13),
+                    GpusFromJson(s.Text(14)),
+                    s.Real(15),
+                    s.Int(16),
+                    TextsFromJson(s.Text(17)),
+                    s.Text(18),
+                    s.Text(19)});
     return read;
   });
   if (!status.ok()) return status;

@@ -44,6 +44,7 @@ struct WorkerRow {
   std::vector<std::string> projects =
       {};                        // whose jobs it may run, by its token ("": the default one); empty: all
   std::string loopback_of = "";  // of a host that is loopback: where alone it can be reached
+  std::string token = "";  // id of the one that its calls come with; "": none, or an older version's row
 
   bool operator==(const WorkerRow&) const = default;
 };

@@ -233,7 +233,7 @@ absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, co
   absl::Status status = CheckRequest(request);
   if (!status.ok()) return status;
   WorkerEntry* worker = workers_.Find(request.worker_id());
-  if (worker != nullptr && worker->present() && worker->caller.value_or(caller) != caller) {
+  if (worker != nullptr && worker->present() && !worker->MayCallWith(caller, projects)) {
     return absl::PermissionDeniedError(
         fmt::format("worker id {} is that of a worker which registered with another token; register under an "
                     "id of your own",
@@ -246,7 +246,7 @@ absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, co
   if (worker == nullptr) {
     if (WorkerEntry* older = workers_.FindPresentByName(request.name())) {
       const bool same =
-          SameFolder(request.worker_id(), older->row.id) && older->caller.value_or(caller) == caller;
+          SameFolder(request.worker_id(), older->row.id) && older->MayCallWith(caller, projects);
       if (!same) return NameInUse(*older);
       recorder_.LoseWorker(*older, fmt::format("worker {} was started anew", request.name()));
     }
@@ -279,6 +279,7 @@ absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, co
   row.cost_per_hour = request.cost_per_hour();
   row.ends_us = EndOf(request, row.ends_us, context_.wall_us());
   row.projects = projects;
+  row.token = caller;
   row.last_sync_us = context_.wall_us();
   bool leaves = request.leaving() && row.state == WorkerState::kLive;
   if (leaves) row.state = WorkerState::kLeaving;

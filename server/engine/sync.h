@@ -50,7 +50,7 @@ class SyncCalls {
         started_us_(context.wall_us()) {}
 
   // Inside the transaction. Answer or RefuseAll calls `done` exactly once. `caller`: the id of the call's
-  // token, or ""; a call with another token than the worker's first is refused.
+  // token, or ""; a call with another token than the worker's is refused.
   // `projects`: those whose jobs the worker may run; empty: all.
   void Take(const v1::SyncRequest& request, const std::string& caller,
             const std::vector<std::string>& projects, SyncDone done);

@@ -15,6 +15,12 @@ RankShape WorkerEntry::Used() const {
   return used;
 }
 
+bool WorkerEntry::MayCallWith(const std::string& token, const std::vector<std::string>& projects) const {
+  if (caller) return *caller == token;
+  if (token.empty()) return true;
+  return row.token.empty() ? row.projects == projects : row.token == token;
+}
+
 WorkerRoom WholeRoom(const WorkerRow& worker) {
   WorkerRoom room{worker.id, worker.slots, worker.storage_id, worker.labels};
   if (worker.cpus > 0) room.free_cpus = worker.cpus;

@@ -46,6 +46,12 @@ struct WorkerEntry {
   // The programs that wait on it, as its newest call said. Absent: none has come since the server's start.
   std::optional<std::vector<v1::WaitingTrainer>> waiting;
 
+  // Whether a call with that token (its id; "": none), which is bound to `projects`, may be the worker's:
+  // with the token that it has called with. Before its first call since the server's start, so may be a call
+  // without one (of the server's own user, or tokens are not required), and where its token is not known, one
+  // with any token that is bound to the same projects.
+  bool MayCallWith(const std::string& token, const std::vector<std::string>& projects) const;
+
   bool live() const { return row.state == WorkerState::kLive; }
   bool lost() const { return row.state == WorkerState::kLost; }
   bool present() const { return live() || row.state == WorkerState::kLeaving; }

@@ -280,6 +280,35 @@ TEST_CASE("Migrations: jobs of an older file are found by their owner, metrics a
   CHECK(found("damage") == "damaged ");
 }
 
+TEST_CASE("Migrations: the token of an older file's workers is not known, and is kept when it is",
+          "[store]") {
+  TempFolder folder;
+  {
+    auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
+    for (const Migration& migration : Migrations()) {
+      if (migration.version <= 28) REQUIRE((*database)->Execute(migration.sql).ok());
+    }
+    REQUIRE((*database)->Execute("PRAGMA application_id = 0x57494e4e; PRAGMA user_version = 28").ok());
+    REQUIRE(
+        (*database)
+            ->Execute("INSERT INTO workers (worker, name, host, slots, storage_id, version, rendezvous_port,"
+                      " state, register_us, last_sync_us, projects) VALUES ('w', 'w', 'h', 4, 's', 'v', 0,"
+                      " 'live', 1, 1, '[\"vision\"]')")
+            .ok());
+  }
+  WorkerRow worker;
+  {
+    auto store = Store::Open(folder.file("a.db"));
+    REQUIRE(store.ok());
+    worker = Get((*store)->workers.List(true)).at(0);
+    CHECK(worker.token == "");
+    CHECK(worker.projects == std::vector<std::string>{"vision"});
+    worker.token = "3f2a91c4";
+    REQUIRE((*store)->workers.Put(worker).ok());
+  }
+  CHECK(Get((*Store::Open(folder.file("a.db")))->workers.List(true)).at(0) == worker);
+}
+
 TEST_CASE("Assignments and jobs: how parts have started is kept", "[store]") {
   auto store = *Store::Open(":memory:");
   JobRow job;

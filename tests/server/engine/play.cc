@@ -117,15 +117,17 @@ absl::Status Play::Delete(const std::string& id) {
 }
 
 std::future<absl::StatusOr<v1::SyncResponse>> Play::StartSync(const v1::SyncRequest& request,
-                                                              const std::string& caller) {
+                                                              const std::string& caller,
+                                                              const std::vector<std::string>& projects) {
   auto promise = std::make_shared<std::promise<absl::StatusOr<v1::SyncResponse>>>();
   coordinator_->Sync(
-      request, [promise](auto answer) { promise->set_value(std::move(answer)); }, caller);
+      request, [promise](auto answer) { promise->set_value(std::move(answer)); }, caller, projects);
   return promise->get_future();
 }
 
-absl::StatusOr<v1::SyncResponse> Play::Sync(const v1::SyncRequest& request, const std::string& caller) {
-  return Wait(StartSync(request, caller));
+absl::StatusOr<v1::SyncResponse> Play::Sync(const v1::SyncRequest& request, const std::string& caller,
+                                            const std::vector<std::string>& projects) {
+  return Wait(StartSync(request, caller, projects));
 }
 
 std::future<absl::StatusOr<v1::SuggestTrialsResponse>> Play::StartAsk(const v1::SuggestTrialsRequest& request,

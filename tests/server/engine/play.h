@@ -42,10 +42,12 @@ class Play {
                                         WarmStart start = {});
   absl::Status Stop(const std::string& id);
   absl::Status Delete(const std::string& id);
-  absl::StatusOr<v1::SyncResponse> Sync(const v1::SyncRequest& request, const std::string& caller = "");
+  absl::StatusOr<v1::SyncResponse> Sync(const v1::SyncRequest& request, const std::string& caller = "",
+                                        const std::vector<std::string>& projects = {});
   // The call may be held: the answer comes later.
   std::future<absl::StatusOr<v1::SyncResponse>> StartSync(const v1::SyncRequest& request,
-                                                          const std::string& caller = "");
+                                                          const std::string& caller = "",
+                                                          const std::vector<std::string>& projects = {});
   absl::StatusOr<v1::SuggestTrialsResponse> Ask(const v1::SuggestTrialsRequest& request);
   // The call may be held: the answer comes later. `ticket`, if given, is set to what cancels it.
   std::future<absl::StatusOr<v1::SuggestTrialsResponse>> StartAsk(const v1::SuggestTrialsRequest& request,

@@ -373,10 +373,56 @@ TEST_CASE("Sync: who has another token does not speak for a worker, nor take its
   CHECK(play.Workers().size() == 1);
   CHECK(play.Workers()[0].name() == "one");
   CHECK(play.Sync(worker.Request(), "token-a")->assignments_size() == 1);
-  // After a restart of the server whoever speaks first is bound again.
+  // A restart of the server changes nothing, though the other calls first.
   play.Restart();
-  CHECK(play.Sync(worker.Request(), "token-a").ok());
   CHECK(absl::IsPermissionDenied(play.Sync(worker.Request(), "token-b").status()));
+  CHECK(absl::IsAlreadyExists(play.Sync(rogue, "token-b").status()));
+  REQUIRE(play.Workers().size() == 1);
+  CHECK(play.Workers()[0].name() == "one");
+  CHECK(play.Sync(worker.Request(), "token-a")->assignments_size() == 1);
+  CHECK(absl::IsPermissionDenied(play.Sync(worker.Request(), "token-b").status()));
+}
+
+TEST_CASE("Sync: a worker whose token is not known is bound to its projects", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  play.Create(RandomJob(2));
+  REQUIRE(play.Sync(worker.Request(), "token-a", {"", "vision"})->assignments_size() == 1);
+  const absl::Status forgotten = play.Inside([](Engine& engine) {  // as in the file of an older version
+    REQUIRE(engine.context().store.database().Execute("UPDATE workers SET token = ''").ok());
+  });
+  REQUIRE(forgotten.ok());
+  play.Restart();
+  for (const auto& projects : std::vector<std::vector<std::string>>{{}, {""}, {"speech"}}) {
+    CHECK(absl::IsPermissionDenied(play.Sync(worker.Request(), "token-b", projects).status()));
+  }
+  CHECK(play.Sync(worker.Request(), "token-a", {"", "vision"})->assignments_size() == 1);
+  play.Restart();  // its row has the token now
+  CHECK(absl::IsPermissionDenied(play.Sync(worker.Request(), "token-b", {"", "vision"}).status()));
+}
+
+TEST_CASE("Sync: workers train on when a new start of the server requires tokens, or none", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  play.Create(RandomJob(2));
+  for (const char* token : {"", "token-a", "", "token-b"}) {
+    INFO(token);
+    CHECK(play.Sync(worker.Request(), token)->assignments_size() == 1);
+    play.Restart();
+  }
+}
+
+TEST_CASE("Sync: a process that was killed leaves its name to one with another token after its lease",
+          "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  play.Create(RandomJob(2));
+  REQUIRE(play.Sync(worker.Request(), "token-a")->assignments_size() == 1);
+  play.Restart();
+  worker.StartAnew();
+  CHECK(absl::IsAlreadyExists(play.Sync(worker.Request(), "token-b").status()));
+  play.Tick(16'000'000);
+  CHECK(play.Sync(worker.Request(), "token-b")->assignments_size() == 1);
 }
 
 TEST_CASE("Sync: levels beyond any that a trial may have are not counted", "[server]") {

@@ -91,8 +91,12 @@ TEST_CASE("Projects: a worker's token, and the worker, keep what they are bound 
   CHECK(Get(one.store->tokens.List()) == std::vector<TokenRow>{token, other});
   WorkerRow worker{"w", "w", "h", 4, "s", "v", 0, WorkerState::kLive, 1, 1};
   worker.projects = {"", "vision"};
+  worker.token = token.id;
   REQUIRE(one.store->workers.Put(worker).ok());
-  CHECK(Get(one.store->workers.List(true)).front().projects == worker.projects);
+  CHECK(Get(one.store->workers.List(true)).front() == worker);
+  worker.token = other.id;
+  REQUIRE(one.store->workers.Put(worker).ok());
+  CHECK(Get(one.store->workers.List(true)).front() == worker);
 }
 
 }  // namespace
