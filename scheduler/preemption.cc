@@ -8,12 +8,13 @@
 namespace winnow {
 namespace {
 
+// REQUIRES rooms in order of their workers' ids.
 void GiveBack(const RunningTrial& trial, std::vector<WorkerRoom>& rooms) {
   for (const RankPlace& rank : trial.ranks) {
-    const auto room = std::find_if(rooms.begin(), rooms.end(), [&rank](const WorkerRoom& worker) {
-      return worker.worker_id == rank.worker;
-    });
-    if (room == rooms.end()) continue;
+    const auto room = std::lower_bound(
+        rooms.begin(), rooms.end(), rank.worker,
+        [](const WorkerRoom& worker, const std::string& id) { return worker.worker_id < id; });
+    if (room == rooms.end() || room->worker_id != rank.worker) continue;
     room->free_slots += trial.shape.slots;
     room->free_cpus += trial.shape.cpus;
     room->free_memory_gib += trial.shape.memory_gib;

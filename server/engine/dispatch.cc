@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/mutant.h"
@@ -184,11 +186,20 @@ class Round {
     if (placed == Placed::kYes) Insert(job);
   }
 
-  // The trials that hold slots on workers that may be given something.
+  // The trials that hold slots, and what they leave of the workers that may be given something.
+  struct Held {
+    std::vector<RunningTrial> trials;
+    std::vector<WorkerRoom> rooms;
+  };
+  const Held& held() {
+    if (!held_) held_ = Held{RunningTrials(), workers_.RoomsOfAll()};
+    return *held_;
+  }
+
   std::vector<RunningTrial> RunningTrials() {
     std::map<std::pair<int64_t, TrialNumber>, RunningTrial> found;
-    for (const auto& [id, worker] : workers_.all()) {
-      for (const auto& [assignment, rank] : worker.held) {
+    for (const WorkerEntry* worker : workers_.Present()) {
+      for (const auto& [assignment, rank] : worker->held) {
         const OpenJob& job = *jobs_.FindKey(rank->row.job);
         RunningTrial& trial = found[{rank->row.job, rank->row.trial}];
         trial.job = rank->row.job;
@@ -197,7 +208,7 @@ class Round {
         trial.started_us = rank->row.place_us;
         trial.stopping = trial.stopping || !rank->wanted();
         trial.shape = job.shape;
-        trial.ranks.push_back({id, rank->row.gpus});
+        trial.ranks.push_back({worker->row.id, rank->row.gpus});
       }
     }
     std::vector<RunningTrial> running;
@@ -207,12 +218,12 @@ class Round {
 
   // What would be free if all trials of classes below the job's had stopped.
   std::vector<WorkerRoom> RoomsBelow(const OpenJob& job) {
-    std::vector<RunningTrial> running = RunningTrials();
     const int32_t job_class = GroupOf(job).claim.job_class;
-    std::erase_if(running, [job_class](const RunningTrial& trial) {
-      return !trial.stopping && trial.job_class >= job_class;
-    });
-    return WithoutTrials(workers_.RoomsOfAll(), running);
+    std::vector<RunningTrial> gone;
+    std::copy_if(
+        held().trials.begin(), held().trials.end(), std::back_inserter(gone),
+        [job_class](const RunningTrial& trial) { return trial.stopping || trial.job_class < job_class; });
+    return WithoutTrials(held().rooms, gone);
   }
 
   // Stops trials of lower classes for the first of these jobs that has work and finds no room.
@@ -225,9 +236,9 @@ class Round {
       if (PlaceOne(*job, {}, &gang) != Placed::kNoRoom) continue;
       Keep(*job, gang);
       if (holder_ != job) continue;
-      const std::vector<RunningTrial> running = RunningTrials();
+      const std::vector<RunningTrial>& running = held().trials;
       const std::vector<size_t> stopped =
-          TrialsToPreempt(workers_.RoomsOfAll(), running, gang, ClaimOf(*job).job_class, job->reserved);
+          TrialsToPreempt(held().rooms, running, gang, ClaimOf(*job).job_class, job->reserved);
       for (const size_t i : stopped) {
         recorder_.Preempt(*jobs_.FindKey(running[i].job), running[i].trial,
                           fmt::format("preempted by {} (class {})", ProjectInWords(job->row.project),
@@ -320,9 +331,9 @@ class Round {
         const Program program = FindProgram(workers_, job, *admission, home.worker_id);
         const bool has_room = program == Program::kThere && HasRoom(rooms, home.worker_id, job.shape);
         if (!has_room) {
-          if (admission->decision) recorder_.Record(job, ToBody(*admission->decision));
+          if (admission->decision) Record(job, ToBody(*admission->decision));
           if (program == Program::kNowhere) {
-            recorder_.Record(job, CheckpointLost{admission->trial});
+            Record(job, CheckpointLost{admission->trial});
           } else {
             passed.insert(admission->trial);
           }
@@ -346,19 +357,24 @@ class Round {
             !workers_.Share(*workers, gang->storage_id) &&
             !artifacts_.CanRestore(job.row.key, job.state.trial(admission->trial).checkpoint_of(), from)) {
           // Then it has to train all again, which the limits must allow: it is admitted anew.
-          if (admission->decision) recorder_.Record(job, ToBody(*admission->decision));
-          recorder_.Record(job, CheckpointLost{admission->trial});
+          if (admission->decision) Record(job, ToBody(*admission->decision));
+          Record(job, CheckpointLost{admission->trial});
           continue;
         }
         Start(job, *admission, *workers);
         return Placed::kYes;
       }
-      recorder_.Record(job, ToBody(*admission->decision));
+      Record(job, ToBody(*admission->decision));
     }
   }
 
+  void Record(OpenJob& job, FactBody body) {
+    held_.reset();
+    recorder_.Record(job, std::move(body));
+  }
+
   void Start(OpenJob& job, const Admission& admission, const std::vector<std::string>& workers) {
-    if (admission.decision) recorder_.Record(job, ToBody(*admission.decision));
+    if (admission.decision) Record(job, ToBody(*admission.decision));
     if (projects_.on()) {
       const QuotaUse more = UseOfStart(job.shape, static_cast<int32_t>(workers.size()), job.state);
       projects_.Start(job.row.project, job.row.owner, more);
@@ -366,6 +382,7 @@ class Round {
     }
     std::vector<RankPlace> ranks;
     for (const std::string& worker : workers) ranks.push_back({worker, Take(worker, job.shape, &rooms_)});
+    held_.reset();
     recorder_.StartAttempt(job, admission.trial, admission.from, admission.to, ranks);
     std::erase_if(rooms_, [](const WorkerRoom& room) { return room.free_slots <= 0; });
   }
@@ -400,6 +417,7 @@ class Round {
   OpenJob* holder_ = nullptr;                            // for whose gang workers are kept
   std::vector<WorkerRoom> rooms_;
   std::vector<WorkerRoom> whole_;
+  std::optional<Held> held_;  // until something is recorded
 };
 
 }  // namespace

@@ -99,7 +99,7 @@ class Workers {
   std::vector<WorkerRoom> Rooms() const;
   // The room for ranks of one slot on workers whose slots are all taken: how many more they may hold.
   std::vector<WorkerRoom> RoomsAhead() const;
-  // The room of all workers that may be given something, also of those that have none.
+  // The room of all workers that may be given something, also of those that have none, in order of their ids.
   std::vector<WorkerRoom> RoomsOfAll() const;
   // The workers that may be given something, as if they held nothing. GPUs with a fault are in neither.
   std::vector<WorkerRoom> WholeRooms() const;

@@ -1,5 +1,11 @@
 #include "scheduler/preemption.h"
 
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <limits>
+
 #include "tests/catch.h"
 
 namespace winnow {
@@ -61,6 +67,55 @@ TEST_CASE("Preemption: GPUs come back whole, and shared ones when their last ran
   GangRequest gang;
   gang.shape.gpus = 2;
   CHECK(Stopped({worker}, {half, quarter, whole}, gang).size() == 3);
+}
+
+// A worker of one slot each, with a trial of the lowest class on it, the newest on the last.
+struct FullWorkers {
+  explicit FullWorkers(int count) {
+    for (int i = 0; i < count; ++i) {
+      rooms.push_back({fmt::format("{:06}", i), 0, ""});
+      running.push_back(On(rooms.back().worker_id.c_str(), i, 0, i));
+    }
+  }
+  std::vector<WorkerRoom> rooms;
+  std::vector<RunningTrial> running;
+};
+
+TEST_CASE("Preemption: each trial gives back to its own worker, among thousands", "[scheduler]") {
+  FullWorkers full(10'000);
+  std::vector<RunningTrial> odd;
+  for (size_t i = 1; i < full.running.size(); i += 2) odd.push_back(full.running[i]);
+  odd.push_back(On("000000x", 1, 0));
+  odd.push_back(On("x", 2, 0));  // of workers that get nothing
+  const std::vector<WorkerRoom> then = WithoutTrials(full.rooms, odd);
+  size_t right = 0;
+  for (size_t i = 0; i < then.size(); ++i) {
+    const bool is_own = then[i].worker_id == full.rooms[i].worker_id;
+    right += is_own && then[i].free_slots == static_cast<int32_t>(i % 2) ? 1 : 0;
+  }
+  CHECK(right == 10'000);
+  CHECK(Stopped(full.rooms, full.running, {}, {"000007", "009001"}) == std::vector<size_t>{9001});
+}
+
+// The least processor time of this thread that it takes to give back what all trials hold.
+int64_t TimeToGiveBack(const FullWorkers& full) {
+  const auto now = [] {
+    timespec time = {};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  };
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (int i = 0; i < 5; ++i) {
+    const int64_t begin = now();
+    REQUIRE(WithoutTrials(full.rooms, full.running).back().free_slots == 1);
+    least = std::min(least, now() - begin);
+  }
+  return least;
+}
+
+// Each batch does that while a job waits.
+TEST_CASE("Preemption: ten times the workers and trials take no hundred times the work", "[scheduler]") {
+  CHECK(TimeToGiveBack(FullWorkers(10'000)) < 50 * TimeToGiveBack(FullWorkers(1000)));
 }
 
 }  // namespace
