@@ -456,6 +456,15 @@ constexpr char kWorkerTokens[] = R"sql(
 ALTER TABLE workers ADD COLUMN token TEXT NOT NULL DEFAULT '';
 )sql";
 
+constexpr char kChangeRequests[] = R"sql(
+-- Changes of jobs that came with a request id, by which a call that is sent again is recognised.
+CREATE TABLE change_requests (
+  job INTEGER NOT NULL REFERENCES jobs ON DELETE CASCADE,
+  request_id TEXT NOT NULL,
+  PRIMARY KEY (job, request_id)
+) WITHOUT ROWID;
+)sql";
+
 constexpr char kSignIns[] = R"sql(
 -- Who signed in with an OpenID Connect provider, and the name that they have had since.
 CREATE TABLE persons (
@@ -510,6 +519,7 @@ const std::vector<Migration>& Migrations() {
       {23, kQuotas},       {24, kStorageQuotas},     {25, kSignIns},
       {26, kDeletedJobs},  {27, kKeptTrials},        {28, kLoopbackHosts},
       {29, kWorkerTokens},
+      {30, kChangeRequests},
   };
   return kMigrations;
 }

@@ -242,6 +242,7 @@ const std::vector<MovedTable>& MovedTables() {
       {"best_steps", "job, sequence", kOfJob},
       {kDescriptions, "job", kOfJob},
       {"annotations", "job, trial", kOfJob},
+      {"change_requests", "job, request_id", kOfJob},
       {"job_words", "job", kOfJob},
       {"allocations", "number"},
       {"audit", "sequence"},

@@ -184,6 +184,8 @@ absl::Status Engine::ChangeJob(const v1::ChangeTuningJobRequest& request, const 
   if (job == nullptr) {
     absl::StatusOr<JobRow> row = FindChangeable(context_.store.jobs, id, by);
     if (!row.ok()) return row.status();
+    if (absl::StatusOr<bool> made = WasMade(row->key, request.request_id()); !made.ok() || *made)
+      return made.status();
     if (!request.has_continue_with())
       return absl::FailedPreconditionError(
           fmt::format("job \"{}\" has ended: it is {}{}", id, row->state,
@@ -194,6 +196,8 @@ absl::Status Engine::ChangeJob(const v1::ChangeTuningJobRequest& request, const 
     job = ended.get();
   } else if (absl::Status mine = by.MayChange(id, job->row.owner); !mine.ok()) {
     return mine;
+  } else if (absl::StatusOr<bool> made = WasMade(job->row.key, request.request_id()); !made.ok() || *made) {
+    return made.status();
   }
   auto read = ReadChange(request, job->spec, job->state, by.name);
   if (const auto* violations = std::get_if<std::vector<Violation>>(&read))
@@ -210,7 +214,18 @@ absl::Status Engine::ChangeJob(const v1::ChangeTuningJobRequest& request, const 
     job = &jobs_.Add(std::move(ended));
   }
   for (FactBody& fact : facts) recorder_.Record(*job, std::move(fact));
+  if (!request.request_id().empty())
+    context_.Note(change_requests_.Insert(job->row.key, request.request_id()));
   return absl::OkStatus();
+}
+
+// Whether a change of the job came with this request id; "": none did.
+absl::StatusOr<bool> Engine::WasMade(int64_t job, const std::string& request_id) {
+  if (request_id.empty()) return false;
+  if (request_id.size() > kMostRequestId)
+    return absl::InvalidArgumentError(
+        fmt::format("request_id: has {} characters; expected at most {}", request_id.size(), kMostRequestId));
+  return change_requests_.Has(job, request_id);
 }
 
 absl::Status Engine::DeleteJob(const std::string& id, const Requester& by) {

@@ -20,6 +20,7 @@
 #include "server/engine/sync.h"
 #include "server/engine/usage.h"
 #include "server/engine/workers.h"
+#include "store/tables/change_requests.h"
 #include "store/tables/removal.h"
 #include "winnow/v1/admin.pb.h"
 
@@ -39,7 +40,8 @@ class Engine {
                                         const WarmStart& start, const std::string& owner = "",
                                         const v1::Source* source = nullptr, const std::string& project = "");
   absl::Status StopJob(const std::string& id, const Requester& by);
-  // Records what ChangeTuningJob asks for. A job that is continued is open again then.
+  // Records what ChangeTuningJob asks for, unless a change with its request id was made already. A job that is
+  // continued is open again then.
   absl::Status ChangeJob(const v1::ChangeTuningJobRequest& request, const Requester& by);
   absl::Status DeleteJob(const std::string& id, const Requester& by);
   absl::StatusOr<v1::Annotation> Annotate(const v1::AnnotateRequest& request, const Requester& by) {
@@ -121,6 +123,7 @@ class Engine {
   size_t held_suggest_calls() const { return suggest_calls_.held(); }
 
  private:
+  absl::StatusOr<bool> WasMade(int64_t job, const std::string& request_id);
   void Fire(Deadlines::Kind kind, const std::string& subject);
   void NodeTimeOver(OpenJob& job);
   void CostOver(OpenJob& job);
@@ -150,6 +153,7 @@ class Engine {
   SuggestCalls suggest_calls_{context_, jobs_, client_attempts_};
   ProjectBook projects_{context_.store.database(), context_.options.projects, artifacts_.stored()};
   Removal removal_{context_.store.database()};
+  ChangeRequestTable change_requests_{context_.store.database()};
   Effects effects_;
   int64_t epoch_ = 0;  // of questions
   std::map<std::string, int64_t> ended_jobs_;

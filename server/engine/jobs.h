@@ -138,6 +138,7 @@ std::string Description(const OpenJob& job);
 // reading their facts. A job whose facts cannot be read gets none: reading the job gives the error.
 absl::Status DescribeEnded(Store& store);
 
+constexpr size_t kMostRequestId = 128;  // bytes
 // A request id as it is stored: those of different projects never meet.
 std::string StoredRequestId(const std::string& request_id, const std::string& project);
 

@@ -8,6 +8,7 @@
 #include "scheduler/plan.h"
 #include "scheduler/plan_estimate.h"
 #include "server/engine/answers/violations.h"
+#include "server/engine/jobs.h"
 #include "spec/checks/check_spec.h"
 #include "spec/plan_message.h"
 #include "spec/search_spec.h"
@@ -15,7 +16,6 @@
 namespace winnow {
 namespace {
 
-constexpr size_t kMaxRequestId = 128;
 constexpr size_t kMaxCommit = 128;
 constexpr int32_t kMostPlannedSlots = 100'000;
 constexpr double kMostUnitSeconds = 1e9;
@@ -66,9 +66,9 @@ absl::Status CheckCreate(const v1::CreateTuningJobRequest& request, Training tra
   std::vector<Violation> missing = CheckFiles(request.spec(), training, may_tell);
   violations.insert(violations.end(), missing.begin(), missing.end());
   for (const Violation& violation : CheckPacked(request)) violations.push_back(violation);
-  if (request.request_id().size() > kMaxRequestId) {
+  if (request.request_id().size() > kMostRequestId) {
     violations.push_back({"request_id", fmt::format("has {} characters; expected at most {}",
-                                                    request.request_id().size(), kMaxRequestId)});
+                                                    request.request_id().size(), kMostRequestId)});
   }
   return violations.empty() ? absl::OkStatus() : ViolationsError(violations);
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "store/leadership.h"
+#include "store/tables/change_requests.h"
 #include "store/tables/projects.h"
 #include "store/tables/sign_ins.h"
 #include "tests/catch.h"
@@ -48,6 +49,7 @@ void FillStore(Store& store) {
               .ok());
   REQUIRE(store.summaries.PutDescription(job, kDescription).ok());
   REQUIRE(store.annotations.Put(job, 0, {{"good"}, "a note", "Ada", 5}).ok());
+  REQUIRE(ChangeRequestTable(store.database()).Insert(job, "of a change").ok());
   ProjectTable projects(store.database());
   REQUIRE(projects.Insert({"vision", 3}).ok());
   REQUIRE(projects.PutMember({"vision", "Ada", true}).ok());

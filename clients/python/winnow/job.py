@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+import uuid
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 from winnow import asking, model_files, notebook, plotting, progress, transport
@@ -112,7 +113,8 @@ class Job(JobReader):
         return self._change({"range": changed}, reason)
 
     def _change(self, change: Mapping[str, Any], reason: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._calls.call("POST", self._path + "/change", {**change, "reason": reason})
+        fields = {**change, "reason": reason, "request_id": uuid.uuid4().hex}  # a call may be sent again
+        found: dict[str, Any] = self._calls.call("POST", self._path + "/change", fields)
         return found
 
     def annotate(self, tags: Sequence[str] = (), note: str = "", *, trial: int = 0) -> dict[str, Any]:

@@ -138,6 +138,24 @@ def seconds(duration: float) -> str:
     return f"{max(0.0, duration):.3f}s"
 
 
+class _Patience:
+    """The pauses between the tries of a call, which become longer."""
+
+    def __init__(self, seconds_: float) -> None:
+        self._seconds = seconds_
+        self.renew()
+
+    def renew(self) -> None:
+        self._until, self._pause = time.monotonic() + self._seconds, _FIRST_PAUSE
+
+    def wait(self, problem: BaseException) -> None:
+        """Before the next try. Raises the problem of the last one if there is no time left for another."""
+        if time.monotonic() + self._pause > self._until:
+            raise problem
+        time.sleep(self._pause * random.uniform(0.5, 1.0))
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+
+
 class Transport:
     """The calls of one server. Threads and forked processes may share it: each has its own connection."""
 
@@ -181,8 +199,8 @@ class Transport:
         """
         self._check_gone()
         limit = timeout or self.timeout
-        until = time.monotonic() + (self.patience if patience is None else patience)
-        pause = _FIRST_PAUSE
+        tries = _Patience(self.patience if patience is None else patience)
+        unanswered = False
         while True:
             address = self.address
             try:
@@ -202,7 +220,10 @@ class Transport:
                 hint = "; if it has TLS, expected https://" if silent else ""
                 problem: errors.ServerError = errors.Unavailable("UNAVAILABLE", f"{address}: {_said(error)}{hint}")
                 self._leave(address)
+                unanswered = True
             else:
+                if unanswered and verb == "DELETE" and status == 404:
+                    return {}  # it was deleted by the call that had no answer
                 if status == 200 and _is_ours(path, answer):
                     return answer
                 if status == 200:
@@ -211,10 +232,7 @@ class Transport:
                 problem = errors.from_answer(status, answer)
                 if status not in (429, 503):
                     raise problem
-            if time.monotonic() + pause > until:
-                raise problem
-            time.sleep(pause * random.uniform(0.5, 1.0))
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            tries.wait(problem)
 
     def begin(self, verb: str, path: str, fields: Mapping[str, Any] = {}, *,
               timeout: Optional[float] = None) -> Callable[[], Any]:
@@ -254,8 +272,7 @@ class Transport:
         event, for a stream that can be begun again; without it an interrupted stream raises Unavailable."""
         self._check_gone()
         last = ""
-        until = time.monotonic() + self.patience
-        pause = _FIRST_PAUSE
+        tries = _Patience(self.patience)
         while True:
             query = dict(fields)
             if last:
@@ -273,7 +290,7 @@ class Transport:
                         raise problem
                 else:
                     for kind, number_, data in _server_sent(response):
-                        until, pause = time.monotonic() + self.patience, _FIRST_PAUSE
+                        tries.renew()
                         if kind == "end":
                             return
                         if kind == "error":
@@ -291,15 +308,13 @@ class Transport:
                 self._leave(address)
             finally:
                 connection.close()
-            if not resume or time.monotonic() + pause > until:
+            if not resume:
                 raise problem
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            tries.wait(problem)
 
     def blob(self, digest: str, size: int) -> bytes:
         """The bytes of a stored blob. Tries again, for `patience` seconds, where the stream is cut off."""
-        until = time.monotonic() + self.patience
-        pause = _FIRST_PAUSE
+        tries = _Patience(self.patience)
         while True:
             try:
                 data = b"".join([base64.b64decode(part["data"]) for part in self.events(f"/v1/blobs/{digest}")])
@@ -307,10 +322,9 @@ class Transport:
             except errors.ServerError as error:
                 passes = isinstance(error, errors.Unavailable) or error.code == "RESOURCE_EXHAUSTED"
                 final = not passes or self.gone or error.__cause__ is not None and _is_final(error.__cause__)
-                if final or time.monotonic() + pause > until:
+                if final:
                     raise
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+                tries.wait(error)
         if len(data) != size:
             raise errors.ServerError("DATA_LOSS", f"blob {digest}: has {len(data)} bytes; expected {size}")
         return data

@@ -66,6 +66,31 @@ class Jobs(WithFolder):
         with self.assertRaisesRegex(winnow.Unavailable, "it is over"):
             client.jobs()
 
+    def test_a_change_whose_answer_is_lost_is_made_once(self):
+        server = self.serve()
+        client = winnow.connect(server.http, patience=30)
+        job = client.submit(EXTERNAL)
+        once, lost = transport.Transport._once, []
+
+        def cut_off(calls, address, request, limit):
+            answer = once(calls, address, request, limit)
+            if lost:
+                lost.pop()
+                raise ConnectionResetError("the answer is lost")
+            return answer
+
+        with unittest.mock.patch.object(transport.Transport, "_once", cut_off):
+            for change in (job.pause, job.resume, lambda: job.enqueue({"x": 0.5}), lambda: job.limit(max_trials=7), job.stop):
+                lost.append(1)
+                change()
+                self.assertEqual(lost, [])
+            self.assertEqual(len(job.describe()["changes"]), 4)
+            job.watch(show=False)
+            lost.append(1)
+            job.delete()
+            with self.assertRaises(winnow.NotFound):
+                job.delete()
+
     def test_the_best_model_is_downloaded(self):
         server = self.serve(local_workers=1)
         job = winnow.connect(server.http).submit(SHELL)

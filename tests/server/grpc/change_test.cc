@@ -105,6 +105,49 @@ TEST_CASE("Change: a job is paused, resumed and limited by its owner, and says w
   CHECK(play.Describe(id).changes_size() == 3);
 }
 
+TEST_CASE("Change: a call that is sent again changes nothing again, and succeeds", "[server]") {
+  ChangePlay play;
+  auto ana = play.Client(v1::SUBMITTER, "ana");
+  const std::string id = play.Submit(*ana, 1), other = play.Submit(*ana, 1);
+  const auto change = [](const std::string& request_id, auto&& fill) {
+    return [request_id, fill](v1::ChangeTuningJobRequest& request) {
+      request.set_request_id(request_id);
+      fill(request);
+    };
+  };
+  const auto pause = [](auto& request) { request.set_pause(true); };
+  const auto resume = [](auto& request) { request.set_resume(true); };
+  v1::TuningJob job;
+  REQUIRE(play.Change(*ana, id, change("a", pause)).ok());
+  REQUIRE(play.Change(*ana, id, change("a", pause), &job).ok());
+  CHECK(job.paused());
+  CHECK(job.changes_size() == 1);
+  CHECK(play.Change(*ana, id, change("b", pause)).error_code() == grpc::StatusCode::FAILED_PRECONDITION);
+  CHECK(play.Change(*ana, id, pause).error_code() == grpc::StatusCode::FAILED_PRECONDITION);
+  REQUIRE(play.Change(*ana, id, change("c", resume)).ok());
+  REQUIRE(play.Change(*ana, other, change("a", pause), &job).ok());  // ids of another job
+  CHECK(job.paused());
+  play.CheckStored();
+  play.RestartServer();
+  ana = play.Client(v1::SUBMITTER, "ana-again");
+  const auto admin = play.Client(v1::ADMIN, "admin");
+  REQUIRE(play.Change(*admin, id, change("a", pause), &job).ok());
+  CHECK_FALSE(job.paused());
+  CHECK(job.changes_size() == 2);
+  CHECK(play.Change(*ana, id, change("a", pause)).error_code() == grpc::StatusCode::PERMISSION_DENIED);
+  // One that has ended is continued once, and what was changed before is known of it too.
+  play.TrainAll(*admin, id);
+  const auto go_on = change("d", [](auto& request) { request.mutable_continue_with()->set_max_trials(2); });
+  REQUIRE(play.Change(*admin, id, go_on).ok());
+  play.TrainAll(*admin, id);
+  REQUIRE(play.Change(*admin, id, go_on, &job).ok());
+  CHECK(job.state() == v1::TuningJob::COMPLETED);
+  REQUIRE(play.Change(*admin, id, change("c", resume)).ok());
+  const grpc::Status wrong = play.Change(*admin, id, change(std::string(129, 'x'), pause));
+  CHECK(wrong.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+  CHECK(wrong.error_message() == "request_id: has 129 characters; expected at most 128");
+}
+
 TEST_CASE("Change: a trial is stopped, and a configuration enqueued", "[server]") {
   ChangePlay play;
   const auto ana = play.Client(v1::SUBMITTER, "ana");
