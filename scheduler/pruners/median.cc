@@ -56,6 +56,7 @@ std::vector<Decision> MedianPruner::Follow(const JobState& state, const FactBody
   const PrunerSettings& settings = state.spec().pruner;
   const MedianIndex& completed = state.completed_averages();
   if (state.spec().has_several_objectives()) return StopOfSeveral(state, *report);
+  if (report->metric != 0) return {};  // of a constraint: the level's objective follows
   if (trial.ended() || trial.kept || report->resource < settings.warm_up_resource) return {};
   if (completed.trials() < settings.warm_up_trials) return {};
   const auto median = completed.At(report->resource);

@@ -332,6 +332,41 @@ void CheckAsha(const SearchSpec& spec, const SimulationResult& result) {
   }
 }
 
+// MEDIAN's rule for every trial that it stopped, computed anew from what all had reported by then.
+void CheckMedian(const SearchSpec& spec, const SimulationResult& result) {
+  if (spec.pruner.kind != PrunerKind::kMedian || spec.has_several_objectives()) return;
+  JobState state(spec);
+  const double sign = spec.goal == Goal::kMaximize ? -1 : 1;
+  Reported newest;
+  for (const Fact& fact : result.facts) {
+    if (const auto* report = std::get_if<Reported>(&fact.body)) newest = *report;
+    const auto* ended = std::get_if<TrialEnded>(&fact.body);
+    if (ended != nullptr && ended->reason.find("Median rule: ") == 0) {
+      REQUIRE(newest.trial == ended->trial);
+      const TrialState& trial = state.trial(ended->trial);
+      const bool best = spec.objective_value == ObjectiveValue::kBest;
+      const auto own =
+          best ? trial.best_objective : trial.counted_at(newest.resource, spec.objective_value).value_or(NAN);
+      REQUIRE((!best || trial.best_resource > 0));
+      std::vector<double> averages;
+      for (const TrialState& other : state.trials()) {
+        double sum = 0, count = 0;
+        for (const auto& [level, value] : other.curve) {
+          if (level <= newest.resource) sum += sign * value, ++count;
+        }
+        if (other.phase == TrialPhase::kCompleted && count > 0)
+          averages.push_back(std::isfinite(sum) ? sum / count : INFINITY);
+      }
+      REQUIRE_FALSE(averages.empty());
+      std::sort(averages.begin(), averages.end());
+      const size_t middle = averages.size() / 2;
+      const double median = (averages[(averages.size() - 1) / 2] + averages[middle]) / 2;
+      REQUIRE(sign * own > median - 1e-9);
+    }
+    state.Apply(fact);
+  }
+}
+
 }  // namespace
 
 SimulationResult PlayAndCheck(AnyJob job) {
@@ -346,6 +381,7 @@ SimulationResult PlayAndCheck(AnyJob job) {
   CheckEnded(result);
   CheckCuts(job.spec, result);
   CheckAsha(job.spec, result);
+  CheckMedian(job.spec, result);
   CheckConfigurations(job.spec, result.facts);
   const Mismatch mismatch = Verify(job.spec, result.facts);
   INFO(mismatch.sequence << ": " << mismatch.recorded << " instead of " << mismatch.expected);

@@ -213,6 +213,27 @@ TEST_CASE("Constraints: a trial that is known to satisfy them is better than one
   CHECK(job.state().best_trial() == 2);
 }
 
+TEST_CASE("Constraints: MEDIAN waits for the objective of a level", "[scheduler]") {
+  SearchSpec spec = WithConstraint(RandomJob(3, 2));
+  spec.pruner.kind = PrunerKind::kMedian;
+  spec.pruner.warm_up_trials = 1;
+  for (const ObjectiveValue counts : {ObjectiveValue::kBest, ObjectiveValue::kLast, ObjectiveValue::kMean}) {
+    spec.objective_value = counts;
+    PlayedJob job(spec);
+    const TrialNumber first = job.Start();
+    Report(job, first, 1, 5, 5);
+    Finish(job, first, 5, 5);
+    REQUIRE(job.StartAll() == 2);
+    job.Record(Reported{2, 1, 1, 5, 1});  // the memory alone
+    CHECK_FALSE(job.trial(2).ended());
+    job.Record(Reported{2, 1, 1, 6, 0});
+    CHECK_FALSE(job.trial(2).ended());
+    Report(job, 3, 1, 4, 5);
+    CHECK(job.trial(3).phase == TrialPhase::kPruned);
+    CHECK(job.trial(3).reason.find("score so far, 4, is worse than 5") != std::string::npos);
+  }
+}
+
 TEST_CASE("Constraints: a rung takes the feasible first, then the least violation", "[scheduler]") {
   SearchSpec spec = WithConstraint(HyperbandJob(9, 3, 9));
   spec.pruner.kind = PrunerKind::kSuccessiveHalving;
