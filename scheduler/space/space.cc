@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "scheduler/space/linear_sum.h"
+
 namespace winnow {
 namespace {
 
@@ -167,18 +169,18 @@ std::vector<double> SearchSpace::ToUnit(const Configuration& configuration) cons
 }
 
 bool SearchSpace::Satisfies(const LinearConstraint& constraint, const Configuration& configuration) {
-  double sum = 0;
+  LinearSum sum;
   for (const auto& [index, coefficient] : constraint.terms) {
     const Value& value = configuration[index];
     if (const auto* integer = std::get_if<int64_t>(&value)) {
-      sum += coefficient * static_cast<double>(*integer);
+      sum.Add(coefficient * static_cast<double>(*integer));
     } else if (const auto* real = std::get_if<double>(&value)) {
-      sum += coefficient * *real;
+      sum.Add(coefficient * *real);
     } else {
       return true;
     }
   }
-  return constraint.min <= sum && sum <= constraint.max;
+  return sum.IsWithin(constraint);
 }
 
 bool SearchSpace::Satisfies(const Configuration& configuration) const {

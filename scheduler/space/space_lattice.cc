@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "scheduler/space/linear_sum.h"
 #include "scheduler/space/space.h"
 
 namespace winnow {
@@ -72,12 +73,12 @@ struct Lattice::Enumerator {
 
   // As SearchSpace::Satisfies, to the bit.
   bool Satisfies(const LinearConstraint& constraint) const {
-    double sum = 0;
+    LinearSum sum;
     for (const auto& [index, coefficient] : constraint.terms) {
       if (digits[index] == kOff) return true;
-      sum += coefficient * numbers[index][digits[index]];
+      sum.Add(coefficient * numbers[index][digits[index]]);
     }
-    return constraint.min <= sum && sum <= constraint.max;
+    return sum.IsWithin(constraint);
   }
   bool Satisfies(size_t parameter) const {
     for (const LinearConstraint* constraint : complete_at[parameter]) {

@@ -43,6 +43,22 @@ TEST_CASE("Lattice: constraints leave configurations out where all their paramet
   CHECK(Listed(SearchSpace(Methods(), {none})) == "line   | ");
 }
 
+TEST_CASE("Lattice: what meets a bound but for rounding keeps the constraint", "[scheduler]") {
+  const DiscreteRange tenths{{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}};
+  const std::vector<Parameter> parameters = {{"a", tenths}, {"b", tenths}, {"c", tenths}};
+  const SearchSpace shares(parameters, {{{{0, 1}, {1, 1}, {2, 1}}, 1, 1}});
+  CHECK(shares.size() == 36);
+  CHECK(shares.Holds({0.2, 0.7, 0.1}));  // less than 1 by half of an epsilon
+  CHECK_FALSE(shares.Holds({0.2, 0.7, 0.2}));
+  CHECK(SearchSpace::Satisfies({{{0, 1}, {1, 1}}, -1, 0.3}, {0.1, 0.2}));
+  CHECK_FALSE(SearchSpace::Satisfies({{{0, 1}, {1, 1}}, -1, 0.3}, {0.1, 0.2 + 1e-9}));
+  CHECK_FALSE(SearchSpace::Satisfies({{{0, 1}, {1, 1}}, 0.3 + 1e-9, 1}, {0.1, 0.2}));
+  // Integers are exact, and a sum beyond all numbers keeps no bound.
+  CHECK_FALSE(SearchSpace::Satisfies({{{0, 1}, {1, -1}}, 1, 9}, {int64_t{1'000'000}, int64_t{1'000'000}}));
+  CHECK_FALSE(SearchSpace::Satisfies({{{0, 1e300}}, 0, 1}, {1e300}));
+  CHECK_FALSE(SearchSpace::Satisfies({{{0, -1e300}}, 0, 1}, {1e300}));
+}
+
 TEST_CASE("Lattice: a configuration's number is found again", "[scheduler]") {
   const std::vector<Parameter> parameters = {{"a", IntegerRange{-3, 9}},
                                              {"b", CategoricalRange{{"x", "y", "z"}}},
