@@ -174,6 +174,20 @@ class Suggester {
     return ContinuousRange{keeps_min ? numbers.min : min, keeps_max ? numbers.max : max, numbers.scaling};
   }
 
+  // The part of a range of numbers that lies in the old one, which is of the same kind.
+  static Range Within(const Range& old, Range range) {
+    const auto clamp = [](const auto& outer, auto& inner) {
+      inner.min = std::max(inner.min, outer.min);
+      inner.max = std::min(inner.max, outer.max);
+    };
+    if (auto* integer = std::get_if<IntegerRange>(&range)) {
+      clamp(std::get<IntegerRange>(old), *integer);
+    } else {
+      clamp(std::get<ContinuousRange>(old), std::get<ContinuousRange>(range));
+    }
+    return range;
+  }
+
   std::optional<SuggestedRange> Wider(size_t p) const {
     const auto numbers = NumbersOf(parameters_[p].range);
     if (!numbers || numbers->min == numbers->max) return std::nullopt;
@@ -233,10 +247,14 @@ class Suggester {
       const double value = OffScale(at, numbers.scaling);
       return numbers.whole ? std::to_string(std::llround(value)) : ThreeDigits(value);
     };
-    return SuggestedRange{p, RangeFrom(parameters_[p].range, numbers, new_low, new_high), false,
-                          "All " + std::to_string(good) + " good trials have it from " + text(first) +
-                              " to " + text(last) + ", as do " + std::to_string(inside) + " of all " +
-                              std::to_string(tried.size()) + Sentence(chance)};
+    const Range& old = parameters_[p].range;
+    SuggestedRange suggested{p, Within(old, RangeFrom(old, numbers, new_low, new_high)), false,
+                             "All " + std::to_string(good) + " good trials have it from " + text(first) +
+                                 " to " + text(last) + ", as do " + std::to_string(inside) + " of all " +
+                                 std::to_string(tried.size()) + Sentence(chance)};
+    // Rounded outwards, a range of few integers may be the old one.
+    if (suggested.range == old) return std::nullopt;
+    return suggested;
   }
 
   // Keeps the listed values that good trials have, and those that too few trials have tried.

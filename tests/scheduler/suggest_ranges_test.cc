@@ -89,6 +89,38 @@ TEST_CASE("Suggest ranges: wider where the best is at an end that both jobs shar
     CHECK_FALSE(each.wider);
 }
 
+// A job over x alone, of trials evenly over the range; those with x from `first` to `last` are the good
+// quarter.
+EarlierJob JobWithGood(const Range& range, double first, double last) {
+  EarlierJob job{"even", Goal::kMaximize, {range}, {}};
+  const auto& outer = std::get<ContinuousRange>(range);
+  for (int i = 0; i < 20; ++i) job.trials.push_back({{std::lerp(first, last, i / 19.0)}, 1});
+  for (int i = 0; i < 60; ++i) job.trials.push_back({{std::lerp(outer.min, outer.max, i / 59.0)}, 0});
+  return job;
+}
+
+TEST_CASE("Suggest ranges: an end of a narrower range that is rounded stays within the old one",
+          "[scheduler]") {
+  struct {
+    ContinuousRange old;
+    double first, last;  // of the good trials
+    ContinuousRange expected;
+  } const cases[] = {{{0.001, 0.5}, 0.053, 0.2, {0.001, 0.25}}, {{0.05, 0.999}, 0.4, 0.9, {0.3, 0.999}}};
+  for (const auto& [old, first, last, expected] : cases) {
+    const auto found = SuggestRanges({{"x", old}}, {JobWithGood(old, first, last)});
+    REQUIRE(found.size() == 1);
+    CHECK_FALSE(found[0].wider);
+    CHECK(found[0].range == Range(expected));
+  }
+}
+
+TEST_CASE("Suggest ranges: few integers, rounded outwards, are no narrower range", "[scheduler]") {
+  const std::vector<Parameter> parameters = {{"depth", IntegerRange{1, 3}}};
+  EarlierJob job{"even", Goal::kMaximize, {parameters[0].range}, {}};
+  for (int64_t i = 0; i < 60; ++i) job.trials.push_back({{1 + i % 3}, i % 3 == 1 ? 1.0 : 0.0});
+  CHECK(SuggestRanges(parameters, {job}).empty());
+}
+
 TEST_CASE("Suggest ranges: a range from 0 on is not extended below, integers stay integers", "[scheduler]") {
   const std::vector<Parameter> parameters = {{"share", ContinuousRange{0, 1}},
                                              {"depth", IntegerRange{1, 20}},
