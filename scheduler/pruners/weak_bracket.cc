@@ -18,20 +18,14 @@ struct Survivors {
 std::vector<double> SurvivorsOf(const JobState& state, const BracketState& bracket, int64_t resource) {
   std::vector<double> keys;
   const double sign = state.spec().goal == Goal::kMaximize ? -1 : 1;
-  for (size_t r = 0; r + 1 < bracket.rungs.size(); ++r) {
-    const RungState& rung = bracket.rungs[r];
-    if (rung.resource != resource || !rung.cut) continue;
-    for (TrialNumber number : rung.entered) {
-      const TrialState& trial = state.trial(number);
-      const auto value = trial.counted_at(resource, state.spec().objective_value);
-      // A trial that failed or left in this rung was not there any more when it was cut.
-      if ((trial.phase == TrialPhase::kFailed || trial.beside) && trial.rung == static_cast<int64_t>(r))
-        continue;
+  for (const RungState& rung : bracket.rungs) {
+    if (rung.resource != resource) continue;
+    for (const TrialNumber number : rung.survivors) {
+      const auto value = state.trial(number).counted_at(resource, state.spec().objective_value);
       if (value && std::isfinite(*value)) keys.push_back(sign * *value);
     }
-    std::sort(keys.begin(), keys.end());
-    keys.resize(std::min(keys.size(), static_cast<size_t>(rung.promoted)));
   }
+  std::sort(keys.begin(), keys.end());
   return keys;
 }
 

@@ -125,6 +125,7 @@ struct RungState {
   // One of the two, if the pruner does not wait for the rung to be full.
   std::optional<TopShare> top;
   std::optional<FrontShare> top_front;  // where trials are ranked by their standings
+  std::vector<TrialNumber> survivors;   // once cut: those that go on, the best first
 
   bool is_open() const { return top || top_front; }
   // What both have; REQUIRES is_open().

@@ -8,6 +8,7 @@
 #include "scheduler/space/random.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
+#include "tests/scheduler/played_job.h"
 
 namespace winnow {
 namespace {
@@ -169,6 +170,26 @@ TEST_CASE("Weak brackets: an end is explained with its numbers, and can be turne
   }
   spec.pruner.stop_weak_brackets = false;
   CHECK(Simulate(spec, WorldOf(world, 1, 1)).state.totals().resource == 1581);
+}
+
+TEST_CASE("Weak brackets: a trial that was stopped before the cut is no survivor", "[scheduler]") {
+  SearchSpec spec = HyperbandJob(27, 3);  // 27@1 9@3 3@9 1@27, then 12@3
+  spec.pruner.stop_weak_brackets = true;
+  spec.pruner.weak_bracket_level = 0.5;
+  PlayedJob job(spec);
+  REQUIRE(job.StartAll() == 49);
+  for (TrialNumber n = 1; n <= 27; ++n) job.Finish(n, 0.01 * static_cast<double>(n));
+  REQUIRE(job.StartAll() == 9);
+  job.Finish(27, 0.8);
+  job.Record(TrialStopRequested{27, "ana", ""});
+  REQUIRE(job.trial(27).phase == TrialPhase::kPruned);
+  for (TrialNumber n = 19; n <= 26; ++n) job.Finish(n, 0.01 * static_cast<double>(n));
+  CHECK(job.state().brackets()[0].rungs[1].survivors == std::vector<TrialNumber>{26, 25, 24});
+  for (TrialNumber n = 28; n <= 39; ++n) job.Finish(n, 1 + 0.01 * static_cast<double>(n));
+  REQUIRE(job.state().brackets()[0].ended);
+  CHECK(job.Newest<BracketEnded>().reason.find(
+            "Weak bracket: bracket 1 (s = 3): at resource 3 the best of its 3 survivors has score = 0.26, "
+            "behind 4 of the 4 survivors of other brackets") == 0);
 }
 
 }  // namespace
