@@ -73,10 +73,15 @@ std::string EndOfKept(const JobState& state, const TrialState& trial) {
 }
 
 std::optional<TrialEnded> AfterRelease(const JobState& state, const TrialKept& newest) {
-  if (!newest.released || !state.trial(newest.trial).beside) return std::nullopt;
-  return TrialEnded{
-      newest.trial, TrialEnd::kStopped,
-      "It went on beside the rungs only because it was kept. Released" + ByAndWhy(newest.by, newest.why)};
+  if (!newest.released) return std::nullopt;
+  const TrialState& trial = state.trial(newest.trial);
+  if (trial.beside) {
+    return TrialEnded{
+        newest.trial, TrialEnd::kStopped,
+        "It went on beside the rungs only because it was kept. Released" + ByAndWhy(newest.by, newest.why)};
+  }
+  if (trial.bracket < 0 || !state.brackets()[trial.bracket].ended) return std::nullopt;
+  return TrialEnded{newest.trial, TrialEnd::kStopped, state.brackets()[trial.bracket].why_ended};
 }
 
 }  // namespace winnow

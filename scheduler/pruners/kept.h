@@ -29,7 +29,8 @@ std::optional<TrialResumed> LastKeptOnward(const JobState& state);
 TrialEnded EndBeside(const JobState& state, const TrialState& trial);
 // Why a kept trial that is still paused ends when nothing is left to do (CompletionMet).
 std::string EndOfKept(const JobState& state, const TrialState& trial);
-// A trial that went on only because it was kept ends once it is released.
+// A trial that went on only because it was kept, beside the rungs or in a bracket that has ended, ends once
+// it is released.
 std::optional<TrialEnded> AfterRelease(const JobState& state, const TrialKept& newest);
 
 }  // namespace winnow

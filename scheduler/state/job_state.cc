@@ -660,6 +660,7 @@ void JobState::On(const RungCut& fact, int64_t) {
 template <>
 void JobState::On(const BracketEnded& fact, int64_t) {
   brackets_[fact.bracket].ended = true;
+  brackets_[fact.bracket].why_ended = fact.reason;
 }
 
 template <>

@@ -150,6 +150,7 @@ struct BracketState {
   BracketPlan plan;
   std::vector<RungState> rungs;
   bool ended = false;  // as a weak one
+  std::string why_ended = {};
 
   // How many trials the rung takes: the planned number for the first rung, then as many as were promoted to
   // it.

@@ -7,6 +7,7 @@
 #include "tests/catch.h"
 #include "tests/scheduler/checked_job.h"
 #include "tests/scheduler/jobs.h"
+#include "tests/scheduler/played_job.h"
 
 namespace winnow {
 namespace {
@@ -74,6 +75,29 @@ TEST_CASE("Kept: a trial that goes on only for that reason is pruned once it is 
   CHECK(result.state.trial(weak).reason ==
         "It went on beside the rungs only because it was kept. Released by ana.");
   CHECK(result.state.trial(weak).curve.back().first < 27);
+}
+
+TEST_CASE("Kept: a trial that trains in a bracket that has ended is pruned once it is released",
+          "[scheduler]") {
+  SearchSpec spec = HyperbandJob(27, 3);  // 27@1 9@3 3@9 1@27, then 12@3
+  spec.pruner.stop_weak_brackets = true;
+  spec.pruner.weak_bracket_level = 0.5;
+  PlayedJob job(spec);
+  REQUIRE(job.StartAll() == 49);
+  for (TrialNumber n = 1; n <= 27; ++n) job.Finish(n, 0.01 * static_cast<double>(n));
+  REQUIRE(job.StartAll() == 9);
+  for (TrialNumber n = 19; n <= 27; ++n) job.Finish(n, 0.01 * static_cast<double>(n));
+  REQUIRE(job.StartAll() == 3);  // 25, 26 and 27, to 9
+  job.Record(TrialKept{27, "ana", "it starts slowly", false});
+  // The survivors of the second bracket are better than all of the first.
+  for (TrialNumber n = 28; n <= 39; ++n) job.Finish(n, 1 + 0.01 * static_cast<double>(n));
+  REQUIRE(job.state().brackets()[0].ended);
+  CHECK(job.trial(26).phase == TrialPhase::kPruned);
+  CHECK(job.trial(27).phase == TrialPhase::kRunning);
+  job.Record(TrialKept{27, "ana", "", true});
+  CHECK(job.trial(27).phase == TrialPhase::kPruned);
+  CHECK(job.trial(27).reason == job.Newest<BracketEnded>().reason);
+  CHECK(job.trial(27).reason == job.trial(26).reason);
 }
 
 TEST_CASE("Kept: no strategy prunes the trial, and what it needs is paid by the budget", "[scheduler]") {
