@@ -64,7 +64,8 @@ double ConcordanceOfStandings(const JobState& state) {
   return Weighed(agree, pairs, completed.size());
 }
 
-// How often the trial that is ahead at a rung is ahead at the end, weighed with what is usual.
+// How often the trial that is ahead at a rung is ahead at the end, weighed with what is usual. Equal ones say
+// nothing.
 double ConcordanceOf(const JobState& state) {
   const ObjectiveValue counts = state.spec().objective_value;
   const double sign = state.spec().goal == Goal::kMaximize ? 1 : -1;
@@ -91,7 +92,7 @@ double ConcordanceOf(const JobState& state) {
       const double ahead = completed[i].end - completed[j].end;
       for (size_t k = 0; ahead != 0 && k < completed[i].at.size(); ++k) {
         const double then = completed[i].at[k] - completed[j].at[k];
-        if (std::isnan(then)) continue;
+        if (std::isnan(then) || then == 0) continue;
         pairs += 1;
         agree += (then > 0) == (ahead > 0) ? 1 : 0;
       }

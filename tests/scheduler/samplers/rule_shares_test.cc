@@ -83,6 +83,33 @@ TEST_CASE("Rule shares: where beginnings mislead more goes straight than where t
   CHECK(SharesOf(misled.state).straight > 0.3);
 }
 
+// After trials that had 0.5 at the lowest rung and then these values at the end.
+double StraightAfterTies(std::initializer_list<double> ends) {
+  SearchSpec spec = HyperbandJob(27, 3);
+  spec.sampler.kind = SamplerKind::kGp;
+  spec.pruner.kind = PrunerKind::kFreezeThaw;
+  JobState state(spec);
+  const auto record = [&state](FactBody body) {
+    state.Apply({state.last_sequence() + 1, 0, std::move(body)});
+  };
+  TrialNumber number = 0;
+  for (const double end : ends) {
+    ++number;
+    record(TrialCreated{number, {0.1 * static_cast<double>(number)}, 0, 3, 27});
+    record(AttemptStarted{number, 1, 0, 27});
+    record(Reported{number, 1, 1, 0.5});
+    record(Reported{number, 1, 27, end});
+    record(AttemptEnded{number, 1, AttemptOutcome::kFinished, "", 0, 0});
+    record(TrialEnded{number, TrialEnd::kCompleted, ""});
+  }
+  return SharesOf(state).straight;
+}
+
+TEST_CASE("Rule shares: trials that are equal at a rung say nothing, whichever is newer", "[scheduler]") {
+  CHECK(StraightAfterTies({0.6, 0.7, 0.8}) == StraightAfterTies({0.8, 0.7, 0.6}));
+  CHECK(StraightAfterTies({0.6, 0.7, 0.8}) == StraightAfterTies({}));
+}
+
 TEST_CASE("Rule shares: with a sampler of the user's choice density has none", "[scheduler]") {
   SearchSpec spec = HyperbandJob(27, 3);
   spec.sampler.kind = SamplerKind::kRandom;
