@@ -27,27 +27,6 @@ Scaling ToScaling(v1::Scaling scaling) {
   }
 }
 
-Range ToRange(const v1::ParameterSpec& parameter) {
-  switch (parameter.range_case()) {
-    case v1::ParameterSpec::kContinuous: {
-      const v1::ContinuousRange& range = parameter.continuous();
-      return ContinuousRange{range.min(), range.max(), ToScaling(range.scaling())};
-    }
-    case v1::ParameterSpec::kCategorical: {
-      const auto& values = parameter.categorical().values();
-      return CategoricalRange{{values.begin(), values.end()}, parameter.categorical().ordered()};
-    }
-    case v1::ParameterSpec::kDiscrete: {
-      const auto& values = parameter.discrete().values();
-      return DiscreteRange{{values.begin(), values.end()}};
-    }
-    default: {
-      const v1::IntegerRange& range = parameter.integer();
-      return IntegerRange{range.min(), range.max(), ToScaling(range.scaling())};
-    }
-  }
-}
-
 int IndexOf(const SearchSpec& search, const std::string& name) {
   const auto found = std::find_if(search.parameters.begin(), search.parameters.end(),
                                   [&name](const Parameter& p) { return p.name == name; });
@@ -199,6 +178,27 @@ void SetOwnEnd(const v1::TuningJobSpec& spec, SearchSpec& search) {
 }
 
 }  // namespace
+
+Range ToRange(const v1::ParameterSpec& parameter) {
+  switch (parameter.range_case()) {
+    case v1::ParameterSpec::kContinuous: {
+      const v1::ContinuousRange& range = parameter.continuous();
+      return ContinuousRange{range.min(), range.max(), ToScaling(range.scaling())};
+    }
+    case v1::ParameterSpec::kCategorical: {
+      const auto& values = parameter.categorical().values();
+      return CategoricalRange{{values.begin(), values.end()}, parameter.categorical().ordered()};
+    }
+    case v1::ParameterSpec::kDiscrete: {
+      const auto& values = parameter.discrete().values();
+      return DiscreteRange{{values.begin(), values.end()}};
+    }
+    default: {
+      const v1::IntegerRange& range = parameter.integer();
+      return IntegerRange{range.min(), range.max(), ToScaling(range.scaling())};
+    }
+  }
+}
 
 void WriteRange(const Range& range, v1::ParameterSpec& parameter) {
   const auto write_ends = [](const auto& ends, auto& message) {

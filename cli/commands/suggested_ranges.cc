@@ -10,6 +10,7 @@
 #include "cli/output/json.h"
 #include "cli/output/progress.h"
 #include "cli/output/text.h"
+#include "scheduler/space/range_change.h"
 #include "scheduler/suggest_ranges.h"
 #include "spec/checks/check_spec.h"
 #include "spec/search_spec.h"
@@ -62,7 +63,11 @@ EarlierJob EarlierJobOf(const v1::GetAnalyticsResponse& answer, const v1::Tuning
       const v1::ParameterSpec& theirs = answer.job().spec().parameters(i);
       if (theirs.name() != mine.name() || theirs.range_case() != mine.range_case()) continue;
       known.back() = true;
-      job.ranges.back() = earlier.parameters[static_cast<size_t>(i)].range;
+      Range& range = job.ranges.back().emplace(earlier.parameters[static_cast<size_t>(i)].range);
+      // What was tried before and after the range was changed.
+      if (i >= answer.job().parameters_size()) continue;
+      const v1::ParameterSpec& now = answer.job().parameters(i);
+      if (now.range_case() == theirs.range_case()) range = Joined(range, ToRange(now));
     }
   }
   for (const v1::Trial& trial : answer.trials()) {

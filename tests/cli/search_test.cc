@@ -331,6 +331,27 @@ TEST_CASE("plan --suggest-ranges: a value that a trial lacks is not taken from i
   CHECK(text.out.find("All 25 good trials have it from 0.00") != std::string::npos);
 }
 
+TEST_CASE("plan --suggest-ranges: an end beyond which an earlier job went on is none", "[cli]") {
+  FakeService service;
+  PutEarlierJob(service);
+  for (v1::Trial& trial : service.trials) trial.set_value(trial.hyperparameters(0).continuous());
+  const auto suggested = [&] {
+    const Result text = RunWinnow({"plan", "-", "--suggest-ranges"}, service.address(), LaterJob());
+    INFO(text.out << text.err);
+    REQUIRE(text.code == 0);
+    return text.out;
+  };
+  CHECK(suggested().find("rate: wider, ") != std::string::npos);
+  // As the server tells it: its range was changed while it ran.
+  v1::TuningJob& job = service.jobs[0];
+  *job.mutable_parameters() = job.spec().parameters();
+  job.mutable_parameters(0)->mutable_continuous()->set_max(10);
+  CHECK(suggested().find("rate: narrower, ") != std::string::npos);
+  // One that was narrowed has tried what was left out later.
+  job.mutable_parameters(0)->mutable_continuous()->set_max(0.5);
+  CHECK(suggested().find("rate: wider, ") != std::string::npos);
+}
+
 TEST_CASE("plan --suggest-ranges: a range that the rest of the job file needs stays", "[cli]") {
   FakeService service;
   PutEarlierJob(service);
