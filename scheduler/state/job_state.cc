@@ -649,8 +649,7 @@ void JobState::On(const RungCut& fact, int64_t) {
   RungState& rung = brackets_[fact.bracket].rungs[fact.rung];
   rung.cut = true;
   rung.promoted = fact.promoted;
-  const auto promoted = std::clamp<int64_t>(fact.promoted, 0, static_cast<int64_t>(fact.ranking.size()));
-  rung.survivors.assign(fact.ranking.begin(), fact.ranking.begin() + promoted);
+  rung.survivors.assign(fact.ranking.begin(), fact.ranking.begin() + fact.promoted);
   if (fact.promoted > 0 && !std::isnan(fact.cutoff)) rung.cutoff = fact.cutoff;
   for (TrialNumber number : rung.entered) {
     const TrialState& trial = At(number);
