@@ -84,8 +84,8 @@ bool IsCaught(size_t number, std::string_view mutant, int64_t seeds, const std::
   waitpid(child, &status, 0);
   const int ended_by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   const bool aborted = ended_by == SIGABRT || ended_by == SIGSEGV;
-  if (ended_by != 0 && !aborted) {  // from outside, such as for want of memory: nothing is known of the mutant
-    fmt::print("{:2} {:<48} ended by signal {} at seed {}\n", number, mutant, ended_by, int64_t{shared->seed});
+  if (ended_by != 0 && !aborted) {  // from outside, such as for want of memory: this says nothing
+    fmt::print("{:2} {:<48} ended by signal {} at seed {}\n", number, mutant, ended_by, shared->seed);
     std::exit(1);
   }
   const bool caught = aborted || WEXITSTATUS(status) != 0;
