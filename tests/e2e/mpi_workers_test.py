@@ -33,7 +33,7 @@ def workers_of(mpirun):
 
 class MpiWorkers(unittest.TestCase):
     def test_workers_of_mpirun_train_on_three_nodes_survive_one_another_and_leave_together(self):
-        with processes.Cluster(workers=0, server_flags=["--declare-workers", "3 x slots=1", "--lease", "1"]) as cluster:
+        with processes.Cluster(workers=0, server_flags=["--declare-workers", "3 x slots=1", "--lease", "3"]) as cluster:
             for seed, channel in enumerate(("train", "validation")):
                 processes.write_table(f"{cluster.folder}/{channel}.csv", 500, seed)
             script = OWN.format(script=f"{EXAMPLES}/mpi-workers.sh", server=cluster.server.address, folder=cluster.folder,

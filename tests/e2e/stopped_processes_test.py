@@ -6,7 +6,7 @@ import unittest
 
 import processes
 
-LEASE = 1.0  # seconds
+LEASE = 3.0  # seconds
 
 
 def job(folder):
@@ -64,7 +64,7 @@ class StoppedProcessesTest(unittest.TestCase):
             del watch
             before = sorted(row["id"] for row in cluster.client.workers())
             cluster.server.signal(signal.SIGSTOP)
-            time.sleep(2.5 * LEASE)  # its length is what is tested
+            time.sleep(1.5 * LEASE)  # its length is what is tested
             cluster.server.signal(signal.SIGCONT)
             self.assertEqual(sorted(row["id"] for row in cluster.client.workers()), before)
 
