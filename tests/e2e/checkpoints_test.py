@@ -123,6 +123,8 @@ class CheckpointsTest(unittest.TestCase):
         self.assertEqual(watch.count("attempt_ended", " lost "), 1)
         second = next(w for w in cluster.workers if w is not lost)
         self.assertIn(": its checkpoint has been fetched", second.log())
+        # What it keeps of the data is its own, as that of another machine.
+        self.assertEqual(bool(glob.glob(f"{second.folder}/cache/*.bin")), trainer != "shell")
         after = second.printed()[1, 2].splitlines()
         if trainer == "shell":
             self.assertEqual(after[0], "begins at 5")

@@ -139,16 +139,20 @@ def children_of(parent):
 
 
 class Program:
-    """A process, its log, and its death."""
+    """A process, its log, and its death. `cache`: the folder for what its trainers keep, instead of the user's; trials that run
+    as others have one of their own."""
 
-    def __init__(self, arguments, log, prefix=()):
-        self.arguments, self.log_file, self.prefix = list(arguments), log, list(prefix)
+    def __init__(self, arguments, log, prefix=(), cache=None):
+        self.arguments, self.log_file, self.prefix, self.cache = list(arguments), log, list(prefix), cache
         self.process = None
 
     def start(self):
+        environment = dict(os.environ)
+        if self.cache and "--run-as" not in self.arguments:
+            environment.setdefault("WINNOW_CACHE_DIR", self.cache)
         with open(self.log_file, "ab") as log:
             self.process = subprocess.Popen(self.prefix + self.arguments, stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log)
+                                            stderr=log, env=environment)
 
     @property
     def pid(self):
@@ -200,7 +204,7 @@ class Server(Program):
             self.flags += ["--state-dir", os.path.join(folder, "winnow.db.d")]
         self.host, port = listen.rsplit(":", 1)
         self.port = int(port)
-        super().__init__([], os.path.join(folder, "server.log"), prefix)
+        super().__init__([], os.path.join(folder, "server.log"), prefix, os.path.join(folder, "cache"))
 
     @property
     def address(self):
@@ -247,7 +251,8 @@ class Worker(Program):
                      "--work-dir", self.work, "--shared-dir", self.shared, "--host", host]
         if rendezvous_port:
             arguments += ["--rendezvous-port", str(rendezvous_port)]
-        super().__init__(arguments + list(flags), os.path.join(folder, f"{name}.log"), prefix)
+        super().__init__(arguments + list(flags), os.path.join(folder, f"{name}.log"), prefix,
+                         os.path.join(self.folder if shared else folder, "cache"))
 
     def trainers(self):
         """Process ids of the ranks that it runs."""

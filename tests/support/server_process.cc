@@ -80,12 +80,18 @@ void ServerProcess::Start() {
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
+  // What trainers keep is not that of the user and of other tests.
+  std::string cache = "WINNOW_CACHE_DIR=" + (folder_ / "cache").string();
+  std::vector<char*> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
+  if (std::getenv("WINNOW_CACHE_DIR") == nullptr) variables.push_back(cache.data());
+  variables.push_back(nullptr);
   pid_ = fork();
   if (pid_ == 0) {
     int fd = open(log_file.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644);
     dup2(fd, 1);
     dup2(fd, 2);
-    execv(argv[0], argv.data());
+    execve(argv[0], argv.data(), variables.data());
     _exit(127);
   }
   port_ = 0;

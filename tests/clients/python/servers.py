@@ -38,7 +38,7 @@ class HttpServer(processes.Program):
     def __init__(self, folder, flags=(), local_workers=0):
         self.database, self.http_file, self.http_port = f"{folder}/winnow.db", f"{folder}/http", 0
         self.flags = ["--listen", "127.0.0.1:0", "--local-workers", str(local_workers), *flags]
-        super().__init__([], f"{folder}/server.log")
+        super().__init__([], f"{folder}/server.log", cache=f"{folder}/cache")
 
     def start(self):
         if os.path.exists(self.http_file):
