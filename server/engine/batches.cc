@@ -104,6 +104,7 @@ absl::Status Batches::CatchUp() {
   absl::Status writable = store_.database().CheckWritable();
   if (!writable.ok()) return writable;
   absl::Status loaded = engine_.Load();
+  if (loaded.ok() && reload_) loaded = reload_();
   if (absl::IsUnavailable(loaded)) return loaded;
   if (!loaded.ok()) return absl::DataLossError(MessageOf(loaded));
   behind_ = false;

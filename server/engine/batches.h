@@ -43,6 +43,10 @@ class Batches {
   // Without it search models are asked after the commit (Engine::TakeEffects).
   void OnQuestions(Join join) { join_ = std::move(join); }
 
+  // `reload` reads anew what is kept elsewhere of the tables. It is called after the engine's state was read
+  // anew, before the batch's use cases; errors are those of Engine::Load.
+  void OnReload(std::function<absl::Status()> reload) { reload_ = std::move(reload); }
+
   // The process did not run for a good part of a lease and received nothing meanwhile: the next batch that is
   // recorded renews all leases before it looks for those that have run out. Run does the same after a batch
   // whose transaction could not be begun, such as while PostgreSQL has no primary.
@@ -60,7 +64,8 @@ class Batches {
   Engine& engine_;
   const bool decides_;
   Join join_;
-  bool behind_ = false;       // engine_ has what was rolled back: it is to be loaded anew
+  std::function<absl::Status()> reload_;
+  bool behind_ = false;       // memory may differ from the tables: it is to be loaded anew
   bool refused_ = false;      // the last batch was not recorded
   bool stood_still_ = false;  // nobody was heard for a while: leases are to be renewed
   int64_t retry_us_ = 0;      // then, when to look again although nobody calls

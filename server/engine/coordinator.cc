@@ -67,6 +67,10 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Make(std::unique_ptr<S
       });
   coordinator->batches_.OnQuestions(
       [raw = coordinator.get()](std::vector<Question> questions) { return raw->Join(std::move(questions)); });
+  coordinator->batches_.OnReload([raw = coordinator.get()]() -> absl::Status {
+    MutexLock lock(raw->reload_mutex_);
+    return raw->on_reload_ ? raw->on_reload_(*raw->store_) : absl::OkStatus();
+  });
   coordinator->Follow(coordinator->engine_.TakeEffects());
   coordinator->Count();
   coordinator->thread_ = std::thread([raw = coordinator.get()] { raw->Run(); });
@@ -244,6 +248,11 @@ void Coordinator::SetWorkerScheduling(v1::SetWorkerSchedulingRequest request, Do
   Call<absl::StatusOr<v1::Worker>>(
       [request = std::move(request)](Engine& engine) { return engine.SetWorkerScheduling(request); },
       std::move(done));
+}
+
+void Coordinator::OnReload(std::function<absl::Status(Store&)> reload) {
+  MutexLock lock(reload_mutex_);
+  on_reload_ = std::move(reload);
 }
 
 void Coordinator::LoseBlob(std::string digest) {

@@ -68,6 +68,11 @@ class Coordinator {
   // REQUIRES no call yet.
   void OnFatal(std::function<void(absl::Status)> handler) { on_fatal_ = std::move(handler); }
 
+  // `reload` reads anew what is kept elsewhere of the tables; null: nothing. It is called on the coordinator's
+  // thread when all state was read anew from the tables, before any other use case: a commit whose answer was
+  // lost may have recorded what nobody was told of. Waits for a call that is under way.
+  void OnReload(std::function<absl::Status(Store&)> reload);
+
   // See Artifacts::LoseBlob.
   void LoseBlob(std::string digest);
 
@@ -149,6 +154,8 @@ class Coordinator {
   std::atomic<double> thought_ = 0;  // seconds that a search model's newest answer took
   std::atomic<int64_t> tickets_ = 0;
   std::function<void(absl::Status)> on_fatal_;
+  Mutex reload_mutex_;
+  std::function<absl::Status(Store&)> on_reload_ ABSL_GUARDED_BY(reload_mutex_);
 
   Mutex mutex_;
   CondVar wake_;

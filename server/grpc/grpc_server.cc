@@ -25,7 +25,6 @@
 #include "rpc/address.h"
 #include "server/engine/metrics.h"
 #include "server/grpc/roles.h"
-#include "server/grpc/tokens.h"
 
 namespace winnow {
 namespace {
@@ -191,6 +190,22 @@ AuthOptions Watched(AuthOptions options, Gate& gate, RefusedCalls* refused) {
   return options;
 }
 
+// REQUIRES: in a transaction.
+absl::StatusOr<Permissions> ListPermissions(Store& store) {
+  Permissions permissions;
+  absl::StatusOr<std::vector<TokenRow>> tokens = store.tokens.List();
+  if (!tokens.ok()) return tokens.status();
+  permissions.tokens = *std::move(tokens);
+  ProjectTable table(store.database());
+  const absl::StatusOr<std::vector<ProjectRow>> projects = table.List();
+  if (!projects.ok()) return projects.status();
+  permissions.any_project = !projects->empty();
+  absl::StatusOr<std::vector<MemberRow>> members = table.Members();
+  if (!members.ok()) return members.status();
+  permissions.members = *std::move(members);
+  return permissions;
+}
+
 }  // namespace
 
 absl::Status CheckListenAddress(std::string_view flag, const std::string& address, bool guarded) {
@@ -244,33 +259,29 @@ GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> g
   if (link != nullptr) forwarding_.emplace(*link, authority_);
 }
 
-absl::Status GrpcServer::LoadTokens() {
-  std::promise<absl::StatusOr<std::vector<TokenRow>>> promise;
-  ListTokens(*coordinator_,
-             [&](absl::StatusOr<std::vector<TokenRow>> rows) { promise.set_value(std::move(rows)); });
-  const absl::StatusOr<std::vector<TokenRow>> rows = promise.get_future().get();
-  if (!rows.ok()) return rows.status();
-  for (const TokenRow& row : *rows) authority_.Put(row);
-  std::promise<absl::Status> projects;
-  coordinator_->Call<absl::Status>([this](Engine& engine) { return LoadProjects(engine, authority_); },
-                                   [&](const absl::Status& status) { projects.set_value(status); });
-  return projects.get_future().get();
+absl::Status GrpcServer::LoadPermissions() {
+  coordinator_->OnReload([this](Store& store) -> absl::Status {
+    const absl::StatusOr<Permissions> permissions = ReadPermissions(store);
+    if (!permissions.ok()) return permissions.status();
+    PutPermissions(*permissions);
+    hub_.PublishAll();  // open streams look again
+    return absl::OkStatus();
+  });
+  std::promise<absl::Status> promise;
+  coordinator_->Call<absl::StatusOr<Permissions>>(
+      [](Engine& engine) { return ListPermissions(engine.context().store); },
+      [&](const absl::StatusOr<Permissions>& permissions) {
+        if (permissions.ok()) PutPermissions(*permissions);
+        promise.set_value(permissions.status());
+      });
+  return promise.get_future().get();
 }
 
 absl::StatusOr<Permissions> ReadPermissions(Store& store) {
-  Permissions permissions;
-  absl::Status status = store.Read([&]() -> absl::Status {
-    absl::StatusOr<std::vector<TokenRow>> tokens = store.tokens.List();
-    if (!tokens.ok()) return tokens.status();
-    permissions.tokens = *std::move(tokens);
-    ProjectTable table(store.database());
-    const absl::StatusOr<std::vector<ProjectRow>> projects = table.List();
-    if (!projects.ok()) return projects.status();
-    permissions.any_project = !projects->empty();
-    absl::StatusOr<std::vector<MemberRow>> members = table.Members();
-    if (!members.ok()) return members.status();
-    permissions.members = *std::move(members);
-    return absl::OkStatus();
+  absl::StatusOr<Permissions> permissions;
+  const absl::Status status = store.Read([&] {
+    permissions = ListPermissions(store);
+    return permissions.status();
   });
   if (!status.ok()) return status;
   return permissions;
@@ -286,7 +297,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
                                                               Hub& hub) {
   absl::StatusOr<std::unique_ptr<GrpcServer>> server = Make(options, &coordinator, nullptr, reader, hub);
   if (!server.ok()) return server.status();
-  absl::Status status = (*server)->LoadTokens();
+  absl::Status status = (*server)->LoadPermissions();
   if (status.ok()) status = (*server)->Open(options, MakeHealthProbe(coordinator, reader));
   if (!status.ok()) return status;
   return server;
@@ -364,6 +375,7 @@ absl::Status GrpcServer::Open(const GrpcServerOptions& options, HealthProbe prob
 
 GrpcServer::~GrpcServer() {
   if (server_ != nullptr) Stop(std::chrono::milliseconds(0));
+  if (coordinator_ != nullptr) coordinator_->OnReload(nullptr);
 }
 
 std::shared_ptr<grpc::Channel> GrpcServer::InProcessChannel() {

@@ -119,8 +119,8 @@ class GrpcServer {
              LeaderLink* link, Reader& reader, Hub& hub, std::unique_ptr<InsightThreads> insights,
              SlowReaders slow);
   absl::Status Open(const GrpcServerOptions& options, HealthProbe probe);
-  // Reads who may do what into the authority.
-  absl::Status LoadTokens();
+  // Reads who may do what into the authority, now and whenever the coordinator reads its state anew.
+  absl::Status LoadPermissions();
   void TellHealth(bool healthy);
 
   Coordinator* const coordinator_;

@@ -415,14 +415,4 @@ absl::StatusOr<ChangedProject> RemoveMember(Engine& engine, const v1::RemoveMemb
   return Changed(engine, table, project);
 }
 
-absl::Status LoadProjects(Engine& engine, Authority& authority) {
-  ProjectTable table(engine.context().store.database());
-  const absl::StatusOr<std::vector<ProjectRow>> rows = table.List();
-  if (!rows.ok()) return rows.status();
-  const absl::StatusOr<std::vector<MemberRow>> members = table.Members();
-  if (!members.ok()) return members.status();
-  authority.PutProjects(!rows->empty(), *members);
-  return absl::OkStatus();
-}
-
 }  // namespace winnow

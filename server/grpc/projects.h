@@ -1,13 +1,11 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/engine/answers/requester.h"
 #include "server/engine/engine.h"
-#include "server/grpc/auth.h"
 #include "store/tables/projects.h"
 #include "winnow/v1/projects.pb.h"
 
@@ -40,7 +38,5 @@ absl::StatusOr<ChangedProject> AddMember(Engine& engine, const v1::AddMemberRequ
                                          const Requester& by);
 absl::StatusOr<ChangedProject> RemoveMember(Engine& engine, const v1::RemoveMemberRequest& request,
                                             const Requester& by);
-// Reads them into the authority.
-absl::Status LoadProjects(Engine& engine, Authority& authority);
 
 }  // namespace winnow

@@ -12,6 +12,7 @@
 
 #include "server/engine/coordinator.h"
 #include "server/reads/reads.h"
+#include "tests/store/stores.h"
 #include "tests/store/temp_folder.h"
 
 namespace winnow {
@@ -25,7 +26,7 @@ struct ManualClock {
   }
 };
 
-// A coordinator on a file of its own, called without gRPC; calls wait for their completion.
+// A coordinator on a database of its own (see Places), called without gRPC; calls wait for their completion.
 class Play {
  public:
   // `blobs`, if given, are those of an artifact store, and outlive it.
@@ -79,11 +80,13 @@ class Play {
   ManualClock time;
   TempFolder folder;
   Hub hub;
-  std::string file() const { return folder.file("w.db"); }
+  const std::string& file() const { return file_; }
   Coordinator& coordinator() { return *coordinator_; }
 
  private:
   void Start();
+  Places places_;
+  const std::string file_ = Places::postgres() ? places_.Name("w.db") : folder.file("w.db");
   int64_t lease_us_;
   BlobIndex* blobs_;
   std::unique_ptr<Coordinator> coordinator_;
