@@ -10,16 +10,14 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/str_join.h"
-#include "scheduler/decide.h"
-#include "scheduler/suggest.h"
 #include "server/engine/answers/job_view.h"
 #include "server/engine/answers/messages.h"
 #include "server/engine/answers/requester.h"
 #include "server/engine/answers/violations.h"
-#include "server/engine/feasible.h"
 #include "server/engine/jobs.h"
 #include "server/reads/annotations.h"
 #include "server/reads/paging.h"
+#include "server/reads/wait_reasons.h"
 #include "spec/annotation.h"
 #include "spec/cluster.h"
 #include "spec/search_spec.h"
@@ -27,70 +25,6 @@
 
 namespace winnow {
 namespace {
-
-// Which quota forbids the job to start a trial on so many nodes, a sentence; "": none does. `views` are of
-// all open jobs of its project.
-absl::StatusOr<std::string> QuotaReason(Store& store, const JobRow& row, const QuotaUse& more,
-                                        JobViews& views, int64_t now_us) {
-  StoredBytes stored;
-  ProjectBook book(store.database(), {}, stored);
-  if (absl::Status status = book.Load(false, {}, now_us); !status.ok()) return status;
-  const bool limited = std::any_of(book.all().begin(), book.all().end(), [&row](const auto& entry) {
-    return entry.first.first == row.project && entry.second.row.quota.limits();
-  });
-  if (!limited) return "";
-  if (absl::Status status = stored.Load(store.artifacts); !status.ok()) return status;
-  absl::StatusOr<std::vector<JobRow>> open = store.jobs.Open();
-  if (!open.ok()) return open.status();
-  std::vector<JobUse> uses;
-  for (const JobRow& other : *open) {
-    if (other.project != row.project) continue;
-    const absl::StatusOr<const JobView*> view = views.Get(other);
-    if (!view.ok()) return view.status();
-    if ((*view)->spec.trainer().external()) continue;
-    uses.push_back(UseOf(other.project, other.owner, ShapeOf((*view)->spec, other.project), (*view)->state));
-  }
-  if (absl::Status status = book.Load(false, uses, now_us); !status.ok()) return status;
-  const std::optional<QuotaStop> stop = book.Forbidden(row.project, row.owner, more);
-  return stop ? TextOf(*stop, now_us) : "";
-}
-
-// Says what a running job without running trials waits for, a sentence; "": nothing. Inside Store::Read.
-absl::StatusOr<std::string> WaitReason(Store& store, const JobView& job, JobViews& views, int64_t now_us) {
-  if (job.spec.trainer().external()) return "Waiting for a client to ask for a trial.";
-  absl::StatusOr<std::vector<WorkerRow>> present = store.workers.List(false);
-  if (!present.ok()) return present.status();
-  absl::StatusOr<std::vector<WorkerMark>> marks = store.workers.Marks();
-  if (!marks.ok()) return marks.status();
-  std::vector<WorkerRoom> open;
-  bool closed = false, of_others = false;
-  for (const WorkerRow& worker : *present) {
-    const bool marked = std::any_of(marks->begin(), marks->end(),
-                                    [&worker](const WorkerMark& mark) { return mark.name == worker.name; });
-    const bool may_run = MayRun(worker.projects, job.row.project);
-    if (worker.state != WorkerState::kLive) continue;
-    if (!marked && may_run) open.push_back(HealthyRoom(worker));
-    closed = closed || (marked && may_run);
-    of_others = of_others || !may_run;
-  }
-  const std::optional<Admission> next = Admit(job.state);
-  const RankShape shape = ShapeOf(job.spec, job.row.project);
-  const int32_t nodes = next && next->trial > 0 ? NodesOf(job.state, *next) : job.state.spec().LeastNodes();
-  const bool lacks_room = CapacityOf(open, shape) < nodes;
-  const bool wants = WantsSuggestion(job.state);
-  if (next || wants) {
-    const JobRow row = job.row;  // `job` is gone once another view is read
-    const absl::StatusOr<std::string> quota =
-        QuotaReason(store, row, UseOfStart(shape, nodes, job.state), views, now_us);
-    if (!quota.ok() || !quota->empty()) return quota;
-  }
-  if (!next && !lacks_room) return wants ? "Waiting for the search model's suggestion." : "";
-  if (open.empty() && closed)
-    return "Waiting for a worker: those present are cordoned, draining or quarantined.";
-  if (open.empty() && of_others && job.row.project.empty())
-    return "Waiting for a worker: none that runs jobs of the default project is present.";
-  return WaitsFor(nodes, shape, open);
-}
 
 constexpr char kKept[] =
     ": if workers share no directory, only those of the best trial and of trials that may train on are kept";
@@ -236,6 +170,11 @@ void AddTrials(const JobHead& job, const std::vector<TrialRow>& rows,
 }  // namespace
 
 absl::Status Reads::Message(const JobRow& row, v1::TuningJob& message) {
+  WaitReasons reasons(store_, views_, clock_.wall_us());
+  return Message(row, reasons, message);
+}
+
+absl::Status Reads::Message(const JobRow& row, WaitReasons& reasons, v1::TuningJob& message) {
   absl::StatusOr<std::optional<v1::TuningJob>> kept = KeptDescription(store_, row);
   if (!kept.ok()) return kept.status();
   if (*kept) {
@@ -252,7 +191,7 @@ absl::Status Reads::Message(const JobRow& row, v1::TuningJob& message) {
   const std::string words = pool_words_ == nullptr || job.spec.trainer().external()
                                 ? ""
                                 : pool_words_(ShapeOf(job.spec, job.row.project));
-  absl::StatusOr<std::string> reason = WaitReason(store_, job, views_, clock_.wall_us());
+  absl::StatusOr<std::string> reason = reasons.Of(job);
   if (!reason.ok()) return reason.status();
   message.set_state_reason(*reason + (reason->empty() || words.empty() ? "" : " ") + words);
   return absl::OkStatus();
@@ -305,6 +244,7 @@ absl::StatusOr<v1::ListTuningJobsResponse> Reads::ListTuningJobs(
       if (!declared.ok()) return declared.status();
       if (!*declared) return NoProject(project);
     }
+    WaitReasons reasons(store_, views_, clock_.wall_us());
     size_t bytes = 0;
     for (size_t i = 0; i < rows->size(); ++i) {
       if (static_cast<int64_t>(i) == *size || bytes > kMostListBytes) {
@@ -312,7 +252,7 @@ absl::StatusOr<v1::ListTuningJobsResponse> Reads::ListTuningJobs(
         break;
       }
       v1::TuningJob& job = *response.add_jobs();
-      if (absl::Status told = Message((*rows)[i], job); !told.ok()) return told;
+      if (absl::Status told = Message((*rows)[i], reasons, job); !told.ok()) return told;
       Abridge(*job.mutable_spec());
       job.clear_failures();
       job.clear_changes();

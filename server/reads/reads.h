@@ -23,6 +23,8 @@ namespace winnow {
 // Detail of a status of GetArtifact: the model is not stored now.
 inline constexpr char kModelNotKept[] = "winnow.v1.ModelNotKept";
 
+class WaitReasons;
+
 // One batch of a watch: the events above the given sequence, and the job as of the last of them.
 struct WatchBatch {
   std::vector<v1::TuningJobEvent> events;
@@ -99,6 +101,8 @@ class Reads {
   // The client's view of the job; with the reason for waiting if it runs and no present worker could train
   // it.
   absl::Status Message(const JobRow& row, v1::TuningJob& message);
+  // The same; `reasons` are of the Store::Read that it is in.
+  absl::Status Message(const JobRow& row, WaitReasons& reasons, v1::TuningJob& message);
   absl::StatusOr<std::vector<std::string>> RankingMetricsOf(const JobRow& row);
   Store& store_;
   Clock clock_;

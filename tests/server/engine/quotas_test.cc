@@ -1,8 +1,14 @@
 // What quotas of projects and persons let start, and what those who wait are told.
 
+#include <sqlite3.h>
+
+#include <string_view>
+
+#include "store/database/sqlite_database.h"
 #include "tests/catch.h"
 #include "tests/server/engine/play.h"
 #include "tests/server/engine/project_jobs.h"
+#include "tests/store/get.h"
 
 namespace winnow {
 namespace {
@@ -172,6 +178,52 @@ TEST_CASE("Quotas: node-hours that run out in the middle of a batch, or while no
   SECTION("while no server runs") { play.Restart(2 * kHour); }
   for (int i = 0; i < 2; ++i) REQUIRE(worker.Tell().ok());
   CHECK(play.Describe(id).trial_counts().running() == 0);
+}
+
+// Counts the statements of a connection that read the facts of a job.
+struct FactReads {
+  explicit FactReads(Store& store) {
+    sqlite3* const handle = dynamic_cast<SqliteDatabase&>(store.database()).handle();
+    sqlite3_trace_v2(
+        handle, SQLITE_TRACE_STMT,
+        [](unsigned, void* self, void*, void* sql) {
+          const std::string_view text = static_cast<const char*>(sql);
+          static_cast<FactReads*>(self)->count += text.find("FROM events") != std::string_view::npos ? 1 : 0;
+          return 0;
+        },
+        this);
+  }
+  int64_t count = 0;
+};
+
+TEST_CASE("Quotas: more waiting jobs than are kept in memory are listed in one pass, each with its reason",
+          "[server]") {
+  constexpr int kJobs = 130;
+  Play play;
+  SetQuota(play, {"", "", {.slots = 1000}});
+  std::vector<std::string> ids;
+  const absl::Status created = play.Inside([&](Engine& engine) {
+    for (int i = 0; i < kJobs; ++i) ids.push_back(Get(engine.CreateJob(RandomJob(3), "", {}, "", nullptr, "")));
+  });
+  REQUIRE(created.ok());
+  std::promise<absl::Status> registered;
+  play.coordinator().Sync(
+      FakeWorker(play, "one", 4).Request(),
+      [&](const absl::StatusOr<v1::SyncResponse>& answer) { registered.set_value(answer.status()); }, "",
+      {"vision"});
+  REQUIRE(registered.get_future().get().ok());
+  const std::string reason = "Waiting for a worker: none that runs jobs of the default project is present.";
+  CHECK(play.Describe(ids.front()).state_reason() == reason);
+  const auto rows = Get(Store::OpenReadOnly(play.file()));
+  Reads reads(*rows, play.time.clock());
+  v1::ListTuningJobsRequest request;
+  request.set_page_size(1000);
+  const FactReads facts(*rows);
+  const v1::ListTuningJobsResponse listed = Get(reads.ListTuningJobs(request));
+  REQUIRE(listed.jobs_size() == kJobs);
+  for (const v1::TuningJob& job : listed.jobs()) CHECK(job.state_reason() == reason);
+  CHECK(facts.count > 0);
+  CHECK(facts.count <= 3 * kJobs);
 }
 
 }  // namespace

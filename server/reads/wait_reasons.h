@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/engine/answers/job_view.h"
+#include "server/engine/projects/project_book.h"
+#include "server/engine/projects/stored_bytes.h"
+#include "store/store.h"
+
+namespace winnow {
+
+// Says what running jobs without running trials wait for. What projects have is read once, for the first job
+// that it concerns. Used inside one Store::Read.
+class WaitReasons {
+ public:
+  // Both outlive it.
+  WaitReasons(Store& store, JobViews& views, int64_t now_us)
+      : store_(store), views_(views), now_us_(now_us), book_(store.database(), {}, stored_) {}
+
+  // A sentence; "": nothing. `job` may be gone when it returns, since other views are read.
+  absl::StatusOr<std::string> Of(const JobView& job);
+
+ private:
+  // Which quota forbids the job to start what takes `more`, a sentence; "": none does.
+  absl::StatusOr<std::string> QuotaReason(const JobRow& row, const QuotaUse& more);
+  // Reads what the jobs of projects with quotas have.
+  absl::Status LoadUses();
+
+  Store& store_;
+  JobViews& views_;
+  const int64_t now_us_;
+  StoredBytes stored_;
+  ProjectBook book_;
+  bool loaded_ = false;
+};
+
+}  // namespace winnow
