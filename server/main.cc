@@ -340,6 +340,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServerFlags& flags, 
   options.metrics = [&metrics](const auto& shows) { return metrics.Text(shows); };
   options.probe = std::move(probe);
   options.leads = leads;
+  options.leader_signs_in = !leads && flags.oidc.used();
   absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(options, grpc.InProcessChannel());
   if (!server.ok()) {
     if (!flags.http.empty()) return server.status();

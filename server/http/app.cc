@@ -240,11 +240,15 @@ HttpApp::Way HttpApp::Login(const HttpRequest& request) const {
 }
 
 HttpApp::Way HttpApp::Logout(const HttpRequest& request) const {
+  const std::string authorization = AuthorizationOf(request);
+  if (options_.leader_signs_in && !authorization.empty()) {
+    return ErrorAnswer({StatusCode::UNAVAILABLE,
+                        "this server is a standby, which ends no session; log out at the server that leads"});
+  }
   HttpAnswer answer = JsonAnswer(200, "{}");
   answer.headers.emplace_back("Set-Cookie", TokenCookie("", options_.tls) + "; Max-Age=0");
   if (options_.sign_in == nullptr) return answer;
-  return options_.sign_in->Leave({request.peer, AuthorizationOf(request)}, std::move(answer),
-                                 options_.path.count);
+  return options_.sign_in->Leave({request.peer, authorization}, std::move(answer), options_.path.count);
 }
 
 HttpApp::Way HttpApp::SignIn(const HttpRequest& request, const HttpTarget& target) const {

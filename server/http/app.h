@@ -27,6 +27,7 @@ struct HttpAppOptions {
   // Prometheus text, with metrics of those jobs only that `shows` says; none: no /metrics
   std::function<std::string(const std::function<bool(const std::string&)>& shows)> metrics = {};
   std::shared_ptr<SignInRoutes> sign_in = nullptr;  // null: nobody signs in with a provider
+  bool leader_signs_in = false;                     // people sign in with a provider at the server that leads
 };
 
 // Routes a request to a page's file, a method of the services, or one of the few paths of HTTP's own.

@@ -271,6 +271,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpServerOptions 
   app.leads = options.leads;
   app.metrics = std::move(options.metrics);
   app.sign_in = std::move(options.sign_in);
+  app.leader_signs_in = options.leader_signs_in;
   impl->SetHandler(std::make_unique<HttpApp>(std::move(app)));
   return Start(std::move(impl));
 }

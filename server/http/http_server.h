@@ -45,7 +45,8 @@ struct HttpServerOptions {
   std::function<std::string(const std::function<bool(const std::string&)>& shows)> metrics = {};
   std::shared_ptr<SignInRoutes> sign_in = nullptr;
   HttpLimits limits = {};
-  int threads = 2;  // 1 or more
+  int threads = 2;               // 1 or more
+  bool leader_signs_in = false;  // as of HttpAppOptions
 };
 
 // HTTP/1.1 beside gRPC: the same methods as JSON, events, and the web page's files, on a few threads. A

@@ -304,12 +304,7 @@ RequestHandler::Way SignInRoutes::Leave(const CallOrigin& caller, HttpAnswer ans
   return std::make_shared<LaterAnswer>([this, pass = std::make_shared<CallCount::Pass>(*count), caller,
                                         answer = std::move(answer)](const Answer& tell) {
     sign_ins_.Leave(caller, [tell, answer](const absl::Status& status) {
-      HttpAnswer said = answer;
-      if (!status.ok()) {  // the cookie goes all the same
-        said.status = HttpStatusOf(static_cast<StatusCode>(status.code()));
-        said.body = ErrorJson(ToGrpc(status));
-      }
-      tell(std::move(said));
+      tell(status.ok() ? answer : ErrorAnswer(ToGrpc(status)));
     });
   });
 }

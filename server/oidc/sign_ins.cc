@@ -180,7 +180,8 @@ void SignIns::Failed(const SignInCall& call, const absl::Status& why) {
 void SignIns::Leave(const CallOrigin& origin, std::function<void(const absl::Status&)> done) {
   // A caller without a valid token has nothing to leave.
   const absl::StatusOr<std::string> token = authority_.Admit("winnow.v1.AdminService", "GetCaller", origin);
-  if (!token.ok() || token->empty()) return done(absl::OkStatus());
+  if (absl::IsUnauthenticated(token.status()) || (token.ok() && token->empty())) return done(absl::OkStatus());
+  if (!token.ok()) return done(token.status());
   Requester by = authority_.RequesterOf(*token);
   by.address = AddressOfPeer(origin.peer);
   coordinator_.Call<absl::StatusOr<std::optional<TokenRow>>>(

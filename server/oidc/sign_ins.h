@@ -33,7 +33,8 @@ class SignIns {
   // Records that the provider did not say who it is. Of these of each host, and of the refusals of each
   // person, the audit log has one in a minute, so that nobody fills it.
   void Failed(const SignInCall& call, const absl::Status& why);
-  // Revokes the token that a sign-in made for this caller; does nothing to any other.
+  // Revokes the token that a sign-in made for this caller; does nothing to any other. RESOURCE_EXHAUSTED: the
+  // caller makes too many calls.
   void Leave(const CallOrigin& origin, std::function<void(const absl::Status&)> done);
 
  private:

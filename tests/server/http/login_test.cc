@@ -1,6 +1,9 @@
 // Who may ask over HTTP: tokens, cookies, and pages of other sites.
 
+#include <future>
+
 #include "server/http/origin.h"
+#include "server/oidc/sign_ins.h"
 #include "tests/server/grpc/project_play.h"
 #include "tests/server/http/http_play.h"
 
@@ -44,6 +47,60 @@ TEST_CASE("Login: a token sets a strict cookie, which lets in until the logout",
   CHECK_THAT(out.headers.at("set-cookie"),
              Catch::StartsWith("winnow_token=;") && Catch::Contains("Max-Age=0"));
   CHECK(play.Ask("GET", "/v1/caller", "", {{"Cookie", CookieOf(out)}}).status == 401);
+}
+
+TEST_CASE("Login: a standby that can end no session says so, and lets the cookie stay", "[http]") {
+  WithHttp<TokenPlay> play(
+      HttpServerOptions{.tokens_required = true, .leads = false, .leader_signs_in = true});
+  const std::string token = play.MakeToken(v1::VIEWER).secret();
+  const HttpClient::Headers cookie = {{"Cookie", "winnow_token=" + token}};
+  for (const HttpClient::Headers& caller : {cookie, Bearer(token)}) {
+    const HttpReply out = play.Ask("POST", "/logout", "", caller);
+    CHECK(out.status == 503);
+    CHECK_THAT(out.body, Catch::Contains("log out at the server that leads"));
+    CHECK_FALSE(out.headers.contains("set-cookie"));
+  }
+  CHECK(play.Ask("GET", "/v1/caller", "", cookie).status == 200);
+  CHECK(play.Ask("POST", "/logout").status == 200);  // without a token there is nothing to end
+}
+
+TEST_CASE("Login: a logout beyond the rate limit is refused, and ends the session once it is within",
+          "[http]") {
+  TokenPlay play({}, 1.0);  // a burst of 2
+  SignIns sign_ins(play.coordinator(), play.server->authority(), play.hub, play.time.clock());
+  HttpServerOptions options;
+  options.address = "127.0.0.1:0";
+  options.tokens_required = true;
+  options.relay_key = play.server->relay_key();
+  OidcSettings settings;
+  settings.issuer = "https://id.example";
+  options.sign_in = std::make_shared<SignInRoutes>(settings, sign_ins, play.time.clock());
+  auto http = HttpServer::Start(options, play.server->InProcessChannel());
+  REQUIRE(http.ok());
+  const auto ask = [&](const char* method, const char* path, const HttpClient::Headers& headers) {
+    return AskOnce((*http)->port(), method, path, "", headers);
+  };
+  OidcPerson ana;
+  ana.issuer = settings.issuer;
+  ana.subject = "7";
+  ana.name = "ana";
+  ana.role = "viewer";
+  std::promise<absl::StatusOr<MadeToken>> entered;
+  sign_ins.Enter(ana, {"127.0.0.1", "page"}, 3'600'000'000,
+                 [&](absl::StatusOr<MadeToken> made) { entered.set_value(std::move(made)); });
+  const absl::StatusOr<MadeToken> made = entered.get_future().get();
+  REQUIRE(made.ok());
+  const HttpClient::Headers cookie = {{"Cookie", "winnow_token=" + made->secret}};
+  for (int i = 0; i < 2; ++i) CHECK(ask("GET", "/v1/caller", cookie).status == 200);
+  const HttpReply refused = ask("POST", "/logout", cookie);
+  CHECK(refused.status == 429);
+  CHECK_FALSE(refused.headers.contains("set-cookie"));
+  play.Tick(1'000'000);
+  const HttpReply out = ask("POST", "/logout", cookie);
+  CHECK(out.status == 200);
+  CHECK_THAT(out.headers.at("set-cookie"), Catch::Contains("Max-Age=0"));
+  play.Tick(1'000'000);
+  CHECK(ask("GET", "/v1/caller", cookie).status == 401);
 }
 
 TEST_CASE("Login: a token that does not hold sets no cookie", "[http]") {
