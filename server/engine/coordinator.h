@@ -68,9 +68,9 @@ class Coordinator {
   // REQUIRES no call yet.
   void OnFatal(std::function<void(absl::Status)> handler) { on_fatal_ = std::move(handler); }
 
-  // `reload` reads anew what is kept elsewhere of the tables; null: nothing. It is called on the coordinator's
-  // thread when all state was read anew from the tables, before any other use case: a commit whose answer was
-  // lost may have recorded what nobody was told of. Waits for a call that is under way.
+  // `reload` reads anew what is kept elsewhere of the tables; null: nothing. It is called on the
+  // coordinator's thread when all state was read anew from the tables, before any other use case: a commit
+  // whose answer was lost may have recorded what nobody was told of. Waits for a call that is under way.
   void OnReload(std::function<absl::Status(Store&)> reload);
 
   // See Artifacts::LoseBlob.

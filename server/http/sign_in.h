@@ -28,8 +28,8 @@ class SignInRoutes {
 
   // `count` counts, here and below, what the result does during its lifetime.
   RequestHandler::Way Handle(const HttpRequest& request, const HttpTarget& target, CallCount* count);
-  // Ends the caller's session, if they signed in, and then answers so. An error has no Set-Cookie: the session
-  // goes on, and who has its cookie can try again.
+  // Ends the caller's session, if they signed in, and then answers so. An error has no Set-Cookie: the
+  // session goes on, and who has its cookie can try again.
   RequestHandler::Way Leave(const CallOrigin& caller, HttpAnswer answer, CallCount* count);
 
   // Browsers are sent back to this server's page at `own_url`, unless the settings name another URL. Reads

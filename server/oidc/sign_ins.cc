@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "base/status_text.h"
 #include "server/grpc/audit.h"
 #include "server/grpc/projects.h"
@@ -21,10 +23,26 @@ constexpr int64_t kListedUs = 30 * 86'400'000'000;
 struct Entered {
   MadeToken token;
   std::optional<ChangedProject> projects;
+  std::vector<TokenRow> ended;  // the sessions of others who had the name before
 };
 
-// The person's row, which is added or renamed if need be.
-absl::StatusOr<PersonRow> PutPerson(SignInTable& table, const OidcPerson& person, int64_t now_us) {
+// Ends the sessions under a name, which others have had.
+absl::Status EndSessions(Context& context, SignInTable& table, const std::string& name, int64_t now_us,
+                         std::vector<TokenRow>& ended) {
+  const absl::StatusOr<std::vector<std::string>> ids = table.ValidTokens(name, now_us);
+  if (!ids.ok()) return ids.status();
+  for (const std::string& id : *ids) {
+    absl::StatusOr<TokenRow> row = context.store.tokens.Revoke(id, now_us);
+    if (!row.ok()) return row.status();
+    ended.push_back(*std::move(row));
+  }
+  return absl::OkStatus();
+}
+
+// The person's row, which is added or renamed if need be. A name that is new to them is theirs alone from
+// then on.
+absl::StatusOr<PersonRow> PutPerson(Context& context, SignInTable& table, const OidcPerson& person,
+                                    int64_t now_us, std::vector<TokenRow>& ended) {
   const absl::StatusOr<std::optional<PersonRow>> found = table.Find(person.issuer, person.subject);
   if (!found.ok()) return found.status();
   if (found->has_value() && (!person.granted || (*found)->name == person.name)) return **found;
@@ -43,6 +61,8 @@ absl::StatusOr<PersonRow> PutPerson(SignInTable& table, const OidcPerson& person
                       *another ? "another person who signed in" : "a token that an admin created"));
     }
   }
+  const bool had = found->has_value() && absl::EqualsIgnoreCase((*found)->name, row.name);
+  if (status.ok() && !had) status = EndSessions(context, table, row.name, now_us, ended);
   if (status.ok()) status = found->has_value() ? table.Rename(row) : table.Insert(row);
   if (!status.ok()) return status;
   return row;
@@ -84,7 +104,8 @@ absl::StatusOr<Entered> EnterNow(Engine& engine, const OidcPerson& person, MadeT
   Context& context = engine.context();
   SignInTable table(context.store.database());
   const int64_t now_us = context.wall_us();
-  const absl::StatusOr<PersonRow> row = PutPerson(table, person, now_us);
+  std::vector<TokenRow> ended;
+  const absl::StatusOr<PersonRow> row = PutPerson(context, table, person, now_us, ended);
   if (!row.ok()) return row.status();
   made.row.name = row->name;
   made.row.role = person.role;
@@ -96,7 +117,7 @@ absl::StatusOr<Entered> EnterNow(Engine& engine, const OidcPerson& person, MadeT
   if (!status.ok()) return status;
   absl::StatusOr<std::optional<ChangedProject>> projects = SetProjects(engine, person, row->name);
   if (!projects.ok()) return projects.status();
-  return Entered{std::move(made), *std::move(projects)};
+  return Entered{std::move(made), *std::move(projects), std::move(ended)};
 }
 
 bool IsRefusal(const absl::Status& status) {
@@ -147,6 +168,8 @@ void SignIns::Enter(const OidcPerson& person, const SignInCall& call, int64_t va
         AuditNote note{kSignIn};
         note.subject = fmt::format("{} {}", person.subject, person.issuer);
         note.detail = in ? fmt::format("{}, role {}", call.way, person.role) : call.way;
+        if (in && !entered->ended.empty())
+          note.detail += fmt::format(", sessions of another of this name: {} ended", entered->ended.size());
         AddAuditEntry(engine.context(),
                       CallerOf(call, in ? entered->token.row.name : person.name, in ? made.row.id : ""), note,
                       entered.status());
@@ -158,6 +181,10 @@ void SignIns::Enter(const OidcPerson& person, const SignInCall& call, int64_t va
           spdlog::warn("{} could not sign in from {}: {}", who.ForLog(), call.address,
                        MessageOf(entered.status()));
           return done(entered.status());
+        }
+        for (const TokenRow& row : entered->ended) {
+          authority_.Put(row);
+          hub_.Publish(TokenTopic(row.id));
         }
         authority_.Put(entered->token.row);
         if (entered->projects)
@@ -180,7 +207,8 @@ void SignIns::Failed(const SignInCall& call, const absl::Status& why) {
 void SignIns::Leave(const CallOrigin& origin, std::function<void(const absl::Status&)> done) {
   // A caller without a valid token has nothing to leave.
   const absl::StatusOr<std::string> token = authority_.Admit("winnow.v1.AdminService", "GetCaller", origin);
-  if (absl::IsUnauthenticated(token.status()) || (token.ok() && token->empty())) return done(absl::OkStatus());
+  if (absl::IsUnauthenticated(token.status()) || (token.ok() && token->empty()))
+    return done(absl::OkStatus());
   if (!token.ok()) return done(token.status());
   Requester by = authority_.RequesterOf(*token);
   by.address = AddressOfPeer(origin.peer);

@@ -26,6 +26,7 @@ class SignIns {
 
   // Makes a token for the person, valid for that long, and sets their membership of the projects that the
   // settings name. A person keeps the name of their first sign-in, unless the settings grant another one.
+  // The sessions that others have under a name end when it becomes somebody's.
   // PERMISSION_DENIED: they are refused; ALREADY_EXISTS: their name belongs to another person or to a token
   // that no sign-in made.
   void Enter(const OidcPerson& person, const SignInCall& call, int64_t valid_us,

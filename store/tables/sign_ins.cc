@@ -20,6 +20,10 @@ SignInTable::SignInTable(Database& database)
                  " AND id NOT IN (SELECT token FROM sign_in_tokens)"),
       put_token_(database, "INSERT INTO sign_in_tokens (token) VALUES (?1)"),
       has_token_(database, "SELECT COUNT(*) FROM sign_in_tokens WHERE token = ?1"),
+      valid_(
+          database,
+          "SELECT id FROM tokens WHERE lower(name) = lower(?1) AND id IN (SELECT token FROM sign_in_tokens)"
+          " AND revoke_us = 0 AND expire_us > ?2 ORDER BY id"),
       remove_(database,
               "DELETE FROM tokens WHERE id IN (SELECT token FROM sign_in_tokens)"
               " AND (expire_us < ?1 OR (revoke_us > 0 AND revoke_us < ?1))") {}
@@ -73,6 +77,16 @@ absl::StatusOr<bool> SignInTable::TokenHas(const std::string& name) {
 absl::Status SignInTable::PutToken(const std::string& token) { return put_token_.Bind(token).Run(); }
 
 absl::StatusOr<bool> SignInTable::HasToken(const std::string& token) { return Any(has_token_.Bind(token)); }
+
+absl::StatusOr<std::vector<std::string>> SignInTable::ValidTokens(const std::string& name, int64_t now_us) {
+  std::vector<std::string> ids;
+  const absl::Status status = valid_.Bind(name, now_us).ForEach([&] {
+    ids.push_back(valid_.Text(0));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return ids;
+}
 
 absl::Status SignInTable::RemoveTokensBefore(int64_t time_us) { return remove_.Bind(time_us).Run(); }
 

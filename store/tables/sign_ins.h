@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "store/database/database.h"
@@ -39,11 +40,14 @@ class SignInTable {
   absl::Status PutToken(const std::string& token);
   // Whether a sign-in made the token.
   absl::StatusOr<bool> HasToken(const std::string& token);
+  // The tokens of sign-ins under that name, in small or capital letters, that are valid then.
+  absl::StatusOr<std::vector<std::string>> ValidTokens(const std::string& name, int64_t now_us);
   // Removes tokens of sign-ins that expired or were revoked before that time.
   absl::Status RemoveTokensBefore(int64_t time_us);
 
  private:
-  Statement find_, insert_, rename_, person_has_, remove_person_, token_has_, put_token_, has_token_, remove_;
+  Statement find_, insert_, rename_, person_has_, remove_person_, token_has_, put_token_, has_token_, valid_,
+      remove_;
 };
 
 }  // namespace winnow

@@ -203,7 +203,8 @@ TEST_CASE("Quotas: more waiting jobs than are kept in memory are listed in one p
   SetQuota(play, {"", "", {.slots = 1000}});
   std::vector<std::string> ids;
   const absl::Status created = play.Inside([&](Engine& engine) {
-    for (int i = 0; i < kJobs; ++i) ids.push_back(Get(engine.CreateJob(RandomJob(3), "", {}, "", nullptr, "")));
+    for (int i = 0; i < kJobs; ++i)
+      ids.push_back(Get(engine.CreateJob(RandomJob(3), "", {}, "", nullptr, "")));
   });
   REQUIRE(created.ok());
   std::promise<absl::Status> registered;

@@ -1,4 +1,5 @@
-// A commit whose answer is lost: what it recorded holds, although the caller was told that it is not recorded.
+// A commit whose answer is lost: what it recorded holds, although the caller was told that it is not
+// recorded.
 
 #include <atomic>
 
@@ -87,7 +88,11 @@ TEST_CASE("Lost answers: the jobs of a first project are its members' alone", "[
                          &v1::ProjectService::Stub::CreateProject, request, project);
   };
   LoseAnswer(
-      play, next, [](Store& store) { return ProjectTable(store.database()).Insert({"vision", 1}); }, create);
+      play, next,
+      [](Store& store) {
+        return ProjectTable(store.database()).Insert({"vision", 1});
+      },
+      create);
   CHECK(create().error_code() == StatusCode::ALREADY_EXISTS);
   v1::CreateTuningJobRequest request;
   *request.mutable_spec() = RandomJob(3);

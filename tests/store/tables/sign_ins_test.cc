@@ -66,6 +66,9 @@ TEST_CASE("Sign-ins: their tokens go some time after their end, and no others", 
     REQUIRE(one.store->tokens.Insert(row).ok());
   for (const char* id : {"00000001", "00000002", "00000003"}) REQUIRE(table.PutToken(id).ok());
   REQUIRE(one.store->tokens.Revoke("00000002", 150).ok());
+  CHECK(Get(table.ValidTokens("Ana", 99)) == std::vector<std::string>{"00000001", "00000003"});
+  CHECK(Get(table.ValidTokens("ana", 100)) == std::vector<std::string>{"00000003"});
+  CHECK(Get(table.ValidTokens("robot", 50)).empty());  // no sign-in made it
   REQUIRE(table.RemoveTokensBefore(200).ok());
   std::vector<std::string> left;
   for (const TokenRow& row : Get(one.store->tokens.List())) left.push_back(row.id);
