@@ -372,18 +372,18 @@ absl::StatusOr<ChangedProject> CreateProject(Engine& engine, const v1::CreatePro
 }
 
 absl::StatusOr<ChangedProject> DeleteProject(Engine& engine, const std::string& name) {
+  if (name.empty()) return NoProject(name);
+  if (absl::Status there = CheckProject(engine, name); !there.ok()) return there;
   ProjectTable table(engine.context().store.database());
   if (absl::Status unused = CheckUnused(engine, table, name); !unused.ok()) return unused;
   if (absl::Status status = engine.projects().Delete(name); !status.ok()) {
     engine.context().Note(status);
     return status;
   }
-  const absl::StatusOr<bool> there = table.Delete(name);
-  if (!there.ok()) {
-    engine.context().Note(there.status());
-    return there.status();
+  if (const absl::StatusOr<bool> deleted = table.Delete(name); !deleted.ok()) {
+    engine.context().Note(deleted.status());
+    return deleted.status();
   }
-  if (!*there) return NoProject(name);
   return Changed(engine, table, name);
 }
 

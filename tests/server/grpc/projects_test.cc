@@ -260,6 +260,31 @@ TEST_CASE("Projects: those who lead a project, and admins, change its members, a
   }
 }
 
+TEST_CASE("Projects: the default project and one that is not there are not deleted, nor are their quotas",
+          "[server]") {
+  ProjectPlay play;
+  v1::SetProjectRequest set;
+  set.set_project("default");
+  set.set_max_slots(2);
+  v1::Project project;
+  REQUIRE(play.Projects(play.OverSocket(), &v1::ProjectService::Stub::SetProject, set, project).ok());
+  for (const char* name : {"", "default", "never"}) {
+    INFO(name);
+    v1::DeleteProjectRequest remove;
+    remove.set_project(name);
+    v1::DeleteProjectResponse response;
+    CHECK(play.Projects(play.OverSocket(), &v1::ProjectService::Stub::DeleteProject, remove, response)
+              .error_code() == grpc::StatusCode::NOT_FOUND);
+  }
+  play.server = nullptr;
+  play.Restart();
+  play.StartServer();
+  v1::GetProjectRequest get;
+  get.set_project("default");
+  REQUIRE(play.Projects(play.OverSocket(), &v1::ProjectService::Stub::GetProject, get, project).ok());
+  CHECK(project.quota().max_slots() == 2);
+}
+
 TEST_CASE("Projects: each sees their own projects, and the changes are in the audit log", "[server]") {
   ProjectPlay play;
   const auto names = [&](const std::string& secret) {
