@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -43,7 +44,8 @@ class TlsContexts {
   Context Current();
 
  private:
-  using Times = std::pair<std::filesystem::file_time_type, std::filesystem::file_time_type>;
+  using Times =
+      std::array<std::filesystem::file_time_type, 3>;  // of the certificate, key and clients' authority
   explicit TlsContexts(const TlsFiles& files) : files_(files) {}
   Times FileTimes() const;
 
@@ -89,8 +91,9 @@ absl::StatusOr<TlsContexts::Context> Load(const TlsFiles& files) {
 
 TlsContexts::Times TlsContexts::FileTimes() const {
   std::error_code error;
-  const auto cert = fs::last_write_time(files_.cert, error);
-  return {cert, fs::last_write_time(files_.key, error)};
+  Times times = {fs::last_write_time(files_.cert, error), fs::last_write_time(files_.key, error)};
+  if (!files_.client_ca.empty()) times[2] = fs::last_write_time(files_.client_ca, error);
+  return times;
 }
 
 absl::StatusOr<std::unique_ptr<TlsContexts>> TlsContexts::Open(const TlsFiles& files) {

@@ -100,5 +100,31 @@ TEST_CASE("Https: a renewed certificate is shown without a restart", "[http]") {
   CHECK(served);
 }
 
+TEST_CASE("Https: clients' certificates of a replaced authority are served no more, without a restart",
+          "[http]") {
+  HttpsPlay tls(true);
+  const Certificates others(tls.folder.file("others"));
+  tls.certificates.Make("client");
+  others.Make("client");
+  // The server's own certificate stays.
+  const std::string own = tls.folder.file("own.pem");
+  std::filesystem::copy_file(tls.certificates.ca(), own);
+  const auto ask = [&](const Certificates& of) {
+    return Curl("--cacert " + own + " --cert " + of.cert("client") + " --key " + of.key("client") + " " +
+                tls.Url("/healthz"))
+        .exit_code;
+  };
+  REQUIRE(ask(tls.certificates) == 0);
+  REQUIRE(ask(others) != 0);
+  const std::string next = tls.folder.file("next.pem");
+  std::filesystem::copy_file(others.ca(), next);
+  std::filesystem::rename(next, tls.certificates.ca());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  bool served = false;
+  while (!served && std::chrono::steady_clock::now() < deadline) served = ask(others) == 0;
+  CHECK(served);
+  CHECK(ask(tls.certificates) != 0);
+}
+
 }  // namespace
 }  // namespace winnow
