@@ -42,7 +42,7 @@ std::string_view AdviceForConnection(std::string_view message, bool needs_passwo
   if (says("no pg_hba.conf entry"))
     return "; PostgreSQL's pg_hba.conf must allow this host, role and database";
   if (says("too many clients") || says("connection slots"))
-    return "; raise max_connections of PostgreSQL: a server of Winnow takes about 10";
+    return "; raise max_connections of PostgreSQL: a server of Winnow takes up to 20";
   return "";
 }
 

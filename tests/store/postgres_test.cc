@@ -1,5 +1,8 @@
 #include <chrono>
+#include <fstream>
+#include <iterator>
 
+#include "checkout.h"
 #include "server/host/own_database.h"
 #include "store/database/postgres_database.h"
 #include "store/database/postgres_dialect.h"
@@ -43,6 +46,16 @@ TEST_CASE("PostgreSQL: errors become the status that the caller can act on", "[s
   const absl::Status status = PostgresStatus(c.sqlstate, "postgresql://h/d", "message", "doing");
   CHECK(status.code() == c.expected);
   CHECK_THAT(std::string(status.message()), Catch::Contains("message") && Catch::Contains(c.advice));
+}
+
+TEST_CASE("PostgreSQL: who lacks connections is told how many a server takes, as the docs say", "[store]") {
+  const absl::Status status =
+      PostgresRefusal("postgresql://h/d", "FATAL: sorry, too many clients already", false);
+  CHECK(absl::IsUnavailable(status));
+  CHECK_THAT(std::string(status.message()), Catch::EndsWith("a server of Winnow takes up to 20"));
+  std::ifstream docs(WINNOW_SOURCE_DIR "/docs/postgresql.md");
+  const std::string text{std::istreambuf_iterator<char>(docs), {}};
+  CHECK_THAT(text, Catch::Contains("A server takes up to 20 connections"));
 }
 
 TEST_CASE("PostgreSQL: statements are SQLite's, translated", "[store]") {
