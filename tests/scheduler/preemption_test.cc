@@ -1,6 +1,5 @@
 #include "scheduler/preemption.h"
 
-#include <fmt/format.h>
 #include <time.h>
 
 #include <algorithm>
@@ -73,7 +72,7 @@ TEST_CASE("Preemption: GPUs come back whole, and shared ones when their last ran
 struct FullWorkers {
   explicit FullWorkers(int count) {
     for (int i = 0; i < count; ++i) {
-      rooms.push_back({fmt::format("{:06}", i), 0, ""});
+      rooms.push_back({std::to_string(1'000'000 + i), 0, ""});  // in order of their ids
       running.push_back(On(rooms.back().worker_id.c_str(), i, 0, i));
     }
   }
