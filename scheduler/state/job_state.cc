@@ -192,14 +192,17 @@ void JobState::RankBest(TrialState& trial, int64_t resource, double objective) {
 void JobState::RankValue(TrialState& trial) {
   const double before = trial.value, violated = trial.violation;
   const bool counted = trial.value_resource > 0, knew = trial.knows_constraints;
+  Standing standing;
   if (spec().ranks_by_standing()) {
-    trial.violation = FinalStanding(spec(), trial).violation;
+    standing = FinalStanding(spec(), trial);
+    trial.violation = standing.violation;
     trial.knows_constraints = KnowsConstraints(spec(), trial);
   }
   if (spec().has_several_objectives()) {
     trial.value_resource = CommonLevel(trial);
     trial.value = trial.value_resource > 0 ? trial.curve.back().second : 0;
-    front_.Offer(spec(), trials_, trial);
+    const bool takes_part = TakesPart(trial, standing);
+    front_.Offer(std::move(standing), takes_part);
     return;
   }
   if (trial.curve.empty()) return;

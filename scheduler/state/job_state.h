@@ -233,7 +233,8 @@ class JobState {
   explicit JobState(SearchSpec spec);
 
   // Changes the state; nothing else does. REQUIRES Contradiction(fact) is "", which is checked: anything else
-  // is a broken invariant and ends the process. O(log n); for a cut O(width).
+  // is a broken invariant and ends the process. O(log n); for a cut O(width); with several objectives also as
+  // TrialFront and FrontShare say.
   void Apply(const Fact& fact);
 
   // Why `fact` cannot be the next; "" if it can.
