@@ -136,17 +136,21 @@ class Shrinking {
   std::vector<size_t> before_, after_;  // of two objectives: the neighbours that are left
 };
 
-// Appends `rest` to `order`, each next one the farthest from those before it.
-void AppendNet(const std::vector<ObjectivePoint>& front, std::vector<size_t> rest,
+// Appends `rest` to `order`, each next one the farthest from those before it, until `order` has `most`.
+void AppendNet(const std::vector<ObjectivePoint>& front, std::vector<size_t> rest, size_t most,
                std::vector<size_t>& order) {
-  if (rest.empty()) return;
+  if (rest.empty() || order.size() >= most) return;
   const auto [low, high] = EndsOf(front);
-  const auto scaled = [&, &from = low, &to = high](size_t index, size_t i) {
-    return to[i] > from[i] ? (front[index][i] - from[i]) / (to[i] - from[i]) : 0;
-  };
+  const size_t objectives = low.size();
+  std::vector<double> scaled;  // point after point
+  for (const ObjectivePoint& point : front) {
+    for (size_t i = 0; i < objectives; ++i)
+      scaled.push_back(high[i] > low[i] ? (point[i] - low[i]) / (high[i] - low[i]) : 0);
+  }
   const auto distance = [&](size_t a, size_t b) {
     double sum = 0;
-    for (size_t i = 0; i < front[a].size(); ++i) sum += std::pow(scaled(a, i) - scaled(b, i), 2);
+    for (size_t i = 0; i < objectives; ++i)
+      sum += std::pow(scaled[a * objectives + i] - scaled[b * objectives + i], 2);
     return sum;
   };
   // Distance to the nearest that is placed; while none is, the negated sum of the scaled objectives.
@@ -156,7 +160,7 @@ void AppendNet(const std::vector<ObjectivePoint>& front, std::vector<size_t> res
     for (const size_t placed : order) nearest = std::min(nearest, distance(index, placed));
     if (order.empty()) {
       nearest = 0;
-      for (size_t i = 0; i < front[index].size(); ++i) nearest -= scaled(index, i);
+      for (size_t i = 0; i < objectives; ++i) nearest -= scaled[index * objectives + i];
     }
     worth.push_back(nearest);
   }
@@ -165,6 +169,7 @@ void AppendNet(const std::vector<ObjectivePoint>& front, std::vector<size_t> res
     const auto next = std::max_element(worth.begin(), worth.end()) - worth.begin();
     const size_t placed = rest[next];
     order.push_back(placed);
+    if (order.size() >= most) return;
     rest.erase(rest.begin() + next);
     worth.erase(worth.begin() + next);
     for (size_t i = 0; i < rest.size(); ++i) {
@@ -209,7 +214,8 @@ ObjectivePoint WorstWithMargin(const std::vector<ObjectivePoint>& points) {
   return high;
 }
 
-std::vector<size_t> SpreadOrder(const std::vector<ObjectivePoint>& front, const ObjectivePoint& reference) {
+std::vector<size_t> SpreadOrder(const std::vector<ObjectivePoint>& front, const ObjectivePoint& reference,
+                                size_t most) {
   std::vector<size_t> order, rest;
   if (reference.size() > 2 && front.size() > kMostByVolume) {
     rest.resize(front.size());
@@ -235,7 +241,7 @@ std::vector<size_t> SpreadOrder(const std::vector<ObjectivePoint>& front, const 
     std::reverse(order.begin(), order.end());
     std::sort(rest.begin(), rest.end());
   }
-  AppendNet(front, std::move(rest), order);
+  AppendNet(front, std::move(rest), most, order);
   return order;
 }
 

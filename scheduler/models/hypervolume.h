@@ -33,9 +33,10 @@ ObjectivePoint WorstWithMargin(const std::vector<ObjectivePoint>& points);
 // and so on; so of two near points one is last and the other keeps its worth. Points without a volume of
 // their own at their removal come after all others, as an epsilon net: each next is the one farthest from
 // those before it, where the front's range in each objective counts as 1. More than kMostByVolume points of
-// three or more objectives are ordered by the epsilon net alone. Ties: the lower index first. REQUIRES finite
-// points.
-std::vector<size_t> SpreadOrder(const std::vector<ObjectivePoint>& front, const ObjectivePoint& reference);
+// three or more objectives are ordered by the epsilon net alone. Ties: the lower index first. `most`: so many
+// of the first places suffice; the net is not made beyond them. REQUIRES finite points.
+std::vector<size_t> SpreadOrder(const std::vector<ObjectivePoint>& front, const ObjectivePoint& reference,
+                                size_t most = static_cast<size_t>(-1));
 constexpr size_t kMostByVolume = 64;
 
 }  // namespace winnow

@@ -10,6 +10,7 @@
 namespace winnow {
 
 void FrontShare::Add(Standing standing) {
+  const ObjectivePoint reference = Reference();
   const TrialNumber number = standing.number;
   if (!standing.finite()) standing.keys.clear();  // a NaN would not equal itself
   const Standing& added = places_.emplace(number, Place{std::move(standing), false}).first->second.standing;
@@ -20,7 +21,12 @@ void FrontShare::Add(Standing standing) {
     const std::pair entry(added.violation, number);
     infeasible_.insert(std::upper_bound(infeasible_.begin(), infeasible_.end(), entry), entry);
   }
-  OrderTop();
+  ForgetOrdersUnless(reference);
+}
+
+void FrontShare::ForgetOrdersUnless(const ObjectivePoint& reference) {
+  if (Reference() == reference) return;
+  for (Front& front : fronts_) front.leading.clear();
 }
 
 void FrontShare::AddToBounds(const ObjectivePoint& keys) {
@@ -37,8 +43,8 @@ void FrontShare::AddToFronts(TrialNumber number) {
   const auto dominates = [this](TrialNumber a, TrialNumber b) {
     return Dominates(places_.at(a).standing.keys, places_.at(b).standing.keys);
   };
-  const auto any_over = [&](const std::vector<TrialNumber>& front) {
-    return std::any_of(front.begin(), front.end(),
+  const auto any_over = [&](const Front& front) {
+    return std::any_of(front.members.begin(), front.members.end(),
                        [&](TrialNumber other) { return dominates(other, number); });
   };
   auto at =
@@ -46,7 +52,7 @@ void FrontShare::AddToFronts(TrialNumber number) {
   std::vector<TrialNumber> coming = {number};
   for (; !coming.empty(); ++at) {
     if (at == fronts_.size()) fronts_.emplace_back();
-    std::vector<TrialNumber>& front = fronts_[at];
+    std::vector<TrialNumber>& front = fronts_[at].members;
     const auto below = [&](TrialNumber known) {
       return std::any_of(coming.begin(), coming.end(),
                          [&](TrialNumber one) { return dominates(one, known); });
@@ -56,13 +62,14 @@ void FrontShare::AddToFronts(TrialNumber number) {
     if (stays == front.begin() && !front.empty()) {
       // All of this front goes down, and so do all fronts below it: a trial there is dominated by one of
       // these.
-      fronts_.insert(fronts_.begin() + static_cast<std::ptrdiff_t>(at), std::move(coming));
+      fronts_.insert(fronts_.begin() + static_cast<std::ptrdiff_t>(at), Front{std::move(coming)});
       return;
     }
     std::vector<TrialNumber> down(stays, front.end());
     front.erase(stays, front.end());
     front.insert(front.end(), coming.begin(), coming.end());
     std::sort(front.begin(), front.end());
+    fronts_[at].leading.clear();
     coming = std::move(down);
   }
 }
@@ -71,9 +78,10 @@ void FrontShare::AddToFronts(TrialNumber number) {
 // front is left empty, those below it are the next ones as they are.
 void FrontShare::RemoveFromFronts(TrialNumber number) {
   auto at = *FrontOf(number);
-  fronts_[at].erase(std::find(fronts_[at].begin(), fronts_[at].end(), number));
-  for (; at + 1 < fronts_.size() && !fronts_[at].empty(); ++at) {
-    std::vector<TrialNumber>&front = fronts_[at], &below = fronts_[at + 1];
+  std::erase(fronts_[at].members, number);
+  fronts_[at].leading.clear();
+  for (; at + 1 < fronts_.size() && !fronts_[at].members.empty(); ++at) {
+    std::vector<TrialNumber>&front = fronts_[at].members, &below = fronts_[at + 1].members;
     const size_t known = front.size();
     const auto rises = [&](TrialNumber one) {
       return std::none_of(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(known),
@@ -88,11 +96,14 @@ void FrontShare::RemoveFromFronts(TrialNumber number) {
     if (up.empty()) break;
     front.insert(front.end(), up.begin(), up.end());
     std::sort(front.begin(), front.end());
+    fronts_[at].leading.clear();
+    fronts_[at + 1].leading.clear();
   }
-  std::erase_if(fronts_, [](const auto& front) { return front.empty(); });
+  std::erase_if(fronts_, [](const Front& front) { return front.members.empty(); });
 }
 
 ObjectivePoint FrontShare::Reference() const {
+  if (low_.empty()) return {};
   ObjectivePoint reference = WorstWithMargin({low_, high_});
   for (size_t i = 0; i < objectives_.size(); ++i) {
     if (objectives_[i].threshold) reference[i] = objectives_[i].Key(*objectives_[i].threshold);
@@ -100,31 +111,19 @@ ObjectivePoint FrontShare::Reference() const {
   return reference;
 }
 
-std::vector<TrialNumber> FrontShare::Ordered(const std::vector<TrialNumber>& front) const {
+const std::vector<TrialNumber>& FrontShare::Leading(const Front& front, size_t most) const {
+  const size_t size = front.members.size(), known = front.leading.size();
+  if (known >= std::min(most, size)) return front.leading;
+  if (size == 1) return front.members;  // as a rule, with one objective
   std::vector<ObjectivePoint> points;
-  for (const TrialNumber number : front) points.push_back(places_.at(number).standing.keys);
-  std::vector<TrialNumber> ordered;
-  for (const size_t index : SpreadOrder(points, Reference())) ordered.push_back(front[index]);
-  return ordered;
-}
-
-void FrontShare::OrderTop() {
-  const auto most = static_cast<size_t>(std::max<int64_t>(1, places()));
-  top_.clear();
-  for (const std::vector<TrialNumber>& front : fronts_) {
-    if (top_.size() >= most) break;
-    if (front.size() == 1) {  // as a rule, with one objective
-      top_.push_back(front[0]);
-      continue;
-    }
-    const std::vector<TrialNumber> ordered = Ordered(front);
-    top_.insert(top_.end(), ordered.begin(), ordered.end());
-  }
-  for (const auto& [violation, number] : infeasible_) {
-    if (top_.size() >= most) break;
-    top_.push_back(number);
-  }
-  top_.resize(std::min(top_.size(), most));
+  for (const TrialNumber number : front.members) points.push_back(places_.at(number).standing.keys);
+  // Who asks for more and more places soon has them all.
+  const std::vector<size_t> order =
+      SpreadOrder(points, Reference(), std::min(size, std::max(most, 2 * known)));
+  front.leading.clear();
+  for (const size_t index : order) front.leading.push_back(front.members[index]);
+  questions_.compared += static_cast<int64_t>(objectives_.size() > 2 ? size * order.size() : size);
+  return front.leading;
 }
 
 void FrontShare::Take(TrialNumber number) {
@@ -135,52 +134,81 @@ void FrontShare::Take(TrialNumber number) {
 void FrontShare::Fail(TrialNumber number) {
   const auto found = places_.find(number);
   if (found == places_.end()) return;
+  const ObjectivePoint reference = Reference();
   Standing& standing = found->second.standing;
   if (standing.finite() && standing.feasible()) RemoveFromFronts(number);
   std::erase_if(infeasible_, [number](const auto& entry) { return entry.second == number; });
   standing.keys.clear();
   low_.clear();
   high_.clear();
-  for (const std::vector<TrialNumber>& front : fronts_) {
-    for (const TrialNumber one : front) AddToBounds(places_.at(one).standing.keys);
+  for (const Front& front : fronts_) {
+    for (const TrialNumber one : front.members) AddToBounds(places_.at(one).standing.keys);
   }
   found->second.taken = true;
-  OrderTop();
+  ForgetOrdersUnless(reference);
 }
 
-int64_t FrontShare::PlaceInTop(TrialNumber number) const {
-  const auto found = std::find(top_.begin(), top_.end(), number);
-  return found == top_.end() ? std::numeric_limits<int64_t>::max() : found - top_.begin();
-}
-
-bool FrontShare::IsTopOrTied(TrialNumber number) const {
-  const auto found = places_.find(number);
-  if (found == places_.end() || top_.empty()) return false;
-  if (PlaceInTop(number) < std::max<int64_t>(1, places())) return true;
-  const Standing& last = places_.at(top_.back()).standing;
-  const Standing& own = found->second.standing;
-  return own.keys == last.keys && own.violation == last.violation;
+bool FrontShare::IsAmong(TrialNumber number, int64_t most, bool or_tied) const {
+  auto left = static_cast<size_t>(most);
+  for (const Front& front : fronts_) {
+    const size_t size = front.members.size();
+    if (left == 0) return false;
+    if (front.Has(number)) {
+      if (size <= left) return true;
+      const auto& leading = Leading(front, left);
+      const auto end = leading.begin() + static_cast<std::ptrdiff_t>(left);
+      if (std::find(leading.begin(), end, number) != end) return true;
+      // Equal trials share a front.
+      return or_tied && places_.at(number).standing.keys == places_.at(leading[left - 1]).standing.keys;
+    }
+    left -= std::min(left, size);
+  }
+  if (left == 0) return false;
+  const auto found = std::find_if(infeasible_.begin(), infeasible_.end(),
+                                  [number](const auto& entry) { return entry.second == number; });
+  if (found == infeasible_.end()) return false;
+  if (found - infeasible_.begin() < static_cast<std::ptrdiff_t>(left)) return true;
+  const auto& [violation, last] = infeasible_[left - 1];
+  return or_tied && found->first == violation &&
+         places_.at(number).standing.keys == places_.at(last).standing.keys;
 }
 
 std::optional<TrialNumber> FrontShare::best_waiting(const PassedOver& passed_over) const {
-  const auto most = std::min(top_.size(), static_cast<size_t>(places()));
-  const auto end = top_.begin() + static_cast<std::ptrdiff_t>(most);
-  const auto found = std::find_if(top_.begin(), end, [&](TrialNumber number) {
-    return !places_.at(number).taken && !(passed_over && passed_over(number));
-  });
-  return found == end ? std::nullopt : std::make_optional(*found);
+  auto left = static_cast<size_t>(places());
+  const auto is_taken = [this](TrialNumber number) { return places_.at(number).taken; };
+  const auto waits = [&](TrialNumber number) {
+    return !is_taken(number) && !(passed_over && passed_over(number));
+  };
+  for (const Front& front : fronts_) {
+    if (left == 0) return std::nullopt;
+    const std::vector<TrialNumber>& members = front.members;
+    const size_t within = std::min(left, members.size());
+    left -= within;
+    // As a rule those that were taken are the first.
+    const auto taken = static_cast<size_t>(std::count_if(members.begin(), members.end(), is_taken));
+    if (taken == members.size()) continue;
+    for (size_t place = 0; place < within; ++place) {
+      const TrialNumber number = Leading(front, std::max(place, std::min(taken, within - 1)) + 1)[place];
+      if (waits(number)) return number;
+    }
+  }
+  for (const auto& [violation, number] : infeasible_) {
+    if (left-- == 0) return std::nullopt;
+    if (waits(number)) return number;
+  }
+  return std::nullopt;
 }
 
 std::optional<size_t> FrontShare::FrontOf(TrialNumber number) const {
   for (size_t f = 0; f < fronts_.size(); ++f) {
-    if (std::binary_search(fronts_[f].begin(), fronts_[f].end(), number)) return f;
+    if (fronts_[f].Has(number)) return f;
   }
   return std::nullopt;
 }
 
 double FrontShare::PartOfRecord(TrialNumber number) const {
   if (fronts_.empty()) return !infeasible_.empty() && infeasible_[0].second == number ? 1 : 0;
-  const std::vector<TrialNumber>& front = fronts_[0];
+  const std::vector<TrialNumber>& front = fronts_[0].members;
   const auto found = std::lower_bound(front.begin(), front.end(), number);
   if (found == front.end() || *found != number) return 0;
   const double equal = 1 / static_cast<double>(front.size());
@@ -194,12 +222,13 @@ double FrontShare::PartOfRecord(TrialNumber number) const {
 
 int64_t FrontShare::Rank(TrialNumber number) const {
   int64_t before = 0;
-  const auto place = [number](const std::vector<TrialNumber>& list) {
-    return std::find(list.begin(), list.end(), number) - list.begin();
-  };
-  for (const std::vector<TrialNumber>& front : fronts_) {
-    if (std::binary_search(front.begin(), front.end(), number)) return before + place(Ordered(front));
-    before += static_cast<int64_t>(front.size());
+  for (const Front& front : fronts_) {
+    if (front.Has(number)) {
+      size_t place = 0;
+      while (Leading(front, place + 1)[place] != number) ++place;
+      return before + static_cast<int64_t>(place);
+    }
+    before += static_cast<int64_t>(front.members.size());
   }
   const auto found = std::find_if(infeasible_.begin(), infeasible_.end(),
                                   [number](const auto& entry) { return entry.second == number; });

@@ -134,5 +134,21 @@ TEST_CASE("Hypervolume: a long front of three objectives is ordered by the net a
   CHECK(std::find(order.begin(), first_three, kMostByVolume) != first_three);
 }
 
+TEST_CASE("Hypervolume: a net that is asked for its first places is the beginning of the whole one",
+          "[scheduler]") {
+  for (const size_t objectives : {3, 4}) {
+    std::vector<ObjectivePoint> front = DrawPoints(objectives, kMostByVolume + 30, objectives, true);
+    for (ObjectivePoint& point : front)  // on a plane: none dominates another
+      point.back() = 100 - std::accumulate(point.begin(), point.end() - 1, 0.0);
+    const ObjectivePoint reference(objectives, 200);
+    const std::vector<size_t> order = SpreadOrder(front, reference);
+    REQUIRE(order.size() == front.size());
+    for (const size_t most : {size_t{1}, size_t{2}, size_t{17}, front.size()}) {
+      const auto end = order.begin() + static_cast<std::ptrdiff_t>(most);
+      CHECK(SpreadOrder(front, reference, most) == std::vector<size_t>(order.begin(), end));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace winnow

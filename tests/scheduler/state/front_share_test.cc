@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "scheduler/models/hypervolume.h"
 #include "scheduler/space/random.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
@@ -67,6 +68,97 @@ TEST_CASE("Front share: as the ranking of all that came, whatever was taken or f
       }
     }
   }
+}
+
+TEST_CASE("Front share: long fronts, asked in between, are ordered as the ranking of all", "[scheduler]") {
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    const size_t count = 2 + seed % 3;
+    std::vector<Objective> objectives;
+    for (size_t i = 0; i < count; ++i) objectives.push_back({"m" + std::to_string(i), Goal::kMinimize, {}});
+    if (seed >= 3) objectives[0].threshold = 0.5;
+    FrontShare share(3, objectives);
+    std::vector<Standing> all;
+    std::set<TrialNumber> taken;
+    size_t longest = 0;
+    for (TrialNumber n = 1; n <= 240; ++n) {
+      Standing standing{n, {}, 0};
+      double rest = 0;  // near a plane on which none dominates another
+      for (size_t i = 0; i < count; ++i) {
+        const double draw = RandomUnit(seed, n, Purpose::kSimulation, i);
+        standing.keys.push_back(i + 1 < count ? draw : 0.1 * draw - rest);
+        rest += draw;
+      }
+      all.push_back(standing);
+      share.Add(std::move(standing));
+      if (n % 11 == 0) {
+        const auto one = static_cast<TrialNumber>(1 + RandomUnit(seed, n, Purpose::kSimulation, 20) *
+                                                          static_cast<double>(n));
+        share.Fail(one);
+        all[one - 1].keys.clear();
+        taken.insert(one);
+      }
+      const auto finite = std::count_if(all.begin(), all.end(), [](const auto& s) { return s.finite(); });
+      const int64_t places = std::min<int64_t>(n / 3, finite);
+      const std::vector<RankedTrial> ranking = RankingOf(objectives, all);
+      longest = std::max(longest, share.first_front());
+      // Every other trial with an even number is passed over.
+      std::optional<TrialNumber> waiting, odd;
+      for (int64_t i = places - 1; i >= 0; --i) {
+        if (taken.count(ranking[i].number) > 0) continue;
+        waiting = ranking[i].number;
+        if (ranking[i].number % 2 == 1) odd = ranking[i].number;
+      }
+      CAPTURE(seed, n);
+      REQUIRE(share.best_waiting([](TrialNumber number) { return number % 2 == 0; }) == odd);
+      REQUIRE(share.best_waiting() == waiting);
+      if (n % 4 == 0 && waiting) {
+        share.Take(*waiting);
+        taken.insert(*waiting);
+      }
+      if (n % 5 != 0) continue;
+      for (int64_t i = 0; i < n; ++i) {
+        const TrialNumber number = ranking[i].number;
+        REQUIRE(share.IsTop(number) == (i < places));
+        REQUIRE(share.IsTopOrTied(number) == (i < std::min<int64_t>(std::max<int64_t>(1, n / 3), finite)));
+        REQUIRE(share.Rank(number) == std::min<int64_t>(i, finite));
+        REQUIRE(share.FrontOf(number) == ranking[i].front);
+      }
+    }
+    if (count > 2) CHECK(longest > kMostByVolume);
+  }
+}
+
+// How many comparisons an arrival takes, and the promotion that may follow it.
+double ComparedPerArrival(TrialNumber trials) {
+  FrontShare share(3, {{"a", Goal::kMinimize, {}}, {"b", Goal::kMinimize, {}}, {"c", Goal::kMinimize, {}}});
+  for (TrialNumber n = 1; n <= trials; ++n) {
+    const auto draw = [n](uint64_t i) { return RandomUnit(1, n, Purpose::kSimulation, i); };
+    share.Add({n, {draw(0), draw(1), draw(2)}, 0});
+    const auto best = share.best_waiting();
+    if (!best) continue;
+    share.Rank(*best);  // for the sentence
+    share.Take(*best);
+  }
+  return static_cast<double>(share.compared()) / static_cast<double>(trials);
+}
+
+TEST_CASE("Front share: an arrival orders no front but the one that is asked about", "[scheduler]") {
+  const double few = ComparedPerArrival(500), many = ComparedPerArrival(2'000);
+  CHECK(few > 10);
+  CHECK(few < 2'500);
+  CHECK(many < 8 * few);
+}
+
+TEST_CASE("Front share: arrivals alone, as of a job that is loaded, order nothing", "[scheduler]") {
+  FrontShare share(3, {{"a", Goal::kMinimize, {}}, {"b", Goal::kMinimize, {}}, {"c", Goal::kMinimize, {}}});
+  for (TrialNumber n = 1; n <= 300; ++n) {
+    const auto draw = [n](uint64_t i) { return RandomUnit(1, n, Purpose::kSimulation, i); };
+    share.Add({n, {draw(0), draw(1), draw(2)}, 0});
+    if (n % 10 == 0) share.Fail(n / 2);
+  }
+  CHECK(share.compared() == 0);
+  CHECK(share.best_waiting());
+  CHECK(share.compared() > 0);
 }
 
 TEST_CASE("Front share: a record is divided by what the hypervolume would lose", "[scheduler]") {
