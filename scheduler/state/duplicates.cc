@@ -24,7 +24,7 @@ std::vector<TrialNumber> Duplicates::Arrived(size_t rung, TrialNumber number, co
   rungs_.resize(std::max(rungs_.size(), rung + 1));
   if (rung > 0) Learn(rung, number, print);
   rungs_[rung].prints.emplace(number, print.bits);
-  rungs_[rung].first.try_emplace(print.bits, number);
+  rungs_[rung].same[print.bits].push_back(number);
   std::vector<TrialNumber> duplicates;
   if (rungs_[rung].believed && IsDuplicate(number)) duplicates.push_back(number);
   any_ = false;
@@ -34,7 +34,7 @@ std::vector<TrialNumber> Duplicates::Arrived(size_t rung, TrialNumber number, co
     any_ = any_ || rungs_[k].believed;
     if (before || !rungs_[k].believed) continue;
     for (const auto& [known, bits] : rungs_[k].prints) {
-      if (rungs_[k].first.at(bits) != known) duplicates.push_back(known);
+      if (rungs_[k].FirstOf(bits, known) != known) duplicates.push_back(known);
     }
   }
   std::sort(duplicates.begin(), duplicates.end());
@@ -46,7 +46,7 @@ void Duplicates::Learn(size_t rung, TrialNumber number, const Print& print) {
   AtRung& below = rungs_[rung - 1];
   const auto own = below.prints.find(number);
   if (own == below.prints.end()) return;
-  const TrialNumber original = below.first.at(own->second);
+  const TrialNumber original = below.FirstOf(own->second, number);
   if (original == number) return;
   const auto there = rungs_[rung].prints.find(original);
   if (there == rungs_[rung].prints.end()) return;
@@ -67,11 +67,31 @@ bool Duplicates::Believes(size_t rung) const {
   return false;
 }
 
+std::vector<TrialNumber> Duplicates::Left(TrialNumber number) {
+  std::vector<TrialNumber> next;
+  for (AtRung& at : rungs_) {
+    const auto print = at.prints.find(number);
+    if (print == at.prints.end()) continue;
+    std::vector<TrialNumber>& same = at.same.at(print->second);
+    if (same.size() > 1 && OriginalOf(same[1]) == number) next.push_back(same[1]);
+    std::erase(same, number);
+  }
+  std::erase_if(next, [this](TrialNumber one) { return IsDuplicate(one); });
+  std::sort(next.begin(), next.end());
+  next.erase(std::unique(next.begin(), next.end()), next.end());
+  return next;
+}
+
+TrialNumber Duplicates::AtRung::FirstOf(uint64_t bits, TrialNumber number) const {
+  const auto found = same.find(bits);
+  return found == same.end() || found->second.empty() ? number : found->second.front();
+}
+
 TrialNumber Duplicates::OriginalOf(TrialNumber number) const {
   if (!any_) return number;
   for (auto at = rungs_.rbegin(); at != rungs_.rend(); ++at) {
     const auto print = at->prints.find(number);
-    if (print != at->prints.end()) return at->believed ? at->first.at(print->second) : number;
+    if (print != at->prints.end()) return at->believed ? at->FirstOf(print->second, number) : number;
   }
   return number;
 }

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "scheduler/models/hypervolume.h"
 
@@ -146,6 +147,15 @@ void FrontShare::Fail(TrialNumber number) {
   }
   found->second.taken = true;
   ForgetOrdersUnless(reference);
+}
+
+void FrontShare::Return(Standing standing, bool taken) {
+  const TrialNumber number = standing.number;
+  const auto found = places_.find(number);
+  if (found == places_.end() || !found->second.standing.keys.empty()) return;
+  places_.erase(found);
+  Add(std::move(standing));
+  if (taken) Take(number);
 }
 
 bool FrontShare::IsAmong(TrialNumber number, int64_t most, bool or_tied) const {

@@ -26,6 +26,9 @@ class FrontShare {
   void Take(TrialNumber number);
   // The trial has failed later: it counts as if its standing were not finite. Nothing, if it was not added.
   void Fail(TrialNumber number);
+  // Takes Fail back: the trial counts with this standing, and is a candidate again unless it was taken.
+  // Nothing, if it has not failed.
+  void Return(Standing standing, bool taken);
 
   bool Has(TrialNumber number) const { return places_.count(number) > 0; }
   int64_t size() const { return static_cast<int64_t>(places_.size()); }

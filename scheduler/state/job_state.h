@@ -376,6 +376,8 @@ class JobState {
   void NoteEarning(const RungState& rung, const TrialState& trial, double key);
   void NoteDuplicates(const TrialState& trial, int64_t level);
   void FailAtRungs(const TrialState& trial);
+  void ForgetOriginal(const TrialState& trial);
+  void ReturnToRungs(const TrialState& trial);
   void PassRungs(TrialState& trial, int64_t resource);
   void Taken(TrialState& trial);
 

@@ -34,6 +34,15 @@ void TopShare::Fail(TrialNumber number) {
   Take(number);
 }
 
+void TopShare::Return(double key, TrialNumber number, bool taken) {
+  const auto found = places_.find(number);
+  if (found == places_.end() || found->second.key < kWorst) return;
+  waiting_.KeepOnly([this](const FirstOf::Entry& entry) { return !places_.at(entry.second).taken; });
+  places_.erase(found);
+  Add(key, number);
+  if (taken) Take(number);
+}
+
 bool TopShare::IsTop(TrialNumber number) const {
   const auto found = places_.find(number);
   return found != places_.end() && found->second.key < kWorst &&

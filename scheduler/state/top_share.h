@@ -23,6 +23,9 @@ class TopShare {
   void Take(TrialNumber number);
   // The trial has failed later: it counts as if its value were not finite. Nothing, if it was not added.
   void Fail(TrialNumber number);
+  // Takes Fail back: the trial counts with this key, and is a candidate again unless it was taken. Nothing,
+  // if it has not failed.
+  void Return(double key, TrialNumber number, bool taken);
 
   bool Has(TrialNumber number) const { return places_.count(number) > 0; }
   int64_t size() const { return static_cast<int64_t>(places_.size()); }

@@ -5,8 +5,10 @@
 #include <map>
 #include <set>
 
+#include "scheduler/pruners/asha.h"
 #include "scheduler/replay.h"
 #include "scheduler/samplers/sampler.h"
+#include "scheduler/samplers/trial_model.h"
 #include "scheduler/simulate.h"
 #include "scheduler/suggest.h"
 #include "tests/catch.h"
@@ -323,6 +325,88 @@ TEST_CASE("Freeze-thaw: what only repeats another trial is not trained further",
     return Contains(trial.reason, "and not resumed: it reported the same as trial ");
   }));
   CHECK(Verify(spec, result.facts).ok());
+}
+
+// Begins a part that ends at the rung; a new trial begins at the lowest.
+void BeginPart(PlayedJob& job, TrialNumber number, int64_t rung) {
+  const int64_t level = job.state().brackets()[0].rungs[static_cast<size_t>(rung)].resource;
+  if (number == job.state().next_trial()) {
+    job.Record(TrialCreated{number, {0.1 * static_cast<double>(number), 0.5}, 0, rung, level, "given"});
+  } else {
+    job.Record(TrialResumed{number, rung, level, "given"});
+  }
+  job.Record(AttemptStarted{number, job.trial(number).attempts + 1, job.trial(number).checkpoint, level});
+}
+
+void TrainToRung(PlayedJob& job, TrialNumber number, int64_t rung, double score) {
+  BeginPart(job, number, rung);
+  const TrialState& trial = job.trial(number);
+  if (job.state().spec().has_several_objectives())
+    job.Record(Reported{number, trial.attempts, trial.to, 1.0, 1});
+  job.Finish(number, score);
+}
+
+TEST_CASE("Freeze-thaw: where a trial is stopped or lost, the next of its duplicates goes on",
+          "[scheduler]") {
+  for (const bool several : {false, true}) {
+    for (const bool lost : {false, true}) {
+      CAPTURE(several, lost);
+      SearchSpec spec = FreezeThawJob(0);
+      spec.limits.max_lost_attempts = 1;
+      if (several) {
+        spec.objectives = {{"score", Goal::kMaximize, {}}, {"size", Goal::kMinimize, {}}};
+        spec.objective_value = ObjectiveValue::kLast;
+      }
+      PlayedJob job(spec);
+      // Two pairs stay the same: duplicates are believed.
+      for (TrialNumber n = 1; n <= 4; ++n) {
+        TrainToRung(job, n, 0, n <= 2 ? 0.5 : 0.4);
+        TrainToRung(job, n, 1, n <= 2 ? 0.6 : 0.45);
+      }
+      TrainToRung(job, 1, 2, 0.7);
+      for (TrialNumber n = 5; n <= 7; ++n) TrainToRung(job, n, 0, 0.9);
+      const RungState& rung = job.state().brackets()[0].rungs[0];
+      REQUIRE(job.state().duplicates().OriginalOf(6) == 5);
+      REQUIRE(job.state().duplicates().OriginalOf(7) == 5);
+      REQUIRE(rung.best_waiting() == 5);
+      if (lost) {
+        BeginPart(job, 5, 1);
+        job.End(5, AttemptOutcome::kLost, "The worker was silent.");
+        REQUIRE(job.trial(5).phase == TrialPhase::kFailed);
+      } else {
+        job.Record(TrialStopRequested{5, "ann", "of no use"});
+        REQUIRE(job.trial(5).phase == TrialPhase::kPruned);
+      }
+      CHECK_FALSE(job.state().duplicates().IsDuplicate(6));
+      CHECK(job.state().duplicates().OriginalOf(7) == 6);
+      CHECK(rung.best_waiting() == 6);
+      const auto promotion = AshaPruner().Promote(job.state());
+      REQUIRE(promotion);
+      CHECK(promotion->trial == 6);
+      if (!several) {
+        const TrialModel model(job.state());
+        CHECK(std::any_of(model.known().begin(), model.known().end(),
+                          [](const TrialModel::Known& known) { return known.trial == 6; }));
+      }
+      job.Record(CompletionMet{"Enough.", true});
+      CHECK(Contains(job.trial(6).reason, ", and not resumed: Enough."));
+      CHECK(Contains(job.trial(7).reason, ", and not resumed: it reported the same as trial 6, which shows"));
+    }
+  }
+}
+
+TEST_CASE("Freeze-thaw: a trial that fails by itself shows how its duplicates would go on", "[scheduler]") {
+  PlayedJob job(FreezeThawJob(0));
+  for (TrialNumber n = 1; n <= 4; ++n) {
+    TrainToRung(job, n, 0, n <= 2 ? 0.5 : 0.4);
+    TrainToRung(job, n, 1, n <= 2 ? 0.6 : 0.45);
+  }
+  for (TrialNumber n = 5; n <= 6; ++n) TrainToRung(job, n, 0, 0.9);
+  BeginPart(job, 5, 1);
+  job.Report(5, 2, kNaN);
+  REQUIRE(job.trial(5).phase == TrialPhase::kFailed);
+  CHECK(job.state().duplicates().OriginalOf(6) == 5);
+  CHECK_FALSE(job.state().brackets()[0].rungs[0].best_waiting());
 }
 
 TEST_CASE("Freeze-thaw: only the model trains on what training makes worse on the front", "[scheduler]") {

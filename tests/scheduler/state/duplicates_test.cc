@@ -51,6 +51,27 @@ TEST_CASE("Duplicates: who starts the same is one once two others were the same 
   CHECK_FALSE(duplicates.IsDuplicate(7));  // unknown
 }
 
+TEST_CASE("Duplicates: where the original leaves, the next to arrive takes its part", "[scheduler]") {
+  Duplicates duplicates;
+  for (const TrialNumber number : {2, 1}) ArrivesWith(duplicates, number, {0.5, 0.6});
+  ArrivesWith(duplicates, 4, {0.5});
+  ArrivesWith(duplicates, 3, {0.5, 0.6});
+  REQUIRE(duplicates.OriginalOf(1) == 2);
+  REQUIRE(duplicates.OriginalOf(4) == 2);
+  CHECK(duplicates.Left(2) == std::vector<TrialNumber>{1});
+  CHECK_FALSE(duplicates.IsDuplicate(1));
+  CHECK(duplicates.OriginalOf(3) == 1);
+  CHECK(duplicates.OriginalOf(4) == 1);
+  CHECK(duplicates.Left(3).empty());  // a duplicate
+  CHECK(duplicates.OriginalOf(3) == 1);
+  CHECK(duplicates.Left(1) == std::vector<TrialNumber>{4});  // not trial 3, which has left too
+  CHECK(duplicates.Left(4).empty());
+  CHECK(ArrivesWith(duplicates, 5, {0.5}).empty());
+  CHECK(ArrivesWith(duplicates, 6, {0.5}) == std::vector<TrialNumber>{6});
+  CHECK(duplicates.OriginalOf(6) == 5);
+  CHECK(duplicates.Left(7).empty());  // unknown
+}
+
 TEST_CASE("Duplicates: values that are the same by chance part, and make no duplicates", "[scheduler]") {
   Duplicates duplicates;
   for (TrialNumber number = 1; number <= 20; ++number)

@@ -70,6 +70,28 @@ TEST_CASE("Front share: as the ranking of all that came, whatever was taken or f
   }
 }
 
+TEST_CASE("Front share: a failure that is taken back leaves nothing", "[scheduler]") {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    const size_t count = 1 + seed % 4;
+    std::vector<Objective> objectives;
+    for (size_t i = 0; i < count; ++i) objectives.push_back({"m" + std::to_string(i), Goal::kMinimize, {}});
+    FrontShare share(2, objectives);
+    for (TrialNumber n = 1; n <= 30; ++n) share.Add(DrawStanding(seed, n, count));
+    for (TrialNumber n = 1; n <= 30; n += 3) share.Take(n);
+    for (TrialNumber n = 1; n <= 30; ++n) {
+      CAPTURE(seed, n);
+      const bool taken = n % 3 == 1;
+      FrontShare other = share;
+      other.Return(DrawStanding(seed, n, count), taken);
+      REQUIRE(other == share);  // it has not failed
+      other.Fail(n);
+      other.Return(DrawStanding(seed, n, count), taken);
+      REQUIRE(other == share);
+      REQUIRE(other.best_waiting() == share.best_waiting());
+    }
+  }
+}
+
 TEST_CASE("Front share: long fronts, asked in between, are ordered as the ranking of all", "[scheduler]") {
   for (uint64_t seed = 0; seed < 6; ++seed) {
     const size_t count = 2 + seed % 3;
