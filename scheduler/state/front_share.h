@@ -14,7 +14,8 @@ namespace winnow {
 // What TopShare is for one number, for standings: the trials that have reached a rung, with the best
 // floor(n / eta) of the n marked, in the order of RankingOf. Only finite standings are ever marked. Adding
 // costs O(n) comparisons of points (moves, with one objective). A front is ordered only when a question needs
-// it, as far as it needs it, and stays ordered until it changes.
+// it, as far as it needs it, and stays ordered until it changes. Not thread-safe, and neither are the
+// questions.
 class FrontShare {
  public:
   FrontShare(int64_t reduction_factor, std::vector<Objective> objectives)
