@@ -137,17 +137,19 @@ absl::StatusOr<std::set<TrialNumber>> Artifacts::HandedOutByEnded(const JobRow& 
   return HandedOutBy(state);
 }
 
-absl::Status Artifacts::Put(const v1::PutArtifactRequest& request, const Rank* rank) {
+absl::Status Artifacts::Put(const v1::PutArtifactRequest& request, const Rank* rank, const Requester& by) {
   if (blobs_ == nullptr) return absl::FailedPreconditionError("this server stores no artifacts");
   const int64_t resource = request.artifact().resource();
   if (resource < 0 || resource > kMostResource) {
     return absl::InvalidArgumentError(
         fmt::format("artifact.resource: {} is out of range; expected 0 to {}", resource, kMostResource));
   }
-  return request.artifact().kind() == v1::Artifact::MODEL ? PutModel(request) : PutCheckpoint(request, rank);
+  return request.artifact().kind() == v1::Artifact::MODEL ? PutModel(request, by)
+                                                          : PutCheckpoint(request, rank, by);
 }
 
-absl::Status Artifacts::PutCheckpoint(const v1::PutArtifactRequest& request, const Rank* rank) {
+absl::Status Artifacts::PutCheckpoint(const v1::PutArtifactRequest& request, const Rank* rank,
+                                      const Requester& by) {
   v1::Artifact artifact = request.artifact();
   const OpenJob* job = rank == nullptr ? nullptr : jobs_.FindKey(rank->row.job);
   if (job == nullptr || rank->row.rank != 0 || artifact.job_id() != job->row.id ||
@@ -157,6 +159,12 @@ absl::Status Artifacts::PutCheckpoint(const v1::PutArtifactRequest& request, con
                     request.assignment_id()));
   }
   const AssignmentRow& row = rank->row;
+  const auto holder = workers_.all().find(row.worker);
+  if (holder == workers_.all().end() || !holder->second.MayCallWith(by.token_id, by.worker_projects)) {
+    return absl::PermissionDeniedError(fmt::format(
+        "assignment {} is held by a worker which registered with another token: it sends the checkpoint",
+        row.id));
+  }
   artifact.set_attempt(row.attempt);
   const int64_t most = row.resource_to > 0 ? row.resource_to : INT64_MAX;
   artifact.set_resource(std::clamp(artifact.resource(), std::min(row.resource_from, most), most));
@@ -165,7 +173,21 @@ absl::Status Artifacts::PutCheckpoint(const v1::PutArtifactRequest& request, con
   return status;
 }
 
-absl::Status Artifacts::PutModel(const v1::PutArtifactRequest& request) {
+// As AddWanted asks. A worker may also have gone since, while it sent the model.
+bool Artifacts::MaySend(const Wanted& wanted, const Requester& by) const {
+  const auto may = [&by](const WorkerEntry& worker) {
+    return worker.MayCallWith(by.token_id, by.worker_projects);
+  };
+  if (const auto home = workers_.all().find(wanted.worker); home != workers_.all().end()) {
+    if (may(home->second) || home->second.present()) return may(home->second);
+  }
+  const std::vector<const WorkerEntry*> present = workers_.Present();
+  return std::any_of(present.begin(), present.end(), [&](const WorkerEntry* worker) {
+    return worker->row.storage_id == wanted.storage && may(*worker);
+  });
+}
+
+absl::Status Artifacts::PutModel(const v1::PutArtifactRequest& request, const Requester& by) {
   const v1::Artifact& artifact = request.artifact();
   const auto wanted = std::find_if(wanted_.begin(), wanted_.end(), [&](const auto& entry) {
     return entry.second.job_id == artifact.job_id() && entry.first.second == artifact.trial();
@@ -173,6 +195,12 @@ absl::Status Artifacts::PutModel(const v1::PutArtifactRequest& request) {
   if (wanted == wanted_.end()) {
     return absl::FailedPreconditionError(fmt::format("the model of trial {} of job \"{}\" is not wanted",
                                                      artifact.trial(), artifact.job_id()));
+  }
+  if (!MaySend(wanted->second, by)) {
+    return absl::PermissionDeniedError(
+        fmt::format("the model of trial {} of job \"{}\" is wanted of a worker which registered with another "
+                    "token",
+                    artifact.trial(), artifact.job_id()));
   }
   const Key key = wanted->first;
   const bool of_best = wanted->second.until_us == 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "server/engine/answers/requester.h"
 #include "server/engine/blob_index.h"
 #include "server/engine/context.h"
 #include "server/engine/jobs.h"
@@ -43,9 +44,9 @@ class Artifacts {
   absl::Status Load();
 
   // FAILED_PRECONDITION: fenced, not wanted, or (payload kMissingBlob) a blob is not there; NOT_FOUND names
-  // the job. REQUIRES a manifest that CheckManifest takes.
-  // `rank`: that of the request's assignment; null if that is gone.
-  absl::Status Put(const v1::PutArtifactRequest& request, const Rank* rank);
+  // the job; PERMISSION_DENIED: it is for a worker with another token than the caller's to send it. REQUIRES
+  // a manifest that CheckManifest takes. `rank`: that of the request's assignment; null if that is gone.
+  absl::Status Put(const v1::PutArtifactRequest& request, const Rank* rank, const Requester& by);
   // The files of a new job's source. ClaimSource gives FAILED_PRECONDITION, with the payload kMissingBlob, if
   // a blob is not there; AddSource REQUIRES that it gave OK in this batch.
   absl::Status ClaimSource(const v1::Manifest& manifest);
@@ -102,8 +103,10 @@ class Artifacts {
   void ForgetAsked(int64_t job, const std::set<TrialNumber>& handed_out);
   absl::StatusOr<std::set<TrialNumber>> HandedOutByEnded(const JobRow& row, const v1::TuningJobSpec& spec);
   absl::Status WantOfEnded();
-  absl::Status PutCheckpoint(const v1::PutArtifactRequest& request, const Rank* rank);
-  absl::Status PutModel(const v1::PutArtifactRequest& request);
+  absl::Status PutCheckpoint(const v1::PutArtifactRequest& request, const Rank* rank, const Requester& by);
+  // Whether a worker that was asked for that model may call with the caller's token.
+  bool MaySend(const Wanted& wanted, const Requester& by) const;
+  absl::Status PutModel(const v1::PutArtifactRequest& request, const Requester& by);
   absl::Status Record(const JobRow& job, v1::Artifact artifact);
   absl::StatusOr<std::vector<BlobRow>> Claim(const v1::Manifest& manifest);
   // `job`: whose it is; its bytes do not count.

@@ -72,8 +72,8 @@ class Engine {
                                                           const Requester& by) {
     return client_attempts_.Complete(request, by);
   }
-  absl::Status PutArtifact(const v1::PutArtifactRequest& request) {
-    return artifacts_.Put(request, attempts_.Find(request.assignment_id()));
+  absl::Status PutArtifact(const v1::PutArtifactRequest& request, const Requester& by) {
+    return artifacts_.Put(request, attempts_.Find(request.assignment_id()), by);
   }
   // See Artifacts::RequestModelFile.
   absl::Status RequestModelFile(const v1::GetArtifactRequest& request);

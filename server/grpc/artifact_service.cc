@@ -304,9 +304,9 @@ Unary* ArtifactService::PutArtifact(CallContext* context, const v1::PutArtifactR
     reactor->Finish(ToGrpc(status));
     return reactor;
   }
-  const auto put = [this, reactor, request] {
+  const auto put = [this, reactor, request, by] {
     coordinator_.Call<absl::Status>(
-        [request](Engine& engine) { return engine.PutArtifact(*request); },
+        [request, by](Engine& engine) { return engine.PutArtifact(*request, by); },
         [reactor](const absl::Status& done) { reactor->Finish(WithDetails(done, kMissingBlob)); });
   };
   if (!guard_.authority().VisibleTo(by)) {

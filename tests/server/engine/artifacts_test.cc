@@ -33,13 +33,23 @@ struct ArtifactScene {
   FakeBlobs blobs;
   Play play{15'000'000, &blobs};
 
-  absl::Status Put(const v1::PutArtifactRequest& request) {
+  absl::Status Put(const v1::PutArtifactRequest& request, const std::string& token = "") {
+    Requester by;
+    by.token_id = token;
     absl::Status status;
-    REQUIRE(play.Inside([&](Engine& engine) { status = engine.PutArtifact(request); }).ok());
+    REQUIRE(play.Inside([&](Engine& engine) { status = engine.PutArtifact(request, by); }).ok());
     return status;
   }
+  // One step of a worker with a token.
+  void StepWith(const std::string& token, FakeWorker& worker) {
+    worker.Train();
+    const auto answer = play.Sync(worker.Request(), token);
+    REQUIRE(answer.ok());
+    worker.Act(*answer);
+  }
   // A checkpoint of that assignment, whose blob is there.
-  absl::Status PutCheckpoint(const v1::Assignment& assignment, const std::string& bytes, int64_t resource) {
+  absl::Status PutCheckpoint(const v1::Assignment& assignment, const std::string& bytes, int64_t resource,
+                             const std::string& token = "") {
     blobs.Add(bytes);
     v1::PutArtifactRequest request;
     request.set_assignment_id(assignment.id());
@@ -48,16 +58,17 @@ struct ArtifactScene {
     request.mutable_artifact()->set_kind(v1::Artifact::CHECKPOINT);
     request.mutable_artifact()->set_resource(resource);
     *request.mutable_artifact()->mutable_manifest() = ManifestOf(bytes);
-    return Put(request);
+    return Put(request, token);
   }
-  absl::Status PutModel(const std::string& job, int64_t trial, const std::string& bytes) {
+  absl::Status PutModel(const std::string& job, int64_t trial, const std::string& bytes,
+                        const std::string& token = "") {
     blobs.Add(bytes);
     v1::PutArtifactRequest request;
     request.mutable_artifact()->set_job_id(job);
     request.mutable_artifact()->set_trial(trial);
     request.mutable_artifact()->set_kind(v1::Artifact::MODEL);
     *request.mutable_artifact()->mutable_manifest() = ManifestOf(bytes);
-    return Put(request);
+    return Put(request, token);
   }
 };
 
@@ -285,6 +296,55 @@ struct ThreeModels : ArtifactScene {
     return trials;
   }
 };
+
+TEST_CASE("Artifacts: only the token of the worker that trains puts the trial's checkpoint", "[server]") {
+  ArtifactScene scene;
+  FakeWorker worker(scene.play, "one", 1, "disk-1"), other(scene.play, "other", 1, "disk-2");
+  scene.play.Create(RandomJob(1));
+  scene.StepWith("token-a", worker);
+  scene.StepWith("token-b", other);
+  const v1::Assignment& assignment = OnlyAssignment(worker);
+  REQUIRE(scene.PutCheckpoint(assignment, "own", 0, "token-a").ok());
+  const auto refused = [&] { return scene.PutCheckpoint(assignment, "foreign", 0, "token-b"); };
+  CHECK(absl::IsPermissionDenied(refused()));
+  CHECK_THAT(std::string(refused().message()),
+             Catch::Contains(assignment.id()) && Catch::Contains("another token"));
+  scene.play.Restart();  // the worker has not called the next server
+  CHECK(absl::IsPermissionDenied(refused()));
+  CHECK(scene.blobs.Has("own"));
+  REQUIRE(scene.PutCheckpoint(assignment, "newer", 0, "token-a").ok());
+  CHECK_FALSE(scene.blobs.Has("own"));
+}
+
+TEST_CASE("Artifacts: only the token of a worker that is asked for a model puts it", "[server]") {
+  ArtifactScene scene;
+  FakeWorker home(scene.play, "home", 1, "disk-1"), beside(scene.play, "beside", 1, "disk-1"),
+      other(scene.play, "other", 1, "disk-2");
+  const std::string id = scene.play.Create(RandomJob(1, 2));
+  for (int step = 0; step < 20 && scene.play.Describe(id).state() == v1::TuningJob::RUNNING; ++step)
+    scene.StepWith("token-a", home);
+  REQUIRE(scene.play.Describe(id).state() == v1::TuningJob::COMPLETED);
+  scene.StepWith("token-b", other);
+  scene.StepWith("token-c", beside);
+  const auto refuses = [&](const std::string& token) {
+    const absl::Status status = scene.PutModel(id, 1, "foreign", token);
+    return absl::IsPermissionDenied(status) &&
+           status.message().find("trial 1 of job \"" + id + "\"") != std::string::npos;
+  };
+  CHECK((refuses("token-b") && refuses("token-c")));
+  SECTION("the worker that trained it, also before it has called a server that was started anew") {
+    scene.play.Restart();
+    CHECK((refuses("token-b") && refuses("token-c")));
+    CHECK(scene.PutModel(id, 1, "own", "token-a").ok());
+  }
+  SECTION("that worker, which leaves while it sends, or one with the same folder") {
+    const std::string sender = GENERATE(as<std::string>(), "token-a", "token-c");
+    home.leaving = true;
+    scene.StepWith("token-a", home);
+    CHECK(refuses("token-b"));
+    CHECK(scene.PutModel(id, 1, "own", sender).ok());
+  }
+}
 
 TEST_CASE("Artifacts: another trial's model is fetched when it is asked for, and kept for an hour",
           "[server]") {
