@@ -618,7 +618,8 @@ absl::Status Serve(ServerFlags flags, Signals& signals) {
   if (*http != nullptr) (*http)->Stop(kAnswersEnd);
   if (*sagemaker != nullptr) (*sagemaker)->Stop(kAnswersEnd);
   if (pools != nullptr) pools->Stop();  // it gives the server tokens
-  // Declared in the order of use, destroyed in the reverse: http, server, reader, coordinator with the store.
+  // Declared in the order of use, destroyed in the reverse: http; the server, which waits for what the
+  // coordinator has of its calls; reader; coordinator with the store.
   spdlog::info("stopped");
   return absl::OkStatus();
 }

@@ -95,6 +95,12 @@ void Coordinator::Post(UseCase use_case) {
   wake_.NotifyOne();
 }
 
+void Coordinator::AwaitQueued() {
+  const auto completed = std::make_shared<std::promise<void>>();
+  Post({[](Engine&) {}, [completed](const absl::Status&) { completed->set_value(); }});
+  completed->get_future().wait();
+}
+
 size_t Coordinator::queue_length() {
   MutexLock lock(mutex_);
   return queue_.size();

@@ -59,6 +59,9 @@ class Coordinator {
   // The server is about to stop: held calls end with UNAVAILABLE, and none is held any more.
   void StopHolding();
   const std::string& database_file() const { return store_->database().file(); }
+  // Waits until what was posted before has run and is completed. REQUIRES another thread than the
+  // coordinator's.
+  void AwaitQueued();
   // The number of use cases that wait for their batch.
   size_t queue_length();
   // Looks at the clock again; for tests that advance it.

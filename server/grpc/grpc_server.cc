@@ -247,6 +247,7 @@ GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> g
                    ? nullptr
                    : std::make_unique<RefusedCalls>(*coordinator, options.auth.clock)),
       authority_(Watched(options.auth, *gate_, refused_.get())),
+      drain_{coordinator},
       insights_(std::move(insights)),
       tuning_(coordinator, reader, std::move(slow), hub, authority_, options.training, options.files,
               options.metrics == nullptr ? nullptr : &options.metrics->preparations),

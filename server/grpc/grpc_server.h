@@ -78,6 +78,7 @@ class GrpcServer {
   static absl::StatusOr<std::unique_ptr<GrpcServer>> StartStandby(const GrpcServerOptions& options,
                                                                   const Permissions& permissions,
                                                                   LeaderLink& link, Reader& reader, Hub& hub);
+  // Waits for what the coordinator has of its calls, also of those that were answered.
   ~GrpcServer();
 
   int port() const { return gate_->port(); }
@@ -111,6 +112,15 @@ class GrpcServer {
     ProjectService projects;
   };
 
+  // Awaits what the services gave the coordinator. It may run after its call was answered, and uses the
+  // authority and the reader.
+  struct Drain {
+    Coordinator* coordinator;  // null: a standby's
+    ~Drain() {
+      if (coordinator != nullptr) coordinator->AwaitQueued();
+    }
+  };
+
   // Null: the coordinator of a standby, the link of a leader.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Make(const GrpcServerOptions& options,
                                                           Coordinator* coordinator, LeaderLink* link,
@@ -128,6 +138,7 @@ class GrpcServer {
   std::unique_ptr<Gate> gate_;
   std::unique_ptr<RefusedCalls> refused_;  // null: a standby's, or of a server that shows a file
   Authority authority_;
+  const Drain drain_;  // destroyed after the services, before the authority
   std::unique_ptr<InsightThreads> insights_;
   TuningService tuning_;
   AdminService admin_;

@@ -2,6 +2,7 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include "spec/new_job.h"
+#include "tests/server/engine/stuck_coordinator.h"
 #include "tests/server/grpc/service_play.h"
 
 namespace winnow {
@@ -430,6 +431,32 @@ TEST_CASE("Service: a stop answers what is held and refuses what comes later", "
   play.server->Stop(std::chrono::seconds(30));
   CHECK(held.get_future().get().error_code() == grpc::StatusCode::UNAVAILABLE);
   caller.join();
+}
+
+TEST_CASE("Service: a server ends after what the coordinator still has of calls that were answered",
+          "[server]") {
+  ServicePlay play;
+  StuckCoordinator stuck(play.coordinator());
+  grpc::Status created;
+  std::thread caller([&] {
+    v1::CreateTuningJobRequest request;
+    *request.mutable_spec() = RandomJob(1);
+    v1::TuningJob job;
+    created = play.Call(&Stub::CreateTuningJob, request, job);
+  });
+  while (play.coordinator().queue_length() == 0) std::this_thread::yield();  // it waits to be recorded
+  absl::Status probed = absl::UnknownError("no answer");
+  MakeHealthProbe(play.coordinator(), *play.reader)([&](const absl::Status& status) { probed = status; });
+  // In the order of winnow-server. The stop is a use case too.
+  const auto destroy = [&] {
+    play.server->Stop(std::chrono::seconds(30));
+    play.server = nullptr;
+    play.reader = nullptr;
+  };
+  CHECK(stuck.IsAwaitedBy(destroy, 2));
+  caller.join();
+  CHECK(created.error_code() == grpc::StatusCode::UNAVAILABLE);
+  CHECK(probed.ok());
 }
 
 }  // namespace
