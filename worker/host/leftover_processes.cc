@@ -199,8 +199,8 @@ LeftoverCount KillLeftovers(std::string_view work, std::chrono::milliseconds pat
   return count;
 }
 
-bool MarkedOrphans::KillSome() {
-  if (mark_.empty()) return false;
+bool MarkedOrphans::KillSome(bool again) {
+  if (mark_.empty()) return again;
   std::erase_if(killed_, [](pid_t pid) {
     const pid_t reaped = waitpid(pid, nullptr, WNOHANG);
     return reaped == pid || (reaped < 0 && errno == ECHILD);
@@ -228,7 +228,7 @@ bool MarkedOrphans::KillSome() {
     }
   }
   // A program that is just starting shows no environment yet, but some programs never have one.
-  return !killed_.empty() || (unclear && ++unclear_calls_ <= kMostUnclearCalls);
+  return again || !killed_.empty() || (unclear && ++unclear_calls_ <= kMostUnclearCalls);
 }
 
 }  // namespace winnow

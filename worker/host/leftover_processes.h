@@ -58,8 +58,9 @@ class MarkedOrphans {
       : mark_(std::move(mark)), user_(user) {}
 
   // Returns whether any was left when the call began that is not reaped, or may just have left its children
-  // to us; then call again. REQUIRES: this process is a child subreaper.
-  bool KillSome();
+  // to us; then call again. `again`: the caller does so in any case; the call is not one of the few that wait
+  // for a program that shows no environment yet. REQUIRES: this process is a child subreaper.
+  bool KillSome(bool again = false);
 
  private:
   const std::string mark_;  // empty: none

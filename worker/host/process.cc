@@ -398,9 +398,15 @@ void Process::AwaitGroup() {
   group_timer_ = 0;
   while (waitpid(-pid_, nullptr, WNOHANG) > 0) {
   }
-  // Only after the group is gone are all its outside processes our children.
-  if (kill(-pid_, 0) == 0 || errno != ESRCH || (group_ != nullptr && group_->KillSome()) ||
-      orphans_.KillSome()) {
+  bool left = kill(-pid_, 0) == 0 || errno != ESRCH;
+  // The outside processes are killed also while the group is there, once it has had its SIGKILL: one of them
+  // may be the parent of a zombie that is all of the group. Only after the group is gone are all of them our
+  // children.
+  if (!left || !stopping_ || kill_timer_ == 0) {
+    if (group_ != nullptr && group_->KillSome()) left = true;
+    if (orphans_.KillSome(left)) left = true;
+  }
+  if (left) {
     group_timer_ = loop_->After(group_delay_, [this] { AwaitGroup(); });
     group_delay_ = std::min<EventLoop::Clock::duration>(group_delay_ * 2, milliseconds(50));
     return;

@@ -156,6 +156,19 @@ TEST_CASE("Limits: with groups, nothing gets away that has left its session and 
   CHECK(IsGone(std::stoi(play.out)));
 }
 
+TEST_CASE("Limits: with groups, the parent of what is left of a trainer's session ends too", "[worker]") {
+  Host host(true);
+  if (!host.limiter->HasGroups()) return Skip(kNoGroups);
+  const std::string pid = (host.folder / "pid").string();
+  // It sheds its marks, leaves the session and never waits for its child, which stays there.
+  const TrainerPlay play = host.Run(Shell("sh -c 'sleep 1000 & exec env -i setsid sh -c \"echo $$ > " + pid +
+                                          "; exec sleep 1000\"' & while [ ! -s " + pid +
+                                          " ]; do sleep 0.01; done; cat " + pid));
+  CHECK(play.outcome.kind() == v1::Outcome::FINISHED);
+  REQUIRE(!play.out.empty());
+  CHECK(IsGone(std::stoi(play.out)));
+}
+
 TEST_CASE("Limits: a group whose processes were still ending is removed when the next one is made",
           "[worker]") {
   Host host(true);

@@ -200,6 +200,25 @@ TEST_CASE("Process: with a mark, what has a session of its own is killed too, it
   }
 }
 
+TEST_CASE("Process: with a mark, the parent of what is left of the group is killed too", "[worker]") {
+  TempFolder folder;
+  // The parent leaves the group and never waits for its child, which stays in it.
+  const std::string pids = (folder / "pids").string();
+  ProcessSpec spec = ShellSpec("sh -c 'sleep 1000 & exec setsid sh -c \"echo $$ $! > " + pids +
+                               "; exec sleep 1000\"' & while [ ! -s " + pids + " ]; do sleep 0.01; done; cat " +
+                               pids);
+  spec.mark = "WINNOW_ASSIGNMENT=marked";
+  spec.environment.push_back(spec.mark);
+  const auto result = RunSpec(spec);
+  REQUIRE(result.has_value());
+  int parent = 0, child = 0;
+  REQUIRE(sscanf(result->out.c_str(), "%d %d", &parent, &child) == 2);
+  for (const int pid : {parent, child}) {
+    CHECK(kill(pid, 0) == -1);
+    CHECK(errno == ESRCH);
+  }
+}
+
 TEST_CASE("Process: what ends by itself in a session of its own does not stay as a zombie", "[worker]") {
   ProcessSpec spec = ShellSpec("(for i in 1 2 3; do (setsid sh -c 'echo $$' &); done) | cat");
   SECTION("with the mark") {
