@@ -134,7 +134,7 @@ absl::Status TrainingRun::TrainPart(const std::function<absl::Status()>& train_l
     saved_at = Clock::now();
     if (files_.checkpoint_folder.empty() || !is_first() || done() == saved) return absl::OkStatus();
     saved = done();
-    return WriteCheckpoint();
+    return WriteCheckpoint(begun_with_);
   };
   while (!is_finished()) {
     const absl::StatusOr<bool> stops = AnyoneStops(stop_, &ranks_);
@@ -166,7 +166,14 @@ absl::Status TrainingRun::TrainPart(const std::function<absl::Status()>& train_l
 
 absl::Status TrainingRun::Finish() {
   if (ended_waiting_) return absl::OkStatus();
-  if (is_finished()) return files_.model_folder.empty() || !is_first() ? absl::OkStatus() : WriteModel();
+  if (is_finished()) {
+    if (files_.model_folder.empty() || !is_first()) return absl::OkStatus();
+    if (files_.checkpoint_folder.empty() || !IsOvertaken(files_.checkpoint_folder, done(), begun_with_))
+      return WriteModel();
+    Warn(fmt::format("another process has a later checkpoint in {}: the model is left to it",
+                     files_.checkpoint_folder));
+    return absl::OkStatus();
+  }
   if (!files_.checkpoint_folder.empty()) return absl::OkStatus();
   return absl::CancelledError(
       fmt::format("told to stop after {} of {} {}s, and without a checkpoint folder nothing is kept", done(),

@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "trainers/collective/communicator.h"
 #include "trainers/common/agreement.h"
+#include "trainers/common/checkpoint_folder.h"
 #include "trainers/common/control.h"
 #include "trainers/common/train_files.h"
 #include "trainers/common/whole_file.h"
@@ -66,8 +68,8 @@ class TrainingRun {
   virtual void StopEarlyIfDue() = 0;
   // Whether the run may train on in this process after a part of it has ended.
   virtual bool MayWait() const { return true; }
-  // Called on rank 0, if there is a folder for checkpoints.
-  virtual absl::Status WriteCheckpoint() = 0;
+  // Called on rank 0, if there is a folder for checkpoints. Begun with: for WriteCheckpointFile.
+  virtual absl::Status WriteCheckpoint(const std::set<std::string>& begun_with) = 0;
   virtual absl::Status WriteModel() = 0;
 
   bool is_first() const { return ranks_.rank() == 0; }
@@ -100,7 +102,8 @@ class TrainingRun {
   // evaluates and records the level; it is Cancelled if it abandoned the level because of a stop.
   absl::Status TrainLevels(const std::function<absl::Status()>& train_level);
 
-  // Writes the model if the run is finished. Cancelled if it is not, and there is no folder for checkpoints.
+  // Writes the model if the run is finished, and another process has not got further (IsOvertaken). Cancelled
+  // if it is not finished, and there is no folder for checkpoints.
   absl::Status Finish();
 
   // Writes the times as JSON, with `more`, if they are requested.
@@ -136,6 +139,7 @@ class TrainingRun {
   LateSync late_sync_;  // of what is saved before a wait
   // It was told to end while it waited: all is written, and the files may be another process's by now.
   bool ended_waiting_ = false;
+  std::set<std::string> begun_with_;  // of the folder's checkpoints, when FindCheckpoint was called
 };
 
 // Returns "was made with eta = 1, not 2" for a checkpoint with other hyperparameters; "" if all of `ours` are
@@ -153,6 +157,7 @@ absl::StatusOr<std::optional<Checkpoint>> TrainingRun::FindCheckpoint(
     const std::function<std::string(const Checkpoint& checkpoint)>& misfit) {
   std::optional<Checkpoint> found;
   if (is_first() && !files_.checkpoint_folder.empty()) {
+    begun_with_ = CheckpointsIn(files_.checkpoint_folder);
     std::vector<std::string> warnings;
     absl::StatusOr<Checkpoint> newest = read_newest(files_.checkpoint_folder, &warnings);
     for (const std::string& warning : warnings) Warn(warning);

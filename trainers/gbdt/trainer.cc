@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -67,8 +68,8 @@ class BoostingRun : public TrainingRun {
   const std::vector<std::string>& metric_names() const override { return state_.metric_names; }
   std::vector<float> ValuesAt(int64_t round) const override { return state_.history[round]; }
   void StopEarlyIfDue() override;
-  absl::Status WriteCheckpoint() override {
-    return gbdt::WriteCheckpoint(request_.checkpoint_folder, state_);
+  absl::Status WriteCheckpoint(const std::set<std::string>& begun_with) override {
+    return gbdt::WriteCheckpoint(request_.checkpoint_folder, state_, begun_with);
   }
   absl::Status WriteModel() override;
   absl::Status LoadAndTrain() override;

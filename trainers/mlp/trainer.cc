@@ -12,6 +12,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -79,7 +80,9 @@ class NetworkRun : public TrainingRun {
   }
   bool MayWait() const override { return !profile_; }  // the profile is reported at the end of the process
   void StopEarlyIfDue() override;
-  absl::Status WriteCheckpoint() override { return mlp::WriteCheckpoint(request_.checkpoint_folder, state_); }
+  absl::Status WriteCheckpoint(const std::set<std::string>& begun_with) override {
+    return mlp::WriteCheckpoint(request_.checkpoint_folder, state_, begun_with);
+  }
   absl::Status WriteModel() override;
   absl::Status LoadAndTrain() override;
 

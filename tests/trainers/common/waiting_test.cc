@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,8 +81,9 @@ class StoppedRun : public TrainingRun {
   const std::vector<std::string>& metric_names() const override { return names_; }
   std::vector<float> ValuesAt(int64_t) const override { return {}; }
   void StopEarlyIfDue() override {}
-  absl::Status WriteCheckpoint() override {
-    const absl::Status status = WriteCheckpointFile(files_.checkpoint_folder, done_, ".c", "state");
+  absl::Status WriteCheckpoint(const std::set<std::string>& begun_with) override {
+    const absl::Status status =
+        WriteCheckpointFile(files_.checkpoint_folder, done_, ".c", "state", begun_with);
     told_to_stop_ = true;
     return status;
   }
@@ -152,7 +154,7 @@ TEST_CASE("LateSync: a checkpoint is there at once, and the older one goes when 
     late.Begin();
   }
   CHECK(late.Await().ok());
-  CHECK(FilesIn(place) == std::vector<std::string>{"checkpoint-00000005.c"});
+  CHECK(FilesIn(place) == std::vector<std::string>{"checkpoint-00000005.c", "checkpoint-00000009.c"});
   // Outside the scope all is as ever.
   REQUIRE(WriteCheckpointFile(place, 10, ".c", "ten").ok());
   CHECK(FilesIn(place) == std::vector<std::string>{"checkpoint-00000010.c"});

@@ -240,19 +240,21 @@ TEST_CASE("ModelFile: the newest whole checkpoint counts, older ones go", "[gbdt
   const std::string path = (folder / "checkpoints").string();
   std::vector<std::string> warnings;
   CHECK(absl::IsNotFound(ReadNewestCheckpoint(path, &warnings).status()));
-  Checkpoint checkpoint{SmallModel(), 1, {"m"}, {{1}, {2}}, false};
+  const Checkpoint checkpoint{SmallModel(), 1, {"m"}, {{1}, {2}}, false};
+  Checkpoint older = checkpoint;
+  older.model.trees.pop_back();
+  older.history.pop_back();
+  REQUIRE(WriteCheckpoint(path, older).ok());
   REQUIRE(WriteCheckpoint(path, checkpoint).ok());
-  checkpoint.model.trees.pop_back();
-  checkpoint.history.pop_back();
-  REQUIRE(WriteCheckpoint(path, checkpoint).ok());
-  CHECK(ReadNewestCheckpoint(path, &warnings)->model.rounds() == 1);
+  CHECK_FALSE(std::filesystem::exists(path + "/checkpoint-00000001.ubj"));
+  CHECK(ReadNewestCheckpoint(path, &warnings)->model.rounds() == 2);
   std::ofstream(path + "/checkpoint-00000007.ubj") << "{L";
   std::ofstream(path + "/checkpoint-00000009.ubj.part") << "{";
-  CHECK(ReadNewestCheckpoint(path, &warnings)->model.rounds() == 1);
+  CHECK(ReadNewestCheckpoint(path, &warnings)->model.rounds() == 2);
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], Catch::Contains("checkpoint-00000007.ubj: malformed"));
   std::ofstream(path + "/checkpoint-00000008.ubj") << R"({"format":"winnow-gbdt-checkpoint","version":1})";
-  CHECK(ReadNewestCheckpoint(path, &warnings)->model.rounds() == 1);
+  CHECK(ReadNewestCheckpoint(path, &warnings)->model.rounds() == 2);
   CHECK_THAT(warnings[1], Catch::Contains("version 1: this program reads version 2"));
 }
 

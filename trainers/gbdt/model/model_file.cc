@@ -120,9 +120,10 @@ absl::Status WriteModel(const std::string& path, const Model& model) {
                         ModelText(model, path.ends_with(".ubj") ? ModelFormat::kUbjson : ModelFormat::kJson));
 }
 
-absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint) {
-  return WriteCheckpointFile(folder, checkpoint.model.rounds(), kCheckpointEnding,
-                             CheckpointText(checkpoint));
+absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint,
+                             const std::set<std::string>& begun_with) {
+  return WriteCheckpointFile(folder, checkpoint.model.rounds(), kCheckpointEnding, CheckpointText(checkpoint),
+                             begun_with);
 }
 
 absl::StatusOr<Checkpoint> ReadNewestCheckpoint(const std::string& folder,

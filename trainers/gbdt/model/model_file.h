@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,9 +40,10 @@ absl::StatusOr<Model> ReadModel(const std::string& path);
 // UBJSON if the name ends in ".ubj", otherwise JSON.
 absl::Status WriteModel(const std::string& path, const Model& model);
 
-// Checkpoints of a folder. Write creates the folder and deletes older checkpoints. Read returns the newest
-// complete one: NotFound if there is none; adds skipped ones to `warnings`.
-absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint);
+// Checkpoints of a folder. Write is WriteCheckpointFile. Read returns the newest complete one: NotFound
+// if there is none; adds skipped ones to `warnings`.
+absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint,
+                             const std::set<std::string>& begun_with = {});
 absl::StatusOr<Checkpoint> ReadNewestCheckpoint(const std::string& folder,
                                                 std::vector<std::string>* warnings);
 

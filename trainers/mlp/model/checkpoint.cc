@@ -143,8 +143,9 @@ absl::StatusOr<Checkpoint> ParseCheckpoint(std::string_view text) {
   return checkpoint;
 }
 
-absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint) {
-  return WriteCheckpointFile(folder, checkpoint.epochs, kEnding, CheckpointText(checkpoint));
+absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint,
+                             const std::set<std::string>& begun_with) {
+  return WriteCheckpointFile(folder, checkpoint.epochs, kEnding, CheckpointText(checkpoint), begun_with);
 }
 
 absl::StatusOr<Checkpoint> ReadNewestCheckpoint(const std::string& folder,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,10 +36,11 @@ struct Checkpoint {
 std::string CheckpointText(const Checkpoint& checkpoint);
 absl::StatusOr<Checkpoint> ParseCheckpoint(std::string_view text);
 
-// Checkpoints of a folder, "checkpoint-00000012.mlp". Write creates the folder and deletes older checkpoints.
-// Read returns the newest complete one: NotFound if there is none; adds skipped ones to *warnings. The caller
-// checks that hyperparameters, network and data match.
-absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint);
+// Checkpoints of a folder, "checkpoint-00000012.mlp". Write is WriteCheckpointFile. Read returns the newest
+// complete one: NotFound if there is none; adds skipped ones to *warnings. The caller checks that
+// hyperparameters, network and data match.
+absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint,
+                             const std::set<std::string>& begun_with = {});
 absl::StatusOr<Checkpoint> ReadNewestCheckpoint(const std::string& folder,
                                                 std::vector<std::string>* warnings);
 
