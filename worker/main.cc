@@ -567,19 +567,20 @@ int Work(const Flags& flags) {
   HostUsage usage;
   options.usage = &usage;
   ContainerHost containers(&loop, work, OwnEnvironment(), users.has_value());
-  const TrainerPlace place{work,
-                           flags.shared_dir,
-                           fs::read_symlink("/proc/self/exe").parent_path().string(),
-                           flags.host,
-                           OwnEnvironment(),
-                           &limiter,
-                           &usage,
-                           flags.name,
-                           flags.secrets_dir,
-                           users.has_value() ? &*users : nullptr,
-                           *module,
-                           &containers,
-                           flags.labels.contains(kPoolLabel)};
+  TrainerPlace place{work,
+                     flags.shared_dir,
+                     fs::read_symlink("/proc/self/exe").parent_path().string(),
+                     flags.host,
+                     OwnEnvironment(),
+                     &limiter,
+                     &usage,
+                     flags.name,
+                     flags.secrets_dir,
+                     users.has_value() ? &*users : nullptr,
+                     *module,
+                     &containers,
+                     flags.labels.contains(kPoolLabel)};
+  place.views = ViewsFolder(flags.data_dir);
   GrpcSyncClient client(*channel, flags.server);
   CheckpointKeeper keeper(&loop, *channel);
   SourceKeeper sources(&loop, *channel, work, &containers);

@@ -226,6 +226,21 @@ class Containers(unittest.TestCase):
                               described["state_reason"])
                 self.assertEqual(int(described["trial_counts"].get("failed", 0)), 0)
 
+    def test_each_rank_finds_its_files_of_a_folder(self):
+        with self.cluster(workers=2) as cluster:
+            files = f"{cluster.folder}/files"
+            os.makedirs(files)
+            for name in ("a", "b"):
+                with open(f"{files}/{name}", "w", encoding="ascii") as file:
+                    file.write(f"the-{name}\n")
+            job = self.submit(cluster, {"command": ["sh", "-c", 'cat "$SM_CHANNEL_TRAIN"/* && echo epoch 1: loss=1']},
+                              channels={"train": {"path": files, "distribution": "sharded"}}, cluster={"nodes": 2},
+                              limits={"max_trials": 1})
+            self.assertEqual(cluster.watch(job).to_end(), 0)
+            # The other rank's program would have failed, too.
+            told = [text.splitlines()[0] for worker in cluster.workers for text in worker.printed().values()]
+            self.assertEqual(told, ["the-a"])
+
     def test_a_program_waits_in_its_container_for_its_next_part(self):
         with self.cluster(workers=1) as cluster:
             with open(f"{self.code}/wait.sh", "w", encoding="ascii") as file:

@@ -76,14 +76,14 @@ std::vector<std::string> ContainerVariables(const v1::Assignment& assignment, bo
   return variables;
 }
 
-std::vector<ContainerMount> ChannelMounts(const fs::path& path, const fs::path& work) {
+std::vector<ContainerMount> ChannelMounts(const fs::path& path, const fs::path& views) {
   std::error_code error;
   std::set<std::string> paths = {(fs::exists(path, error) ? path : path.parent_path()).string()};
-  const auto [end_of_work, rest] = std::mismatch(work.begin(), work.end(), path.begin(), path.end());
+  const auto [end_of_views, rest] = std::mismatch(views.begin(), views.end(), path.begin(), path.end());
+  const bool is_view = !views.empty() && end_of_views == views.end();
   int looked = 0;
   for (fs::recursive_directory_iterator entry(path, error), end;
-       end_of_work == work.end() && !error && entry != end && ++looked <= kMostLooked;
-       entry.increment(error)) {
+       is_view && !error && entry != end && ++looked <= kMostLooked; entry.increment(error)) {
     std::error_code no_link;
     const fs::path target =
         entry->is_symlink(no_link) ? fs::read_symlink(entry->path(), no_link) : fs::path();

@@ -71,9 +71,9 @@ class TrialContainer {
 
 // What a container needs to read a channel at this path of the host: it, or the folder
 // of a path that is only the beginning of names, such as those of FIFOs; and if the worker made it, below
-// `work`, the folders into which links in it lead.
+// `views`, the folders into which links in it lead.
 std::vector<ContainerMount> ChannelMounts(const std::filesystem::path& path,
-                                          const std::filesystem::path& work);
+                                          const std::filesystem::path& views);
 
 // The variables among `environment`, a list of "NAME=value", that a container gets: those of the job and of
 // the contract. Others of the worker, such as PATH and LD_LIBRARY_PATH, are about its host. `has_home`: HOME

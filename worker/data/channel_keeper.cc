@@ -27,7 +27,6 @@ constexpr std::chrono::milliseconds kTellPause(500);  // between two words about
 constexpr std::chrono::seconds kLogPause(15);         // likewise in the worker's log
 constexpr std::chrono::seconds kSweepPause(60);
 constexpr std::chrono::minutes kUnusedTime(10);
-constexpr const char* kViews = "views";
 constexpr const char* kLock = ".lock";
 constexpr int kLockTries = 100;
 
@@ -105,6 +104,8 @@ struct Pipe {
 
 }  // namespace
 
+fs::path ViewsFolder(const fs::path& folder) { return folder / "views"; }
+
 struct ChannelKeeper::Gathering {
   ChannelsWanted wanted;
   Progress progress;
@@ -116,7 +117,7 @@ struct ChannelKeeper::Gathering {
 ChannelKeeper::ChannelKeeper(EventLoop* loop, ChannelPlace place)
     : loop_(loop),
       place_(std::move(place)),
-      views_(place_.folder / kViews / DigestOf(place_.worker).substr(0, 16)),
+      views_(ViewsFolder(place_.folder) / DigestOf(place_.worker).substr(0, 16)),
       cache_(place_.folder / "files", place_.most_bytes, place_.patience),
       role_(std::make_shared<AwsRole>(
           "worker",
@@ -128,7 +129,7 @@ ChannelKeeper::ChannelKeeper(EventLoop* loop, ChannelPlace place)
   fs::remove_all(views_, ignored);
   fs::create_directories(views_, ignored);
   // Others can pass to a view whose name they know, and list none.
-  for (const fs::path& folder : {place_.folder, place_.folder / kViews, views_})
+  for (const fs::path& folder : {place_.folder, ViewsFolder(place_.folder), views_})
     (void)chmod(folder.c_str(), 0711);
   RemoveOfEnded();
 }
@@ -149,7 +150,7 @@ void ChannelKeeper::Post(std::function<void()> function) {
 // Views of workers that have ended without removing them.
 void ChannelKeeper::RemoveOfEnded() {
   std::error_code error;
-  for (fs::directory_iterator file(place_.folder / kViews, error), end; !error && file != end;
+  for (fs::directory_iterator file(ViewsFolder(place_.folder), error), end; !error && file != end;
        file.increment(error)) {
     const std::string name = file->path().string();
     if (!name.ends_with(kLock) || name == views_.string() + kLock) continue;

@@ -32,6 +32,9 @@ struct ChannelPlace {
   TransferPatience patience = {};
 };
 
+// The folder in ChannelPlace's where views are.
+std::filesystem::path ViewsFolder(const std::filesystem::path& folder);
+
 // What a rank asks for.
 struct ChannelsWanted {
   v1::Assignment assignment;

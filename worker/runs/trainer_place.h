@@ -31,6 +31,7 @@ struct TrainerPlace {
   // How long the worker's own SIGTERM may come after that of a trainer, where an engine sends both.
   std::chrono::milliseconds signal_patience{500};
   TaskThreads* removal = nullptr;  // outlives the trainers: removes what they leave; null: it is not deferred
+  std::filesystem::path views = {};  // ViewsFolder, with channels that the worker makes; empty: none
 };
 
 }  // namespace winnow

@@ -297,7 +297,7 @@ absl::Status TrainerProcess::EnterContainer(const TrainerPlace& place, const v1:
   }
   for (const std::string& entry : spec->environment) {
     if (!entry.starts_with(kChannel)) continue;
-    for (ContainerMount& mount : ChannelMounts(entry.substr(entry.find('=') + 1), place.work)) {
+    for (ContainerMount& mount : ChannelMounts(entry.substr(entry.find('=') + 1), place.views)) {
       // The engine passes folders that the trial's user may not.
       const auto above = user_ == nullptr ? std::filesystem::path() : Obstacle(user_->user(), mount.path);
       if (!above.empty())

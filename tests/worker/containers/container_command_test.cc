@@ -201,15 +201,16 @@ TEST_CASE("Container command: a channel comes in with what its links lead to", "
   const auto mount = [&folder](const std::string& name) {
     return ContainerMount{(folder / name).string(), false};
   };
-  const auto mounts = [&folder](const std::string& channel, const std::string& work) {
-    return ChannelMounts(folder / channel, folder / work);
+  const auto mounts = [&folder](const std::string& channel, const std::string& views) {
+    return ChannelMounts(folder / channel, folder / views);
   };
   using Mounts = std::vector<ContainerMount>;
   CHECK(mounts("table.csv", "view") == Mounts{mount("table.csv")});
   CHECK(mounts("view", "view") == Mounts{mount("far"), mount("view")});
   CHECK(mounts("view/train", "view") == Mounts{mount("view")});
   // Only the worker's own links are followed.
-  CHECK(mounts("view", "work") == Mounts{mount("view")});
+  CHECK(mounts("view", "other") == Mounts{mount("view")});
+  CHECK(ChannelMounts(folder / "view", "") == Mounts{mount("view")});
 }
 
 TEST_CASE("Container command: an engine is started with nothing of the server's or of a trial", "[worker]") {
