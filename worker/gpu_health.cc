@@ -22,7 +22,11 @@ std::vector<v1::Gpu> BeforeCheck(const GpuCheck& check, std::vector<v1::Gpu> gpu
 
 GpuHealth::GpuHealth(EventLoop* loop, GpuCheck check, std::vector<v1::Gpu> gpus,
                      std::function<void(const std::vector<v1::Gpu>&)> changed)
-    : loop_(loop), check_(std::move(check)), gpus_(std::move(gpus)), changed_(std::move(changed)) {
+    : loop_(loop),
+      check_(std::move(check)),
+      gpus_(std::move(gpus)),
+      changed_(std::move(changed)),
+      hung_(gpus_.size()) {
   if (!check_.command.empty() && !gpus_.empty())
     next_timer_ = loop_->At(loop_->Now(), [this] { CheckNext(); });
 }
@@ -33,8 +37,8 @@ GpuHealth::~GpuHealth() {
 
 void GpuHealth::CheckNext() {
   next_timer_ = 0;
+  if (hung_[next_] != nullptr) return GoOn();
   output_.clear();
-  hung_ = false;
   ProcessSpec spec;
   spec.command = {"/bin/sh", "-c", check_.command};
   spec.environment = OwnEnvironment();
@@ -45,31 +49,37 @@ void GpuHealth::CheckNext() {
   }
   auto process =
       Process::Start(loop_, spec,
-                     {[this](Process::Stream, std::string_view bytes) {
+                     {[this, device = next_](Process::Stream, std::string_view bytes) {
+                        if (hung_[device] != nullptr) return;
                         output_ += bytes.substr(0, kMostFaultText - std::min(kMostFaultText, output_.size()));
                       },
-                      [this](const ProcessEnd& end) { Checked(end); }});
+                      [this, device = next_](const ProcessEnd& end) {
+                        hung_[device] == nullptr ? Checked(end) : hung_[device].reset();
+                      }});
   if (!process.ok()) {
     output_ = "the health command cannot be run: " + std::string(process.status().message());
     Checked({1, 0});
     return;
   }
   process_ = *std::move(process);
-  hang_timer_ = loop_->After(check_.patience, [this] {
-    hang_timer_ = 0;
-    hung_ = true;
-    process_->Stop(std::chrono::seconds(0));
-  });
+  hang_timer_ = loop_->After(check_.patience, [this] { Hangs(); });
+}
+
+// A program in uninterruptible sleep is not gone soon.
+void GpuHealth::Hangs() {
+  hang_timer_ = 0;
+  process_->Stop(std::chrono::seconds(0));
+  hung_[next_] = std::move(process_);
+  SetFault(fmt::format("the health command did not end within {} s",
+                       std::chrono::duration<double>(check_.patience).count()));
+  GoOn();
 }
 
 void GpuHealth::Checked(const ProcessEnd& end) {
   loop_->Cancel(std::exchange(hang_timer_, 0));
   process_.reset();
   const std::string line = output_.substr(0, output_.find_first_of("\r\n"));
-  if (hung_) {
-    SetFault(fmt::format("the health command did not end within {} s",
-                         std::chrono::duration<double>(check_.patience).count()));
-  } else if (end.exit_code == 0 && end.signal == 0) {
+  if (end.exit_code == 0 && end.signal == 0) {
     SetFault("");
   } else if (!line.empty()) {
     SetFault(line);
@@ -77,6 +87,10 @@ void GpuHealth::Checked(const ProcessEnd& end) {
     SetFault(end.signal != 0 ? fmt::format("the health command was killed by signal {}", end.signal)
                              : fmt::format("the health command failed with exit code {}", end.exit_code));
   }
+  GoOn();
+}
+
+void GpuHealth::GoOn() {
   next_ = (next_ + 1) % gpus_.size();
   next_timer_ =
       loop_->After(next_ == 0 ? check_.interval : std::chrono::milliseconds(0), [this] { CheckNext(); });

@@ -17,7 +17,8 @@ struct GpuCheck {
   std::string
       command;  // run by /bin/sh with the variables of one device; not exit code 0 is a fault; "": none
   std::chrono::milliseconds interval{60'000};  // from the end of a round of all devices to the next
-  std::chrono::milliseconds patience{30'000};  // limit of a run; a longer one is ended, and is a fault
+  // limit of a run; a longer one is ended, and is a fault; the device is not checked again before it is gone
+  std::chrono::milliseconds patience{30'000};
 };
 
 // What a device has before its first check.
@@ -39,6 +40,8 @@ class GpuHealth {
  private:
   void CheckNext();
   void Checked(const ProcessEnd& end);
+  void Hangs();
+  void GoOn();
   void SetFault(const std::string& fault);
 
   EventLoop* const loop_;
@@ -48,7 +51,7 @@ class GpuHealth {
   size_t next_ = 0;  // the device that is checked, or will be
   std::unique_ptr<Process> process_;
   std::string output_;  // its beginning
-  bool hung_ = false;
+  std::vector<std::unique_ptr<Process>> hung_;  // by device: its command, killed and not gone yet
   EventLoop::Id next_timer_ = 0;
   EventLoop::Id hang_timer_ = 0;
 };

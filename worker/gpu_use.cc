@@ -11,13 +11,17 @@ namespace winnow {
 namespace {
 
 constexpr size_t kMostUseText = 1 << 20;
-constexpr std::chrono::seconds kUsePatience(10);
 
 }  // namespace
 
 GpuUseMeter::GpuUseMeter(EventLoop* loop, std::vector<v1::Gpu> gpus, std::chrono::milliseconds interval,
-                         std::function<void(const std::vector<v1::Gpu>&)> measured)
-    : loop_(loop), gpus_(std::move(gpus)), interval_(interval), measured_(std::move(measured)) {
+                         std::function<void(const std::vector<v1::Gpu>&)> measured,
+                         std::chrono::milliseconds patience)
+    : loop_(loop),
+      gpus_(std::move(gpus)),
+      interval_(interval),
+      measured_(std::move(measured)),
+      patience_(patience) {
   if (!gpus_.empty()) next_timer_ = loop_->At(loop_->Now(), [this] { Ask(); });
 }
 
@@ -47,9 +51,10 @@ void GpuUseMeter::Ask() {
     return;
   }
   process_ = *std::move(process);
-  hang_timer_ = loop_->After(kUsePatience, [this] {
+  hang_timer_ = loop_->After(patience_, [this] {
     hang_timer_ = 0;
     process_->Stop(std::chrono::seconds(0));
+    Tell("");  // it may be in uninterruptible sleep; another would hang, too
   });
 }
 
@@ -57,9 +62,11 @@ void GpuUseMeter::Answered(const ProcessEnd& end) {
   loop_->Cancel(std::exchange(hang_timer_, 0));
   process_.reset();
   next_timer_ = loop_->After(interval_, [this] { Ask(); });
-  const std::vector<GpuUse> uses = end.exit_code != 0 ? std::vector<GpuUse>()
-                                   : asks_rocm_       ? ReadRocmSmiUse(output_)
-                                                      : ReadNvidiaSmiUse(output_);
+  Tell(end.exit_code == 0 ? output_ : "");
+}
+
+void GpuUseMeter::Tell(const std::string& answer) {
+  const std::vector<GpuUse> uses = asks_rocm_ ? ReadRocmSmiUse(answer) : ReadNvidiaSmiUse(answer);
   for (v1::Gpu& gpu : gpus_) {
     gpu.clear_utilization();
     gpu.clear_memory();

@@ -16,10 +16,11 @@ namespace winnow {
 // loop's thread.
 class GpuUseMeter {
  public:
-  // Calls `measured` with `gpus` and their use after each answer. Without GPUs, or without both programs, it
-  // does nothing.
+  // Calls `measured` with `gpus` and their use after each answer; without use when none has come within
+  // `patience`. Without GPUs, or without both programs, it does nothing.
   GpuUseMeter(EventLoop* loop, std::vector<v1::Gpu> gpus, std::chrono::milliseconds interval,
-              std::function<void(const std::vector<v1::Gpu>&)> measured);
+              std::function<void(const std::vector<v1::Gpu>&)> measured,
+              std::chrono::milliseconds patience = std::chrono::seconds(10));
   ~GpuUseMeter();
   GpuUseMeter(const GpuUseMeter&) = delete;
   GpuUseMeter& operator=(const GpuUseMeter&) = delete;
@@ -27,11 +28,13 @@ class GpuUseMeter {
  private:
   void Ask();
   void Answered(const ProcessEnd& end);
+  void Tell(const std::string& answer);
 
   EventLoop* const loop_;
   std::vector<v1::Gpu> gpus_;
   const std::chrono::milliseconds interval_;
   const std::function<void(const std::vector<v1::Gpu>&)> measured_;
+  const std::chrono::milliseconds patience_;
   bool asks_rocm_ = false;
   std::unique_ptr<Process> process_;
   std::string output_;

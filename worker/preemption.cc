@@ -16,6 +16,7 @@ namespace {
 // A check for a file is cheap, and some providers give only 30 s of notice.
 constexpr std::chrono::milliseconds kFileInterval(1'000);
 constexpr size_t kMostText = 200;                     // characters of the reason
+constexpr size_t kMostHung = 10;                      // commands that cannot be killed
 constexpr int kCannotExecute = 126, kNotFound = 127;  // exit codes of a shell
 
 std::string FirstLine(std::string_view text) {
@@ -51,27 +52,39 @@ void PreemptionWatch::LookForFile() {
 void PreemptionWatch::RunCommand() {
   command_timer_ = 0;
   if (noticed_) return;
+  if (hung_.size() >= kMostHung) {
+    command_timer_ = loop_->After(source_.interval, [this] { RunCommand(); });
+    return;
+  }
   output_.clear();
   ProcessSpec spec;
   spec.command = {"/bin/sh", "-c", source_.command};
   spec.environment = OwnEnvironment();
+  const int64_t run = ++run_;
   auto process = Process::Start(loop_, spec,
-                                {[this](Process::Stream stream, std::string_view bytes) {
-                                   if (stream == Process::kStdout)
+                                {[this, run](Process::Stream stream, std::string_view bytes) {
+                                   if (stream == Process::kStdout && run == run_)
                                      output_ +=
                                          bytes.substr(0, kMostText - std::min(kMostText, output_.size()));
                                  },
-                                 [this](const ProcessEnd& end) { CommandEnded(end); }});
+                                 [this, run](const ProcessEnd& end) {
+                                   if (hung_.erase(run) == 0) CommandEnded(end);
+                                 }});
   if (!process.ok()) {
     CommandEnded({kNotFound, 0});
     return;
   }
   process_ = *std::move(process);
-  hang_timer_ = loop_->After(source_.patience, [this] {
-    hang_timer_ = 0;
-    spdlog::warn("the preemption command hangs; killing it: {}", source_.command);
-    process_->Stop(std::chrono::seconds(0));
-  });
+  hang_timer_ = loop_->After(source_.patience, [this] { CommandHangs(); });
+}
+
+// A program in uninterruptible sleep is not gone soon.
+void PreemptionWatch::CommandHangs() {
+  hang_timer_ = 0;
+  spdlog::warn("the preemption command hangs; killing it: {}", source_.command);
+  process_->Stop(std::chrono::seconds(0));
+  hung_[run_] = std::move(process_);
+  command_timer_ = loop_->After(source_.interval, [this] { RunCommand(); });
 }
 
 void PreemptionWatch::CommandEnded(const ProcessEnd& end) {

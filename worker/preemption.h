@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -34,12 +35,15 @@ class PreemptionWatch {
   void LookForFile();
   void RunCommand();
   void CommandEnded(const ProcessEnd& end);
+  void CommandHangs();
   void Notice(const std::string& source, const std::string& text);
 
   EventLoop* const loop_;
   const PreemptionSource source_;
   const std::function<void(std::string)> notice_;
+  int64_t run_ = 0;  // of the command, the newest
   std::unique_ptr<Process> process_;
+  std::map<int64_t, std::unique_ptr<Process>> hung_;  // by run: killed and not gone yet
   std::string output_;  // beginning of the output of the running command
   bool noticed_ = false;
   bool complained_ = false;  // the log says that the command cannot be run

@@ -1,9 +1,14 @@
 #include "worker/gpu_health.h"
 
+#include <stdlib.h>
+
+#include <filesystem>
 #include <fstream>
 
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
+#include "tests/worker/unkillable.h"
+#include "worker/gpu_use.h"
 
 namespace winnow {
 namespace {
@@ -76,6 +81,54 @@ TEST_CASE("GPU health: a command that hangs, is killed or does not exist is a fa
   const auto changes = Watch(check, {"0"}, [](const auto&) { return true; });
   REQUIRE(changes.size() == 1);
   CHECK(changes[0][0] == fault);
+}
+
+TEST_CASE("GPU health: a command that cannot be killed is a fault, and the other devices are checked",
+          "[worker]") {
+  TempFolder folder;
+  const Unkillable hangs(folder / "pid");
+  const std::string again = (folder / "again").string(), runs = (folder / "runs").string();
+  GpuCheck check;
+  check.interval = milliseconds(10);
+  check.patience = milliseconds(2000);
+  // The second device fails in its third check.
+  check.command = "if [ $CUDA_VISIBLE_DEVICES = 1 ]; then echo run >> " + runs + "; test $(wc -l < " + runs +
+                  ") -lt 3; exit; fi; test -e " + hangs.file().string() + " && touch " + again + "; " +
+                  hangs.command();
+  const auto changes = Watch(check, {"0", "1"}, [](const auto& faults) {
+    return faults[1] == "the health command failed with exit code 1";
+  });
+  const std::string fault = "the health command did not end within 2 s";
+  const std::string failed = "the health command failed with exit code 1";
+  CHECK(changes == std::vector<std::vector<std::string>>{{fault, kUnchecked}, {fault, ""}, {fault, failed}});
+  CHECK_FALSE(std::filesystem::exists(again));
+}
+
+TEST_CASE("GPU use: it is not known any more when a program that cannot be killed is asked", "[worker]") {
+  TempFolder folder;
+  const Unkillable hangs(folder / "pid");
+  const std::filesystem::path program = folder / "nvidia-smi", asked = folder / "asked";
+  std::ofstream(program) << "#!/bin/sh\nif ! [ -e " << asked.string() << " ]; then touch " << asked.string()
+                         << "; echo 0, GPU-1, 40, 1, 2; exit; fi\n"
+                         << hangs.command() << "\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const std::string path = getenv("PATH");
+  setenv("PATH", (folder.path().string() + ":" + path).c_str(), 1);
+  EventLoop loop;
+  std::vector<double> uses;  // -1: not known
+  {
+    const GpuUseMeter meter(
+        &loop, Named({"0"}), milliseconds(1),
+        [&](const std::vector<v1::Gpu>& now) {
+          uses.push_back(now[0].has_utilization() ? now[0].utilization() : -1);
+          if (uses.size() == 2) loop.Quit();
+        },
+        milliseconds(500));
+    loop.After(std::chrono::seconds(20), [&loop] { loop.Quit(); });
+    loop.Run();
+  }
+  setenv("PATH", path.c_str(), 1);
+  CHECK(uses == std::vector<double>{0.4, -1});
 }
 
 TEST_CASE("GPU health: without a command every device is healthy", "[worker]") {

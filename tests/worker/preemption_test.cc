@@ -5,6 +5,7 @@
 
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
+#include "tests/worker/unkillable.h"
 
 namespace winnow {
 namespace {
@@ -50,6 +51,14 @@ TEST_CASE("Preemption: a command that hangs is killed and run again", "[worker]"
   const std::string mark = (folder / "hung").string();
   const std::string command = "test -e " + mark + " || { touch " + mark + "; exec sleep 1000; }; echo second";
   CHECK(AwaitNotice({command, "", milliseconds(10), milliseconds(200)}) == "preempted: second");
+}
+
+TEST_CASE("Preemption: beside a command that cannot be killed another is run", "[worker]") {
+  TempFolder folder;
+  const Unkillable hangs(folder / "pid");
+  const std::string command =
+      "test -e " + hangs.file().string() + " && echo second && exit 0; " + hangs.command();
+  CHECK(AwaitNotice({command, "", milliseconds(10), milliseconds(500)}) == "preempted: second");
 }
 
 TEST_CASE("Preemption: a command that cannot be run, or floods, disturbs nothing", "[worker]") {
