@@ -110,6 +110,13 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
   std::error_code unread;
   const bool is_empty = std::filesystem::is_empty(directories->checkpoint, unread);
   run->had_checkpoint_ = unread ? unread != std::errc::no_such_file_or_directory : !is_empty;
+  // Before a program that is there goes on: what it writes from then on is of this part.
+  if (run->parser_.has_value() && assignment.rank() == 0 && !assignment.metrics_file().empty()) {
+    const FolderName output{place.shared, directories->output.lexically_relative(place.shared)};
+    run->follower_ = std::make_unique<MetricsFollower>(
+        loop, output, assignment.metrics_file(),
+        [self = run.get()](const MetricRecord& record) { self->Take(self->parser_->Add(record)); });
+  }
   if (warmth.waiting != nullptr) {
     if (user == nullptr) user = warmth.waiting->user();
     warmth.waiting->Listen(run.get());
@@ -133,12 +140,6 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
   if (absl::Status kept = run->KeepReports(); !kept.ok()) return OfMachine(kept);
   if (GoesOnSuspended(assignment) && run->trainer_ == nullptr)
     return absl::AbortedError("the suspended program with which the trial was to go on has ended");
-  if (run->parser_.has_value() && assignment.rank() == 0 && !assignment.metrics_file().empty()) {
-    const FolderName output{place.shared, directories->output.lexically_relative(place.shared)};
-    run->follower_ = std::make_unique<MetricsFollower>(
-        loop, output, assignment.metrics_file(),
-        [self = run.get()](const MetricRecord& record) { self->Take(self->parser_->Add(record)); });
-  }
   if (run->trainer_ == nullptr) {
     if (absl::Status status = run->StartProgram(std::move(user)); !status.ok()) return status;
   }

@@ -26,14 +26,17 @@ namespace {
 
 // Prints each level and its process id, and waits. kDies: ends without a word when it is told to go on, once.
 // kUntrue: says that it waits at another level than it was to train to, and exits with 4 when it is told to
-// end. kLarge: needs more than 8 MB. kLate: says that it waits once it
-// has got SIGTERM, which does not end it.
+// end. kFile: writes each level to a file, too. kLarge: needs more than 8 MB. kLate: says that it waits once
+// it has got SIGTERM, which does not end it.
 constexpr char kProgram[] = R"(
 [ "$MODE" = late ] && trap 'told=1' TERM
 [ "$MODE" = large ] && printf -v ballast '%*s' 8000000 ''
 level=$WINNOW_RESOURCE_FROM; to=$WINNOW_RESOURCE_TO
 while true; do
-  while [ $level -lt $to ]; do level=$((level + 1)); echo "loss=$level pid=$$ slot=$WINNOW_SLOT"; done
+  while [ $level -lt $to ]; do level=$((level + 1))
+    [ "$MODE" = file ] && echo "{\"epoch\": $level, \"loss\": $level}" >> $SM_OUTPUT_DATA_DIR/m.jsonl
+    echo "loss=$level pid=$$ slot=$WINNOW_SLOT"
+  done
   echo $level > $WINNOW_CHECKPOINT_DIR/level
   [ -n "$WINNOW_CONTROL_FD" ] || exit 0
   [ "$MODE" = late ] && until [ -n "$told" ]; do sleep 0.01; done
@@ -175,6 +178,19 @@ TEST_CASE("Waiting trainers: the next part goes on in the same process, as itsel
   CHECK_FALSE(other.continued);
   CHECK(other.pid() != first.pid());
   CHECK(host.Waiting() == std::vector<int64_t>{1, 2});
+}
+
+// Each part begins with a line; it is lost if the file is looked at only afterwards.
+TEST_CASE("Waiting trainers: of a metrics file, the first lines of every part count", "[worker]") {
+  Host host({2});
+  for (int64_t level = 1; level <= 30; ++level) {
+    v1::Assignment assignment = PartOf(1, level, level - 1, level, "file");
+    assignment.mutable_metrics(0)->clear_regex();
+    assignment.set_metrics_file("m.jsonl");
+    const Part part = host.Run(assignment);
+    CHECK(part.continued == (level > 1));
+    CHECK(part.levels == std::vector<int64_t>{level});
+  }
 }
 
 TEST_CASE("Waiting trainers: what differs starts anew, and the old program ends", "[worker]") {
