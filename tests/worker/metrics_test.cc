@@ -261,6 +261,37 @@ TEST_CASE("of a metrics file that is rotated, or removed while it is open, no li
   CHECK(seen == std::vector<std::string>{"step=1", "step=2", "step=3", "step=4"});
 }
 
+TEST_CASE("of a folder with very many files only some are looked at, and event files that are known") {
+  TempFolder folder;
+  EventLoop loop;
+  std::vector<std::string> seen;
+  MetricsFollower follower(&loop, {folder.path(), ""}, "runs",
+                           [&](const MetricRecord& record) { seen.push_back(Text(record)); });
+  MetricsFollower later(&loop, {folder.path(), ""}, "others", [](const MetricRecord&) {});
+  fs::create_directories(folder.path() / "runs");
+  const fs::path events = folder.path() / "runs/events.out.tfevents.1.host";
+  const std::string text = EventFile();
+  std::ofstream(events, std::ios::binary) << text.substr(0, text.size() / 2);
+  const auto poll = [&loop, &follower, count = follower.records()] {
+    while (follower.records() == count) {
+      loop.After(std::chrono::milliseconds(10), [&loop] { loop.Quit(); });
+      loop.Run();
+    }
+  };
+  poll();
+  for (int i = 0; i < 11'000; ++i) std::ofstream(folder.path() / "runs" / std::to_string(i)) << "";
+  std::ofstream(events, std::ios::binary | std::ios::app) << text.substr(text.size() / 2);
+  follower.End();
+  CHECK(seen.size() == 4);
+
+  fs::remove(events);
+  fs::rename(folder.path() / "runs", folder.path() / "others");
+  later.End();
+  CHECK(later.problem() ==
+        "no TensorBoard event file was found among the first 10000 entries of the folder others in "
+        "SM_OUTPUT_DATA_DIR, where there are more");
+}
+
 TEST_CASE("a metrics file of any size holds nothing up: its beginning and its end are read") {
   TempFolder folder;
   EventLoop loop;

@@ -25,6 +25,9 @@ constexpr size_t kKnownBytes = 256;
 constexpr size_t kMostEventFiles = 100;
 constexpr size_t kMostNames = 10;  // that are shown
 constexpr int kMostFolderDepth = 4;
+constexpr size_t kMostListed = 10'000;  // entries of folders
+// At least this many times the duration of a poll passes before the next.
+constexpr int kPollPause = 20;
 constexpr size_t kMostKnownLines = 100'000;
 
 bool HasEnding(const std::string& name, std::initializer_list<std::string_view> endings) {
@@ -59,8 +62,11 @@ MetricsFollower::MetricsFollower(EventLoop* loop, FolderName folder, std::string
 MetricsFollower::~MetricsFollower() { loop_->Cancel(timer_); }
 
 void MetricsFollower::List(const OpenFolder& folder, const std::string& inner, int depth,
-                           std::vector<std::string>& names) const {
-  (void)folder.ForEach([&](const std::string& name, const struct stat& about) {
+                           std::vector<std::string>& names) {
+  (void)folder.ForEach([&](const std::string& name, const struct stat& about) -> absl::Status {
+    too_many_ = listed_ == kMostListed;
+    if (too_many_) return absl::OutOfRangeError("no more are looked at");
+    ++listed_;
     const std::string path = inner.empty() ? name : inner + "/" + name;
     if (S_ISREG(about.st_mode) && name.find("tfevents") != std::string::npos) names.push_back(path);
     if (S_ISDIR(about.st_mode) && depth < kMostFolderDepth) {
@@ -72,14 +78,21 @@ void MetricsFollower::List(const OpenFolder& folder, const std::string& inner, i
 }
 
 // The files to read, relative to folder_, in a fixed order.
-std::vector<std::string> MetricsFollower::Names() const {
+std::vector<std::string> MetricsFollower::Names() {
   if (kind_ != Kind::kEvents) return {file_};
   std::vector<std::string> names;
   const absl::StatusOr<OpenFolder> folder = OpenFolder::Open({folder_.base, folder_.below / file_});
+  listed_ = 0;
+  too_many_ = false;
   if (folder.ok()) List(*folder, "", 0, names);
-  std::sort(names.begin(), names.end());
-  if (names.size() > kMostEventFiles) names.erase(names.begin(), names.end() - kMostEventFiles);
   for (std::string& name : names) name = file_ + "/" + name;
+  if (too_many_) {
+    // Those that were found before may be among the others now.
+    for (const auto& [name, file] : files_) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  if (names.size() > kMostEventFiles) names.erase(names.begin(), names.end() - kMostEventFiles);
   return names;
 }
 
@@ -101,10 +114,12 @@ void MetricsFollower::SkipExisting() {
 
 void MetricsFollower::Poll() {
   timer_ = 0;
+  const EventLoop::TimePoint begin = loop_->Now();
   for (const std::string& name : Names()) {
     for (int piece = 0; piece < kPiecesOfPoll && ReadSome(name, false);) ++piece;
   }
-  timer_ = loop_->After(kPollEvery, [this] { Poll(); });
+  const EventLoop::Clock::duration pause = kPollPause * (loop_->Now() - begin);
+  timer_ = loop_->After(std::max<EventLoop::Clock::duration>(kPollEvery, pause), [this] { Poll(); });
 }
 
 void MetricsFollower::End() {
@@ -276,6 +291,11 @@ std::string MetricsFollower::problem() const {
         "{} in SM_OUTPUT_DATA_DIR is a file of no known kind; expected a name that ends in .jsonl, .json or "
         ".csv, or a folder of TensorBoard event files",
         file_);
+  }
+  if (files_.empty() && too_many_) {
+    return fmt::format("no TensorBoard event file was found among the first {} entries of the folder {} in "
+                       "SM_OUTPUT_DATA_DIR, where there are more",
+                       kMostListed, file_);
   }
   return files_.empty()
              ? fmt::format("the folder {} in SM_OUTPUT_DATA_DIR has no TensorBoard event file", file_)

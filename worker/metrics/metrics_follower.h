@@ -25,8 +25,8 @@ namespace winnow {
 // the file anew. Of a text file that is written anew, the lines that begin it as before are not given again:
 // a program may write its whole history each time. A file of one line has the newest values alone, and its
 // line is given each time that it is written anew. Of a text file that is renamed or removed the rest is
-// given too, as of a log that is rotated. Memory and the time of a call are bounded whatever the files hold.
-// Lives on the loop's thread.
+// given too, as of a log that is rotated. Of a folder and those in it, 10,000 entries are looked at. Memory
+// and the time of a call are bounded whatever the files hold. Lives on the loop's thread.
 class MetricsFollower {
  public:
   // `folder`: SM_OUTPUT_DATA_DIR. Links are not followed.
@@ -65,9 +65,8 @@ class MetricsFollower {
   };
   enum class Kind { kJson, kCsv, kEvents };
 
-  std::vector<std::string> Names() const;
-  void List(const OpenFolder& folder, const std::string& inner, int depth,
-            std::vector<std::string>& names) const;
+  std::vector<std::string> Names();
+  void List(const OpenFolder& folder, const std::string& inner, int depth, std::vector<std::string>& names);
   void SkipExisting();
   // Whether there may be more.
   bool ReadSome(const std::string& name, bool last);
@@ -94,6 +93,8 @@ class MetricsFollower {
   bool has_left_out_ = false;
   std::string error_;  // of a file that cannot be read
   EventLoop::Id timer_ = 0;
+  size_t listed_ = 0;      // entries, in the last look for event files
+  bool too_many_ = false;  // there were more than are looked at
 };
 
 }  // namespace winnow

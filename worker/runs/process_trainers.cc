@@ -264,10 +264,10 @@ void ProcessTrainers::MakeFolders(const v1::Assignment& assignment, const Prepar
                      clearing] { return MakeTrialDirectories(shared, job, trial, clearing); };
   if (clearing == Clearing::kNothing) return UseFolders(assignment, make(), done);
   // There may be any number of files.
-  emptied_.insert(assignment.id());
+  beside_loop_.insert(assignment.id());
   emptying_.Post([this, alive = alive_, loop = loop_, make, assignment, done] {
     loop->Post([this, alive, directories = make(), assignment, done] {
-      if (*alive && emptied_.erase(assignment.id()) > 0) UseFolders(assignment, directories, done);
+      if (*alive && beside_loop_.erase(assignment.id()) > 0) UseFolders(assignment, directories, done);
     });
   });
 }
@@ -309,14 +309,26 @@ void ProcessTrainers::UseFolders(const v1::Assignment& assignment,
 // The last step: from now on the content of the folders belongs to the trainer's user.
 void ProcessTrainers::Give(const v1::Assignment& assignment, const PrepareDone& done) {
   const auto place = places_.find(assignment.id());
-  if (place != places_.end() && place->second.user != nullptr) {
-    const absl::Status status = GiveTrialDirectories(place_.shared, assignment.job_id(), assignment.trial(),
-                                                     place->second.user->user());
-    if (!status.ok()) {
-      places_.erase(place);
-      done(status);
-      return;
-    }
+  if (place == places_.end() || place->second.user == nullptr)
+    return Given(absl::OkStatus(), assignment, done);
+  // There may be any number of files.
+  beside_loop_.insert(assignment.id());
+  giving_.Post([this, alive = alive_, loop = loop_, shared = place_.shared, user = place->second.user,
+                assignment, done] {
+    const absl::Status status =
+        GiveTrialDirectories(shared, assignment.job_id(), assignment.trial(), user->user());
+    loop->Post([this, alive, status, assignment, done] {
+      if (*alive && beside_loop_.erase(assignment.id()) > 0) Given(status, assignment, done);
+    });
+  });
+}
+
+void ProcessTrainers::Given(const absl::Status& status, const v1::Assignment& assignment,
+                            const PrepareDone& done) {
+  if (!status.ok()) {
+    places_.erase(assignment.id());
+    done(status);
+    return;
   }
   auto prepared = TakePort(assignment);
   if (!prepared.ok()) places_.erase(assignment.id());
@@ -329,7 +341,7 @@ FolderName ProcessTrainers::InShared(const std::filesystem::path& folder) const 
 
 void ProcessTrainers::AbandonPrepare(const std::string& assignment_id) {
   places_.erase(assignment_id);
-  emptied_.erase(assignment_id);
+  beside_loop_.erase(assignment_id);
   if (sources_ != nullptr) sources_->Abandon(assignment_id);
   if (place_.containers != nullptr) place_.containers->images().Abandon(assignment_id);
   if (channels_ != nullptr) channels_->Abandon(assignment_id);

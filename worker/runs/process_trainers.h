@@ -83,6 +83,7 @@ class ProcessTrainers : public Trainers {
                   const PrepareDone& done);
   void ChannelBroken(const std::string& id, const absl::Status& status);
   void Give(const v1::Assignment& assignment, const PrepareDone& done);
+  void Given(const absl::Status& status, const v1::Assignment& assignment, const PrepareDone& done);
   FolderName InShared(const std::filesystem::path& folder) const;
   absl::StatusOr<Prepared> TakePort(const v1::Assignment& assignment);
   int FreeSlot() const;
@@ -102,9 +103,11 @@ class ProcessTrainers : public Trainers {
   WaitingTrainers waiting_;
   TrainerParents parents_;
   JobFolders folders_;
-  std::set<std::string> emptied_;  // assignments whose trial's checkpoint is being emptied
+  // Assignments whose trial's folders are being emptied, or given to its user.
+  std::set<std::string> beside_loop_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   TaskThreads emptying_;
+  TaskThreads giving_;
 };
 
 }  // namespace winnow

@@ -4,6 +4,7 @@
 
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -496,6 +497,34 @@ TEST_CASE("Trainers: what an earlier attempt has left is removed beside the loop
     REQUIRE(host.Await([&] { return std::filesystem::is_empty(checkpoint) && ++rounds > 10; }));
     CHECK_FALSE(prepared);
   }
+}
+
+TEST_CASE("Trainers: what an earlier attempt has left is given to the trial's user beside the loop",
+          "[worker]") {
+  if (geteuid() != 0) {
+    WARN("skipped here: only root runs trainers as others");
+    return;
+  }
+  // Numbers of this process alone.
+  const uid_t first = 2'000'000 + 4 * static_cast<uid_t>(getpid());
+  Host host({2}, *RunAs::Parse(fmt::format("{}-{}", first, first + 1)));
+  const v1::Assignment assignment = PartOf(1, 2, 1, 2);
+  const auto checkpoint = host.shared() / "jobs" / assignment.job_id() / "trials/1/checkpoint";
+  std::filesystem::create_directories(checkpoint);
+  for (int i = 0; i < 5000; ++i) std::ofstream(checkpoint / std::to_string(i)) << "";
+  bool prepared = false;
+  host.trainers().Prepare(assignment, [&](const auto& result) {
+    REQUIRE(result.ok());
+    struct stat about {};
+    for (const char* name : {"0", "4999"}) {
+      REQUIRE(stat((checkpoint / name).c_str(), &about) == 0);
+      CHECK((about.st_uid == first || about.st_uid == first + 1));
+    }
+    prepared = true;
+  });
+  int rounds = 0;
+  REQUIRE(host.Await([&] { return ++rounds > 0 && prepared; }));
+  CHECK(rounds > 2);
 }
 
 TEST_CASE("Waiting trainers: a program is not measured for its part once the part has ended", "[worker]") {
