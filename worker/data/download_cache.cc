@@ -138,6 +138,7 @@ class PartWriter : public ObjectReceiver {
 
   absl::Status Begin(const ObjectVersion& version, int64_t from) override {
     version_ = version;
+    (void)chmod(part_.c_str(), 0600);  // a worker that was killed when all was there has left it read-only
     absl::StatusOr<OpenFile> file = OpenFile::Open(part_, O_RDWR | O_CREAT, 0600);
     if (!file.ok()) return FaultOfDisk(file.status());
     file_.emplace(*std::move(file));

@@ -2,6 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -9,6 +12,7 @@
 #include "base/environment.h"
 #include "fmt/format.h"
 #include "tests/catch.h"
+#include "tests/support/scripted_server.h"
 #include "tests/support/temp_folder.h"
 
 namespace winnow {
@@ -36,7 +40,53 @@ OpenFile LockOf(const fs::path& path) {
   return *std::move(lock);
 }
 
+// During its life, this thread opens files without the rights of root.
+class NoRoot {
+ public:
+  NoRoot() {
+    if (geteuid() == 0) setfsuid(kUser);
+  }
+  ~NoRoot() { setfsuid(geteuid()); }
+  NoRoot(const NoRoot&) = delete;
+  NoRoot& operator=(const NoRoot&) = delete;
+
+  static void Own(const fs::path& path) {
+    if (geteuid() == 0) REQUIRE(chown(path.c_str(), kUser, kUser) == 0);
+  }
+
+ private:
+  static constexpr uid_t kUser = 65534;
+};
+
 }  // namespace
+
+TEST_CASE("a download of which all was there when its worker was killed goes on") {
+  const TempFolder folder;
+  NoRoot::Own(folder.path());
+  const NoRoot user;
+  ScriptedServer server([](const ScriptedRequest& request, ScriptedReply& reply) {
+    const auto range = request.headers.find("range");
+    const bool is_last = range != request.headers.end() && range->second == "bytes=3-";
+    reply.Send(is_last ? 206 : 200, is_last ? "a" : "data",
+               std::string("ETag: \"1\"\r\n") + (is_last ? "Content-Range: bytes 3-3/4\r\n" : ""));
+  });
+  const std::string url = server.url() + "/file", key = DigestOf(url).substr(0, 40);
+  const fs::path files = folder / "files", part = files / (key + ".part");
+  DownloadCache cache(files, 1 << 20);
+  std::ofstream(part) << "data";
+  REQUIRE(chmod(part.c_str(), 0444) == 0);
+  std::ofstream(files / (key + ".part.info"))
+      << fmt::format(R"({{"size": 4, "etag": "\"1\"", "job": "job", "start": "{}"}})", BootId());
+  const fs::path linked = folder / "linked";
+  const Cancellation never;
+  const absl::Status status = cache.Link({{url, url}, "job", ""}, linked,
+                                         {[](int64_t, int64_t) {}, [](const std::string&) {}}, never);
+  CHECK(status.message() == "");
+  CHECK(ReadAll(linked) == "data");
+  struct stat about {};
+  REQUIRE(stat(linked.c_str(), &about) == 0);
+  CHECK((about.st_mode & 0777) == 0444);
+}
 
 TEST_CASE("a download that is removed leaves nothing, nor does one that failed") {
   const TempFolder folder;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "server/host/pools/kubernetes/api_client.h"
-#include "tests/server/host/pools/kubernetes/scripted_server.h"
+#include "tests/support/scripted_server.h"
 #include "tests/support/temp_folder.h"
 
 namespace winnow {
