@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDataThreads = 4;
+constexpr int kDataThreads = 4;  // that remove what is not used any more
 constexpr std::chrono::milliseconds kTellPause(500);  // between two words about one download
 constexpr std::chrono::seconds kLogPause(15);         // likewise in the worker's log
 constexpr std::chrono::seconds kSweepPause(60);
@@ -138,6 +138,7 @@ ChannelKeeper::~ChannelKeeper() {
   *alive_ = false;
   loop_->Cancel(sweep_timer_);
   for (auto& [key, making] : making_) making.cancellation->Cancel();
+  for (auto& [number, maker] : makers_) maker.join();
   threads_.Stop();
 }
 
@@ -254,15 +255,21 @@ void ChannelKeeper::Make(const ViewWanted& wanted, const std::string& key, const
           for (const Waiter& waiter : found->second.waiters) waiter.progress(what);
         });
       });
-  threads_.Post([this, wanted, key, number = making.number, cancellation = making.cancellation, telling] {
+  const auto make = [this, wanted, key, number = making.number, cancellation = making.cancellation, telling] {
     auto view = ChannelView::Make(
         wanted, views_, cache_, [&telling](const std::string& what) { telling->Say(what); }, *cancellation);
     Post([this, key, number, view = std::move(view)] { Finish(key, number, view); });
-  });
+  };
+  try {
+    makers_.emplace(making.number, std::thread(make));
+  } catch (const std::system_error&) {
+    threads_.Post(make);  // the system has no more threads for this process
+  }
 }
 
 void ChannelKeeper::Finish(const std::string& key, int64_t number,
                            absl::StatusOr<std::shared_ptr<ChannelView>> view) {
+  if (auto maker = makers_.extract(number)) maker.mapped().join();
   const auto found = making_.find(key);
   if (found == making_.end() || found->second.number != number) return;  // nobody waits for it any more
   const std::vector<Waiter> waiters = std::move(found->second.waiters);

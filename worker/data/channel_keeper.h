@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -107,6 +108,8 @@ class ChannelKeeper {
   std::map<std::string, Making> making_;
   std::map<std::string, Kept> kept_;
   EventLoop::Id sweep_timer_ = 0;
+  // By number. Each making has its own, because one may wait for hours, for a download of another job.
+  std::map<int64_t, std::thread> makers_;
   TaskThreads threads_;  // declared last: its tasks use the members
 };
 

@@ -15,11 +15,6 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-std::string ReadAll(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 struct FeederPlay {
   FeederPlay() {
     signal(SIGPIPE, SIG_IGN);
