@@ -50,7 +50,7 @@ class GpuHealth {
   const std::function<void(const std::vector<v1::Gpu>&)> changed_;
   size_t next_ = 0;  // the device that is checked, or will be
   std::unique_ptr<Process> process_;
-  std::string output_;  // its beginning
+  std::string output_;                          // its beginning
   std::vector<std::unique_ptr<Process>> hung_;  // by device: its command, killed and not gone yet
   EventLoop::Id next_timer_ = 0;
   EventLoop::Id hang_timer_ = 0;

@@ -44,7 +44,7 @@ class PreemptionWatch {
   int64_t run_ = 0;  // of the command, the newest
   std::unique_ptr<Process> process_;
   std::map<int64_t, std::unique_ptr<Process>> hung_;  // by run: killed and not gone yet
-  std::string output_;  // beginning of the output of the running command
+  std::string output_;                                // beginning of the output of the running command
   bool noticed_ = false;
   bool complained_ = false;  // the log says that the command cannot be run
   EventLoop::Id file_timer_ = 0;

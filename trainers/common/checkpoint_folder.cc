@@ -45,9 +45,8 @@ Found ListCheckpoints(const std::string& folder, const std::string& ending) {
 
 std::set<std::string> CheckpointsIn(const std::string& folder) {
   std::set<std::string> paths;
-  ForEachCheckpoint(folder, [&](int64_t, const std::string&, const fs::path& path) {
-    paths.insert(path.string());
-  });
+  ForEachCheckpoint(folder,
+                    [&](int64_t, const std::string&, const fs::path& path) { paths.insert(path.string()); });
   return paths;
 }
 

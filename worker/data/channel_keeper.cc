@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDataThreads = 4;  // that remove what is not used any more
+constexpr int kDataThreads = 4;                       // that remove what is not used any more
 constexpr std::chrono::milliseconds kTellPause(500);  // between two words about one download
 constexpr std::chrono::seconds kLogPause(15);         // likewise in the worker's log
 constexpr std::chrono::seconds kSweepPause(60);

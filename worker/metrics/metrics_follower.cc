@@ -293,9 +293,10 @@ std::string MetricsFollower::problem() const {
         file_);
   }
   if (files_.empty() && too_many_) {
-    return fmt::format("no TensorBoard event file was found among the first {} entries of the folder {} in "
-                       "SM_OUTPUT_DATA_DIR, where there are more",
-                       kMostListed, file_);
+    return fmt::format(
+        "no TensorBoard event file was found among the first {} entries of the folder {} in "
+        "SM_OUTPUT_DATA_DIR, where there are more",
+        kMostListed, file_);
   }
   return files_.empty()
              ? fmt::format("the folder {} in SM_OUTPUT_DATA_DIR has no TensorBoard event file", file_)

@@ -108,7 +108,7 @@ TEST_CASE("Checkpoints: one of a lower level leaves what another process has wri
   REQUIRE(WriteCheckpointFile(place, 12, ".c", "twelve").ok());
   CHECK(NamesIn(place) == std::vector<std::string>{"checkpoint-00000012.c", "checkpoint-00000040.c"});
   CHECK(*ReadWholeFile(place + "/checkpoint-00000040.c") == "forty");
-  // Of one level there is one.
+  // Another name of the same level is replaced.
   REQUIRE(WriteFileWhole(place + "/checkpoint-41.c", "by hand").ok());
   REQUIRE(WriteCheckpointFile(place, 41, ".c", "next").ok());
   CHECK(NamesIn(place) == std::vector<std::string>{"checkpoint-00000041.c"});

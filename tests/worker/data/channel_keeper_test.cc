@@ -67,12 +67,15 @@ TEST_CASE("many jobs that wait for one download hold up no other channel") {
 
   int waiting_jobs_done = 0;
   for (int job = 0; job < kJobs; ++job)
-    keeper.Prepare(RankOf(job, large), [](const std::string&) {}, [&](const auto&) { ++waiting_jobs_done; });
+    keeper.Prepare(
+        RankOf(job, large), [](const std::string&) {}, [&](const auto&) { ++waiting_jobs_done; });
   std::string path;
-  keeper.Prepare(RankOf(kJobs, small), [](const std::string&) {}, [&](const auto& prepared) {
-    REQUIRE(prepared.ok());
-    path = (*prepared)->paths.at("train");
-  });
+  keeper.Prepare(
+      RankOf(kJobs, small), [](const std::string&) {},
+      [&](const auto& prepared) {
+        REQUIRE(prepared.ok());
+        path = (*prepared)->paths.at("train");
+      });
   REQUIRE(RunUntil(loop, [&path] { return !path.empty(); }));
   CHECK(ReadAll(path) == "data");
   CHECK(waiting_jobs_done == 0);

@@ -161,9 +161,9 @@ TEST_CASE("Limits: with groups, the parent of what is left of a trainer's sessio
   if (!host.limiter->HasGroups()) return Skip(kNoGroups);
   const std::string pid = (host.folder / "pid").string();
   // It sheds its marks, leaves the session and never waits for its child, which stays there.
-  const TrainerPlay play = host.Run(Shell("sh -c 'sleep 1000 & exec env -i setsid sh -c \"echo $$ > " + pid +
-                                          "; exec sleep 1000\"' & while [ ! -s " + pid +
-                                          " ]; do sleep 0.01; done; cat " + pid));
+  const TrainerPlay play =
+      host.Run(Shell("sh -c 'sleep 1000 & exec env -i setsid sh -c \"echo $$ > " + pid +
+                     "; exec sleep 1000\"' & while [ ! -s " + pid + " ]; do sleep 0.01; done; cat " + pid));
   CHECK(play.outcome.kind() == v1::Outcome::FINISHED);
   REQUIRE(!play.out.empty());
   CHECK(IsGone(std::stoi(play.out)));

@@ -204,9 +204,9 @@ TEST_CASE("Process: with a mark, the parent of what is left of the group is kill
   TempFolder folder;
   // The parent leaves the group and never waits for its child, which stays in it.
   const std::string pids = (folder / "pids").string();
-  ProcessSpec spec = ShellSpec("sh -c 'sleep 1000 & exec setsid sh -c \"echo $$ $! > " + pids +
-                               "; exec sleep 1000\"' & while [ ! -s " + pids + " ]; do sleep 0.01; done; cat " +
-                               pids);
+  ProcessSpec spec =
+      ShellSpec("sh -c 'sleep 1000 & exec setsid sh -c \"echo $$ $! > " + pids +
+                "; exec sleep 1000\"' & while [ ! -s " + pids + " ]; do sleep 0.01; done; cat " + pids);
   spec.mark = "WINNOW_ASSIGNMENT=marked";
   spec.environment.push_back(spec.mark);
   const auto result = RunSpec(spec);
