@@ -40,8 +40,8 @@ class Engine {
                                         const WarmStart& start, const std::string& owner = "",
                                         const v1::Source* source = nullptr, const std::string& project = "");
   absl::Status StopJob(const std::string& id, const Requester& by);
-  // Records what ChangeTuningJob asks for, unless a change with its request id was made already. A job that is
-  // continued is open again then.
+  // Records what ChangeTuningJob asks for, unless a change with its request id was made already. A job that
+  // is continued is open again then.
   absl::Status ChangeJob(const v1::ChangeTuningJobRequest& request, const Requester& by);
   absl::Status DeleteJob(const std::string& id, const Requester& by);
   absl::StatusOr<v1::Annotation> Annotate(const v1::AnnotateRequest& request, const Requester& by) {
