@@ -20,10 +20,9 @@ SignInTable::SignInTable(Database& database)
                  " AND id NOT IN (SELECT token FROM sign_in_tokens)"),
       put_token_(database, "INSERT INTO sign_in_tokens (token) VALUES (?1)"),
       has_token_(database, "SELECT COUNT(*) FROM sign_in_tokens WHERE token = ?1"),
-      valid_(
-          database,
-          "SELECT id FROM tokens WHERE lower(name) = lower(?1) AND id IN (SELECT token FROM sign_in_tokens)"
-          " AND revoke_us = 0 AND expire_us > ?2 ORDER BY id"),
+      valid_(database,
+             "SELECT id FROM tokens WHERE lower(name) = ?1 AND id IN (SELECT token FROM sign_in_tokens)"
+             " AND revoke_us = 0 AND expire_us > ?2 ORDER BY id"),
       remove_(database,
               "DELETE FROM tokens WHERE id IN (SELECT token FROM sign_in_tokens)"
               " AND (expire_us < ?1 OR (revoke_us > 0 AND revoke_us < ?1))") {}
@@ -80,7 +79,7 @@ absl::StatusOr<bool> SignInTable::HasToken(const std::string& token) { return An
 
 absl::StatusOr<std::vector<std::string>> SignInTable::ValidTokens(const std::string& name, int64_t now_us) {
   std::vector<std::string> ids;
-  const absl::Status status = valid_.Bind(name, now_us).ForEach([&] {
+  const absl::Status status = valid_.Bind(absl::AsciiStrToLower(name), now_us).ForEach([&] {
     ids.push_back(valid_.Text(0));
     return absl::OkStatus();
   });

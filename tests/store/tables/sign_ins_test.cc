@@ -51,6 +51,10 @@ TEST_CASE("Sign-ins: names are compared without regard to the case of ASCII's le
   CHECK(Get(table.TokenHas("Élodie")));
   CHECK(Get(table.TokenHas("ÉLODIE")));
   CHECK_FALSE(Get(table.TokenHas("élodie")));
+  REQUIRE(one.store->tokens.Insert(Token("00000002", "Élodie", 100)).ok());
+  REQUIRE(table.PutToken("00000002").ok());
+  for (const char* name : {"Élodie", "ÉLODIE"})
+    CHECK(Get(table.ValidTokens(name, 50)) == std::vector<std::string>{"00000002"});
   REQUIRE(table.Insert({"i", "7", "Ève", 5}).ok());
   const PersonRow other{"j", "7", "ÈVE", 6};
   CHECK(Get(table.AnotherHas(other)));
