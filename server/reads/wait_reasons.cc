@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "scheduler/decide.h"
@@ -13,32 +12,33 @@
 
 namespace winnow {
 
-absl::Status WaitReasons::LoadUses() {
-  if (absl::Status status = book_.Load(false, {}, now_us_); !status.ok()) return status;
-  std::set<std::string> limited;
-  for (const auto& [key, standing] : book_.all()) {
-    if (standing.row.quota.limits()) limited.insert(key.first);
+absl::Status WaitReasons::LoadUses(const std::string& project) {
+  if (read_.empty()) {
+    if (absl::Status status = stored_.Load(store_.artifacts); !status.ok()) return status;
   }
-  if (limited.empty()) return absl::OkStatus();
-  if (absl::Status status = stored_.Load(store_.artifacts); !status.ok()) return status;
+  if (!read_.insert(project).second) return absl::OkStatus();
   const absl::StatusOr<std::vector<JobRow>> open = store_.jobs.Open();
   if (!open.ok()) return open.status();
-  std::vector<JobUse> uses;
   for (const JobRow& job : *open) {
-    if (!limited.contains(job.project)) continue;
+    if (job.project != project) continue;
     const absl::StatusOr<const JobView*> view = views_.Get(job);
     if (!view.ok()) return view.status();
     if ((*view)->spec.trainer().external()) continue;
-    uses.push_back(UseOf(job.project, job.owner, ShapeOf((*view)->spec, job.project), (*view)->state));
+    uses_.push_back(UseOf(job.project, job.owner, ShapeOf((*view)->spec, job.project), (*view)->state));
   }
-  return book_.Load(false, uses, now_us_);
+  return book_.Load(false, uses_, now_us_);
 }
 
 absl::StatusOr<std::string> WaitReasons::QuotaReason(const JobRow& row, const QuotaUse& more) {
-  if (!loaded_) {
-    if (absl::Status status = LoadUses(); !status.ok()) return status;
-    loaded_ = true;
+  if (!quotas_read_) {
+    if (absl::Status status = book_.Load(false, {}, now_us_); !status.ok()) return status;
+    quotas_read_ = true;
   }
+  const bool limited = std::any_of(book_.all().begin(), book_.all().end(), [&row](const auto& entry) {
+    return entry.first.first == row.project && entry.second.row.quota.limits();
+  });
+  if (!limited) return "";
+  if (absl::Status status = LoadUses(row.project); !status.ok()) return status;
   const std::optional<QuotaStop> stop = book_.Forbidden(row.project, row.owner, more);
   return stop ? TextOf(*stop, now_us_) : "";
 }

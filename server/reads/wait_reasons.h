@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/engine/answers/job_view.h"
@@ -11,8 +13,8 @@
 
 namespace winnow {
 
-// Says what running jobs without running trials wait for. What projects have is read once, for the first job
-// that it concerns. Used inside one Store::Read.
+// Says what running jobs without running trials wait for. What a project with a quota has is read once, for
+// the first of its jobs. Used inside one Store::Read.
 class WaitReasons {
  public:
   // Both outlive it.
@@ -25,15 +27,17 @@ class WaitReasons {
  private:
   // Which quota forbids the job to start what takes `more`, a sentence; "": none does.
   absl::StatusOr<std::string> QuotaReason(const JobRow& row, const QuotaUse& more);
-  // Reads what the jobs of projects with quotas have.
-  absl::Status LoadUses();
+  // Reads what the project's jobs have, unless that has been read.
+  absl::Status LoadUses(const std::string& project);
 
   Store& store_;
   JobViews& views_;
   const int64_t now_us_;
   StoredBytes stored_;
   ProjectBook book_;
-  bool loaded_ = false;
+  bool quotas_read_ = false;
+  std::set<std::string> read_;  // projects whose uses are in uses_
+  std::vector<JobUse> uses_;
 };
 
 }  // namespace winnow

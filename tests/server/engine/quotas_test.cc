@@ -227,5 +227,26 @@ TEST_CASE("Quotas: more waiting jobs than are kept in memory are listed in one p
   CHECK(facts.count <= 3 * kJobs);
 }
 
+TEST_CASE("Quotas: why a job of a project without one waits is told without reading the jobs of others",
+          "[server]") {
+  constexpr int kJobs = 20;
+  Play play;
+  SetQuota(play, {"vision", "", {.slots = 1000}});
+  std::string other;
+  const absl::Status created = play.Inside([&](Engine& engine) {
+    for (int i = 0; i < kJobs; ++i)
+      REQUIRE(engine.CreateJob(RandomJob(3), "", {}, "", nullptr, "vision").ok());
+    other = Get(engine.CreateJob(RandomJob(3), "", {}, "", nullptr, ""));
+  });
+  REQUIRE(created.ok());
+  const auto rows = Get(Store::OpenReadOnly(play.file()));
+  Reads reads(*rows, play.time.clock());
+  const FactReads facts(*rows);
+  const v1::TuningJob job = Get(reads.DescribeTuningJob(other));
+  CHECK_THAT(job.state_reason(), Catch::StartsWith("Waiting for"));
+  CHECK(facts.count > 0);
+  CHECK(facts.count <= 5);
+}
+
 }  // namespace
 }  // namespace winnow
