@@ -84,7 +84,7 @@ TEST_CASE("Preemption: each trial gives back to its own worker, among thousands"
   FullWorkers full(10'000);
   std::vector<RunningTrial> odd;
   for (size_t i = 1; i < full.running.size(); i += 2) odd.push_back(full.running[i]);
-  odd.push_back(On("000000x", 1, 0));
+  odd.push_back(On("1000000x", 1, 0));
   odd.push_back(On("x", 2, 0));  // of workers that get nothing
   const std::vector<WorkerRoom> then = WithoutTrials(full.rooms, odd);
   size_t right = 0;
@@ -93,7 +93,7 @@ TEST_CASE("Preemption: each trial gives back to its own worker, among thousands"
     right += is_own && then[i].free_slots == static_cast<int32_t>(i % 2) ? 1 : 0;
   }
   CHECK(right == 10'000);
-  CHECK(Stopped(full.rooms, full.running, {}, {"000007", "009001"}) == std::vector<size_t>{9001});
+  CHECK(Stopped(full.rooms, full.running, {}, {"1000007", "1009001"}) == std::vector<size_t>{9001});
 }
 
 // The least processor time of this thread that it takes to give back what all trials hold.

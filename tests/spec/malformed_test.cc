@@ -463,7 +463,7 @@ TEST_CASE("Malformed job files: names of metrics are short", "[spec]") {
   const std::string endless(8000, 'x');
   CheckCases({
       {named(8000), "trainer.metrics[0].name", {"has 8000 bytes", "expected at most 255"}},
-      {named(256), "trainer.metrics[0].name", {"has 129 bytes", "expected at most 255"}},
+      {named(256), "trainer.metrics[0].name", {"has 256 bytes", "expected at most 255"}},
       {CommandJob("\"metric\": \"loss\"", "\"metric\": \"" + endless + "\""),
        "objective.metric",
        {"has 8000 bytes", "expected at most 255"}},

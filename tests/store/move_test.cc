@@ -151,6 +151,7 @@ void AddEnded(Store& store, const std::string& name, const std::string& worker) 
   REQUIRE(store.logs.Append(key, 0, 0, "said", false, 7).ok());
   REQUIRE(store.artifacts.Put({0, job, 1, ArtifactKind::kModel, 1, 9, "m", 7}, {{name, 3}}).ok());
   REQUIRE(store.annotations.Put(job, 0, {{"good"}, "a note", "Ada", 5}).ok());
+  REQUIRE(ChangeRequestTable(store.database()).Insert(job, "of a change").ok());
   REQUIRE(store.summaries.AddStep(job, {1, 2, 3, 0.5, 6}).ok());
   REQUIRE(store.summaries.PutDescription(job, "described").ok());
   const int64_t number = Get(store.database().QueryInt("SELECT COUNT(*) FROM usage_workers")) + 1;

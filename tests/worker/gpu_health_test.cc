@@ -123,8 +123,8 @@ TEST_CASE("GPU use: it is not known any more when a program that cannot be kille
           uses.push_back(now[0].has_utilization() ? now[0].utilization() : -1);
           if (uses.size() == 2) loop.Quit();
         },
-        milliseconds(500));
-    loop.After(std::chrono::seconds(20), [&loop] { loop.Quit(); });
+        milliseconds(5000));
+    loop.After(std::chrono::seconds(60), [&loop] { loop.Quit(); });
     loop.Run();
   }
   setenv("PATH", path.c_str(), 1);

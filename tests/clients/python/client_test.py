@@ -80,7 +80,7 @@ class Jobs(WithFolder):
             return answer
 
         with unittest.mock.patch.object(transport.Transport, "_once", cut_off):
-            for change in (job.pause, job.resume, lambda: job.enqueue({"x": 0.5}), lambda: job.limit(max_trials=7), job.stop):
+            for change in (job.pause, job.resume, lambda: job.enqueue({"x": 0.5, "n": 1}), lambda: job.limit(max_trials=7), job.stop):
                 lost.append(1)
                 change()
                 self.assertEqual(lost, [])

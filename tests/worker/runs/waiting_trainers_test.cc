@@ -501,10 +501,7 @@ TEST_CASE("Trainers: what an earlier attempt has left is removed beside the loop
 
 TEST_CASE("Trainers: what an earlier attempt has left is given to the trial's user beside the loop",
           "[worker]") {
-  if (geteuid() != 0) {
-    WARN("skipped here: only root runs trainers as others");
-    return;
-  }
+  if (geteuid() != 0) return Skip("only root runs trainers as others");
   // Numbers of this process alone.
   const uid_t first = 2'000'000 + 4 * static_cast<uid_t>(getpid());
   Host host({2}, *RunAs::Parse(fmt::format("{}-{}", first, first + 1)));
