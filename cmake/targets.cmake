@@ -126,3 +126,22 @@ function(winnow_test name)
   catch_discover_tests(${name} TEST_PREFIX "${name}: " EXTRA_ARGS -w NoTests
     PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABEL}" SKIP_RETURN_CODE 77)
 endfunction()
+
+# winnow_heavy_test(<name> <seconds>): a test that keeps a processor busy for about so long. Two of them run at a time, and ctest
+# begins the longest first. (With PROCESSORS 2 they would wait until no small test is left, since each place that becomes free
+# goes to one of those.)
+set_property(GLOBAL PROPERTY WINNOW_HEAVY_SECONDS 0 0)  # of each of the two
+function(winnow_heavy_test name seconds)
+  get_property(sums GLOBAL PROPERTY WINNOW_HEAVY_SECONDS)
+  list(GET sums 0 first)
+  list(GET sums 1 second)
+  if(second LESS first)
+    set(processor 1)
+    math(EXPR second "${second} + ${seconds}")
+  else()
+    set(processor 0)
+    math(EXPR first "${first} + ${seconds}")
+  endif()
+  set_property(GLOBAL PROPERTY WINNOW_HEAVY_SECONDS ${first} ${second})
+  set_tests_properties(${name} PROPERTIES RESOURCE_LOCK processor_${processor} COST ${seconds})
+endfunction()
