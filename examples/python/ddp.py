@@ -26,5 +26,4 @@ for epoch in range(state["epoch"] + 1, options.epochs + 1):
         torch.save({"epoch": epoch, "model": model.state_dict()}, last + ".part")
         os.replace(last + ".part", last)
         print(f"epoch {epoch}: loss={loss.item():.6f} ({world} processes)", flush=True)
-distributed.barrier()  # a process that leaves while another needs it fails that one
-distributed.destroy_process_group()
+distributed.destroy_process_group()  # its threads must not outlive the program
