@@ -103,7 +103,9 @@ test('Pages: times are marked at whole steps', () => {
 
 test('Login: it leads to a view of this server only', () => {
   assert.equal(destination('/jobs/a?f=x'), '/jobs/a?f=x');
+  assert.equal(destination('/?f=a%09b&tag=x|y'), '/?f=a%09b&tag=x|y');
   for (const to of [null, '', '//evil.example/', '/\\evil.example', 'https://evil.example/', '/login?to=/']) assert.equal(destination(to), '/');
+  for (const to of ['/\t/evil.example/x', '/\n/evil.example', '/\r/evil.example', '/\t\\evil.example', '/a\n', '/a b']) assert.equal(destination(to), '/');
 });
 
 test('Configuration: a prior lies where its value would', () => {
