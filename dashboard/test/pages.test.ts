@@ -4,6 +4,7 @@ import {byQuality, front} from '../src/pages/compare/front';
 import {durationTicks} from '../src/pages/duration_ticks';
 import {firstThatVaries} from '../src/pages/job/scatter_columns';
 import {destination} from '../src/pages/login/destination';
+import {codeProblem, sourceFor} from '../src/pages/submit/code';
 import {parseExactly, placeOf, steps, syntaxPlace, withoutComments} from '../src/pages/submit/places';
 import {bytesOf, kBlockLines, LogText} from '../src/pages/trial/log_text';
 import {placeIn, placeOfPrior} from '../src/pages/trial/places_in_range';
@@ -57,6 +58,20 @@ test('Places: what JSON.parse says leads to its line', () => {
   assert.equal(syntaxPlace('{\n  "a": oops}', 'Unexpected token o in JSON at position 9')?.line, 2);
   assert.deepEqual(syntaxPlace('{\n  "a": oops}', 'JSON.parse: unexpected character at line 2 column 8 of the JSON data'), {line: 2, start: 9, end: 10});
   assert.equal(syntaxPlace('', 'Unexpected end of JSON input'), null);
+});
+
+test('Code: a new job gets that of the earlier job, and the page sends no other', () => {
+  const spec = (source?: string) => ({trainer: {command: ['sh', 'run.sh'], source}});
+  const code = {job: 'first', folder: '.', source: {digest: 'abc'}};
+  assert.equal(codeProblem(spec('.'), code), null);
+  assert.deepEqual(sourceFor(spec('.'), code), {digest: 'abc'});
+  for (const none of [undefined, '']) {
+    assert.equal(codeProblem(spec(none), undefined), null);
+    assert.equal(sourceFor(spec(none), code), undefined);
+  }
+  assert.match(codeProblem(spec('.'), undefined)!.text, /^is "."; expected none/);
+  assert.match(codeProblem(spec('src'), code)!.text, /^is "src"; expected "."/);
+  assert.match(codeProblem(spec('.'), {job: 'first', folder: '.', problem: 'the source is lost'})!.text, /from first: the source is lost$/);
 });
 
 test('Log: pieces that cut lines and letters are put together', () => {

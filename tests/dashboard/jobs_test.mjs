@@ -1,5 +1,7 @@
 // Jobs: what is done to them from the page, and how they compare.
 import assert from 'node:assert/strict';
+import {mkdirSync, rmSync, writeFileSync} from 'node:fs';
+import path from 'node:path';
 import {test} from 'node:test';
 
 import {picture} from './support/browser.mjs';
@@ -228,5 +230,33 @@ test('Dashboard: a job is run again with changes, and what is wrong with them is
   await page.waitForURL('**/jobs/again');
   assert.equal((await site.json('list')).jobs.filter((job) => job.id.startsWith('again')).length, 1);
   assert.equal(Number((await site.end('again')).spec.seed), 99);
+  assert.deepEqual(page.faults, []);
+});
+
+test('Dashboard: a job whose code travels is run again with the same code', async () => {
+  const {site, browser} = here;
+  const folder = path.join(site.folder, 'code');
+  mkdirSync(folder);
+  writeFileSync(path.join(folder, 'run.sh'), 'echo "step 1 loss=$1"\n');
+  const whole = descending('packed', {steps: 1, limits: {maxTrials: 2, maxTrialResource: 1}, workingDirectory: folder});
+  await site.submit({...whole, trainer: {...whole.trainer, source: '.', command: ['sh', 'run.sh', '{{rate}}']}});
+  const first = await site.end('packed');
+  const page = await browser.visit(site.url);
+  await page.goto('/new?from=packed');
+  const text = page.getByRole('textbox', {name: 'Job file'});
+  const spec = JSON.parse(await text.inputValue());
+  assert.equal(spec.trainer.source, '.');
+  await text.fill(JSON.stringify({...spec, trainer: {...spec.trainer, source: 'other'}}));
+  await page.getByRole('button', {name: /trainer\.source/}).waitFor();
+  assert.ok(await page.getByRole('button', {name: 'Submit the job'}).isDisabled());
+  // The folder need not be there any more.
+  rmSync(folder, {recursive: true});
+  await text.fill(JSON.stringify({...spec, name: 'packed-again', seed: 99}));
+  await page.getByText(/It runs the code of packed\./).waitFor();
+  await page.getByRole('button', {name: 'Submit the job'}).click();
+  await page.waitForURL('**/jobs/packed-again');
+  const again = await site.end('packed-again');
+  assert.equal(again.source.digest, first.source.digest);
+  assert.equal(Number(again.trial_counts.completed), 2);
   assert.deepEqual(page.faults, []);
 });

@@ -8,6 +8,7 @@ import {isReadOnly, maySubmit} from '../../app/session';
 import {ask, Button, Card, ErrorState, PageHead, Segmented, Skeleton, toast, useTitle} from '../../design';
 import {counted} from '../../format';
 import {jobFile, pretty} from '../job/job_file';
+import {type Code, codeOf, codeProblem, sourceFor} from './code';
 import {Editor, type Mark} from './editor';
 import {JobForm} from './form';
 import {kStarters, kYourDirectory} from './starters';
@@ -21,6 +22,7 @@ interface Draft {
   text: string;
   project: string;  // that the job will belong to; "": the default one
   unitSeconds: number;
+  code?: Code;
 }
 
 export default function SubmitPage() {
@@ -33,10 +35,7 @@ export default function SubmitPage() {
     if (!from) return;
     const abort = new AbortController();
     setError(null);
-    describeJob(from, abort.signal).then(
-      (job) => setDraft({text: pretty(jobFile(job.rawSpec, true)), project: job.project, unitSeconds: unitOf(job)}),
-      (problem: Error) => !isAbort(problem) && setError(problem),
-    );
+    draftOf(from, abort.signal).then(setDraft, (problem: Error) => !isAbort(problem) && setError(problem));
     return () => abort.abort();
   }, [from, turn]);
   return (
@@ -45,6 +44,11 @@ export default function SubmitPage() {
       {error ? <ErrorState error={error} retry={() => setTurn(turn + 1)} height={400} /> : draft ? <Form key={from ?? ''} draft={draft} starters={!from} /> : <Skeleton height={560} />}
     </>
   );
+}
+
+async function draftOf(from: string, signal: AbortSignal): Promise<Draft> {
+  const job = await describeJob(from, signal);
+  return {text: pretty(jobFile(job.rawSpec, true)), project: job.project, unitSeconds: unitOf(job), code: await codeOf(job, signal)};
 }
 
 // Of what the job has trained; 1 s if it says nothing.
@@ -69,12 +73,12 @@ function directoryProblem(spec: unknown): {field: string; text: string} | null {
   return directory || trainer?.external ? null : {field: 'working_directory', text: `is missing; ${kWanted}`};
 }
 
-function parse(written: string): {spec?: unknown; marks: Mark[]} {
+function parse(written: string, code: Code | undefined): {spec?: unknown; marks: Mark[]} {
   const text = withoutComments(written);
   try {
     const spec = parseExactly(text);
-    const problem = directoryProblem(spec);
-    return {spec, marks: problem ? [{place: placeOf(text, problem.field), ...problem}] : []};
+    const problems = [directoryProblem(spec), codeProblem(spec, code)].filter((problem) => problem !== null);
+    return {spec, marks: problems.map((problem) => ({place: placeOf(text, problem.field), ...problem}))};
   } catch (error) {
     const message = (error as Error).message;
     const place = syntaxPlace(text, message) ?? {line: text.split('\n').length, start: text.length, end: text.length};
@@ -122,7 +126,8 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
   const [over, setOver] = useState(false);
   const [starter, setStarter] = useState(kStarters[0].value);
   const show = useRef<(mark: Mark) => void>(() => {});
-  const {spec, marks: syntax} = useMemo(() => parse(text), [text]);
+  const [code, setCode] = useState(draft.code);
+  const {spec, marks: syntax} = useMemo(() => parse(text, code), [text, code]);
 
   useEffect(() => {
     get<{workers: Worker[]}>('/v1/workers').then(
@@ -153,7 +158,7 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
   const submit = async () => {
     setBusy(true);
     try {
-      const job = await post<TuningJob>('/v1/tuning-jobs', {spec, requestId: request, project});
+      const job = await post<TuningJob>('/v1/tuning-jobs', {spec, requestId: request, project, source: sourceFor(spec, code)});
       toast(`${job.id} has started.`);
       go(paths.job(job.id));
     } catch (error) {
@@ -170,7 +175,10 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
   };
   const open = async (file: File | undefined) => {
     if (file && file.size > kMostFileBytes) toast(`${file.name} is too large for a job file.`);
-    else if (file) setText(await file.text());
+    else if (file) {
+      setText(await file.text());
+      setCode(undefined);  // that of another job file
+    }
   };
   // As a form or as JSON: of what is no JSON there is no form.
   const asForm = param('as') === 'form' && spec !== undefined;
@@ -182,7 +190,7 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
       requestAnimationFrame(() => requestAnimationFrame(() => show.current(mark)));
     } else show.current(mark);
   };
-  const marks = spec === undefined ? syntax : [...syntax, ...checked.marks.filter((mark) => mark.field !== 'working_directory' || syntax.length === 0)];
+  const marks = spec === undefined ? syntax : [...syntax, ...checked.marks.filter((mark) => !syntax.some((each) => each.field === mark.field))];
   const wrong = syntax.length > 0 || checked.error !== undefined;
   const mayTry = syntax.length === 0 && (!checked.error || isPassing(checked.error));
   return (
@@ -244,7 +252,7 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
         </Card>
         <Card title={!wrong ? 'Ready' : marks.length ? counted(marks.length, 'problem') : mayTry ? 'Try again' : 'Rejected by the server'}>
           <div class="mend" role="status">
-            {!wrong && <p class="muted">{checked.plan ? 'The job file is valid. Its directory, program and data are checked when you submit it.' : 'The server checks it …'}</p>}
+            {!wrong && <p class="muted">{checked.plan ? `The job file is valid. ${sourceFor(spec, code) ? `It runs the code of ${code!.job}. ` : ''}Its directory, program and data are checked when you submit it.` : 'The server checks it …'}</p>}
             {wrong && marks.length === 0 && <p class="mend-text">{checked.error?.message}</p>}
             <ul>
               {marks.map((mark) => (
