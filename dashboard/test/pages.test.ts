@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import {readdirSync, readFileSync} from 'node:fs';
 import {test} from 'node:test';
+import {ApiError} from '../src/api/client';
 import {byQuality, front} from '../src/pages/compare/front';
 import {durationTicks} from '../src/pages/duration_ticks';
 import {firstThatVaries} from '../src/pages/job/scatter_columns';
 import {destination} from '../src/pages/login/destination';
 import {codeProblem, sourceFor} from '../src/pages/submit/code';
+import {marksOf, parse} from '../src/pages/submit/marks';
 import {parseExactly, placeOf, steps, syntaxPlace, withoutComments} from '../src/pages/submit/places';
 import {bytesOf, kBlockLines, LogText} from '../src/pages/trial/log_text';
 import {placeIn, placeOfPrior} from '../src/pages/trial/places_in_range';
@@ -36,7 +39,60 @@ test('Job file: a whole number keeps all its digits', () => {
   assert.deepEqual(parseExactly('{"seed": 9007199254740993, "a": [-12345678901234567890, 1.5, 0.12345678901234567, 2e20, 3], "b": "\\"9007199254740993"}'), {
     seed: '9007199254740993', a: ['-12345678901234567890', 1.5, 0.12345678901234567, 2e20, 3], b: '"9007199254740993',
   });
+  assert.deepEqual(parseExactly('{"a": 1e999}'), {a: '1e999'});
   assert.throws(() => parseExactly('{"seed": 9007199254740993,}'), /JSON/);
+});
+
+test('Job file: numbers and truths are texts where the server has texts, as they are written', () => {
+  assert.deepEqual(parseExactly('{"static_hyperparameters":{"v":3.10,"n":27,"b":true,"t":"x\\"","e":1e3,"o":null}}'), {
+    static_hyperparameters: {v: '3.10', n: '27', b: 'true', t: 'x"', e: '1e3', o: null},
+  });
+  assert.deepEqual(parseExactly(`{
+    "trainer": {"environment": {"THREADS": 4}, "secrets": {"A": 1}, "resumes": false},
+    "cluster": {"nodes": 2, "labels": {"zone": 7}},
+    "parameters": [{"name": "x", "integer": {"min": 1, "max": 3}, "prior": {"value": 2.0}}, {"condition": {"parameter": "x", "values": [1, 2]}, "discrete": {"values": [1, 2.5]}}],
+    "initialConfigurations": [{"hyperparameters": {"x": 1}}],
+    "channels": {"environment": {"validation_fraction": 0.3}},
+    "use_portfolio": true
+  }`), {
+    trainer: {environment: {THREADS: '4'}, secrets: {A: '1'}, resumes: false},
+    cluster: {nodes: 2, labels: {zone: '7'}},
+    parameters: [{name: 'x', integer: {min: 1, max: 3}, prior: {value: '2.0'}}, {condition: {parameter: 'x', values: ['1', '2']}, discrete: {values: [1, 2.5]}}],
+    initialConfigurations: [{hyperparameters: {x: '1'}}],
+    channels: {environment: {validation_fraction: 0.3}},
+    use_portfolio: true,
+  });
+});
+
+test('Job file: the examples are read, and their fixed hyperparameters are texts', () => {
+  const folder = '../../examples';
+  const names = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  assert.ok(names.includes('mnist.json'));
+  for (const name of names) {
+    const {spec, marks} = parse(readFileSync(`${folder}/${name}`, 'utf8'), undefined);
+    assert.deepEqual(marks.map((mark) => mark.field).filter((field) => field !== 'working_directory' && field !== 'trainer.source'), [], name);
+    const fixed = (spec as {static_hyperparameters?: object}).static_hyperparameters ?? {};
+    assert.ok(Object.values(fixed).every((value) => typeof value === 'string'), name);
+  }
+});
+
+test('Job file: a name that is given twice is said at the second, and a map has both spellings of one', () => {
+  const written = '{\n  "limits": {"max_trials": 5,\n    "maxTrials": 7},  // "limits": 1\n  "static_hyperparameters": {"max_depth": 1, "maxDepth": 2}, "channels": {"a_b": {}, "aB": {}}\n}';
+  const {spec, marks} = parse(written, undefined);
+  assert.equal(spec, undefined);
+  const at = written.indexOf('7');
+  assert.deepEqual(marks, [{field: 'limits.maxTrials', text: 'is given twice; expected once', place: {line: 3, start: at, end: at + 1}}]);
+  const twice = (text: string) => parse(text, undefined).marks.map((mark) => mark.field);
+  assert.deepEqual(twice('{"seed": 1, "seed": 1}'), ['seed']);
+  assert.deepEqual(twice('{"parameters": [{"name": "x"}, {"name": "x", "name": {"a": [1, "}"]}}]}'), ['parameters[1].name']);
+  assert.deepEqual(twice('{"static_hyperparameters": {"a": 1, "a": 2}}'), ['static_hyperparameters.a']);
+});
+
+test('Job file: what the server says of the field spec of the request stands at its line', () => {
+  const error = new ApiError(400, 'INVALID_ARGUMENT', '', [{field: 'spec.limits.max_trial', description: 'unknown field in limits'}, {field: 'parameters[1].integer.min', description: 'is 5'}]);
+  const [first, second] = marksOf(kFile.replace('max_trials', 'max_trial'), error);
+  assert.deepEqual([first.field, first.place.line, first.text], ['limits.max_trial', 7, 'unknown field in limits']);
+  assert.deepEqual([second.field, second.place.line], ['parameters[1].integer.min', 5]);
 });
 
 test('Places: a field of the job file is found, in either spelling of its name', () => {

@@ -21,7 +21,7 @@ try {
   const tests = readdirSync(here).filter((name) => name.endsWith('.test.ts'));
   await esbuild.build({entryPoints: tests.map((name) => join(here, name)), outdir: out, outExtension: {'.js': '.mjs'}, bundle: true, loader: {'.proto': 'text'}, format: 'esm', platform: 'node', target: 'node18', logLevel: 'warning'});
   const files = readdirSync(out).map((name) => join(out, name));
-  process.exitCode = spawnSync(process.execPath, ['--test', ...files], {stdio: 'inherit'}).status ?? 1;
+  process.exitCode = spawnSync(process.execPath, ['--test', ...files], {stdio: 'inherit', cwd: here}).status ?? 1;
 } finally {
   rmSync(out, {recursive: true});
 }

@@ -3,21 +3,15 @@ import {Button} from '../../design';
 import {parseTags} from '../annotation/tags';
 import type {Mark} from './editor';
 import {freshParameter, isMessage, joinWords, type Json, type Kind, kindOf, kKinds, listOf, numberOf, splitWords, valueAt, withKind, withValue} from './form_fields';
+import {fieldText, type Path} from './places';
 
 const kStrategies = ['FREEZE_THAW', 'HYPERBAND', 'ASHA', 'BOHB', 'BAYESIAN', 'PBT', 'RANDOM', 'GRID'];
 const kTypes: Record<Kind, string> = {continuous: 'number', integer: 'whole number', categorical: 'choice', discrete: 'list of numbers'};
-
-type Path = readonly (string | number)[];
 
 interface Props {
   spec: Json;
   marks: Mark[];
   change(spec: Json): void;
-}
-
-// "parameters[2].name"
-export function fieldText(path: Path): string {
-  return path.map((step, i) => (typeof step === 'number' ? `[${step}]` : i ? `.${step}` : step)).join('');
 }
 
 // The fields that most jobs have. Whatever else the job file has stays as it is.

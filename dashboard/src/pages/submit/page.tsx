@@ -8,12 +8,12 @@ import {isReadOnly, maySubmit} from '../../app/session';
 import {ask, Button, Card, ErrorState, PageHead, Segmented, Skeleton, toast, useTitle} from '../../design';
 import {counted} from '../../format';
 import {jobFile, pretty} from '../job/job_file';
-import {type Code, codeOf, codeProblem, sourceFor} from './code';
+import {type Code, codeOf, sourceFor} from './code';
 import {Editor, type Mark} from './editor';
 import {JobForm} from './form';
-import {kStarters, kYourDirectory} from './starters';
-import {parseExactly, placeOf, syntaxPlace, withoutComments} from './places';
+import {marksOf, parse} from './marks';
 import {Plan} from './plan';
+import {kStarters} from './starters';
 import './submit.css';
 
 const kPauseMs = 350;  // of typing, before the server is asked
@@ -63,37 +63,8 @@ interface Checked {
   marks: Mark[];
 }
 
-// The command line fills in the job file's directory; here there is none, and a preview does not miss it.
-const kWanted = 'expected the absolute path of a directory on the workers, in which trainers run and relative paths start';
-function directoryProblem(spec: unknown): {field: string; text: string} | null {
-  if (spec === null || typeof spec !== 'object') return null;
-  const {working_directory, workingDirectory, trainer} = spec as {working_directory?: unknown; workingDirectory?: unknown; trainer?: {external?: boolean}};
-  const directory = working_directory ?? workingDirectory;
-  if (typeof directory === 'string' && directory.startsWith(kYourDirectory)) return {field: 'working_directory', text: `is "${directory}", a placeholder; ${kWanted}`};
-  return directory || trainer?.external ? null : {field: 'working_directory', text: `is missing; ${kWanted}`};
-}
-
-function parse(written: string, code: Code | undefined): {spec?: unknown; marks: Mark[]} {
-  const text = withoutComments(written);
-  try {
-    const spec = parseExactly(text);
-    const problems = [directoryProblem(spec), codeProblem(spec, code)].filter((problem) => problem !== null);
-    return {spec, marks: problems.map((problem) => ({place: placeOf(text, problem.field), ...problem}))};
-  } catch (error) {
-    const message = (error as Error).message;
-    const place = syntaxPlace(text, message) ?? {line: text.split('\n').length, start: text.length, end: text.length};
-    return {marks: [{place, field: 'JSON', text: message}]};
-  }
-}
-
 // Nothing is wrong with the job file: the server did not answer, or not in time. The same may be asked again.
 const isPassing = (error: unknown) => error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500);
-
-function marksOf(written: string, error: unknown): Mark[] {
-  if (!(error instanceof ApiError)) return [];
-  const text = withoutComments(written);
-  return error.violations.map(({field, description}) => ({place: placeOf(text, field), field, text: description}));
-}
 
 const kMostFileBytes = 8 << 20;
 const kViews = [

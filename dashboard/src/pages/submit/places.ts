@@ -5,11 +5,13 @@ export interface Place {
   end: number;
 }
 
+export type Path = readonly (string | number)[];
+
 const kSpace = /\s/;
 
 // proto3 JSON takes both spellings of a name: max_trials and maxTrials.
+const plain = (name: string) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 export function sameName(a: string, b: string): boolean {
-  const plain = (name: string) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
   return a === b || plain(a) === plain(b);
 }
 
@@ -21,6 +23,11 @@ export function steps(field: string): (string | number)[] {
     else found.push(part[1] ?? part[3] ?? part[4]);
   }
   return found;
+}
+
+// The other way round.
+export function fieldText(path: Path): string {
+  return path.map((step, i) => (typeof step === 'number' ? `[${step}]` : i ? `.${step}` : step)).join('');
 }
 
 class Scanner {
@@ -108,12 +115,93 @@ export function withoutComments(text: string): string {
   return text.replace(/"(?:\\.|[^"\\])*"|\/\/[^\n]*|\/\*[^]*?\*\//g, (found) => (found.startsWith('"') ? found : found.replace(/[^\n]/g, ' ')));
 }
 
-// What the JSON says. Whole numbers that a number of this language cannot hold are texts of the same digits: proto3 JSON takes them.
+// Texts that a job file may also write as numbers and booleans; "*" is any name or index. As ReadMap and ReadValue of
+// spec/job_file.cc read them.
+const kTextMaps = [['static_hyperparameters'], ['trainer', 'environment'], ['trainer', 'secrets'], ['cluster', 'labels'], ['initial_configurations', '*', 'hyperparameters']];
+const kTexts = [...kTextMaps.map((map) => [...map, '*']), ['parameters', '*', 'condition', 'values', '*'], ['parameters', '*', 'prior', 'value']];
+// Objects whose names are a user's, in one spelling.
+const kMaps = [...kTextMaps, ['channels'], ['constraints', '*', 'coefficients'], ['sampler', 'grid_points']];
+
+function isOneOf(path: Path, patterns: readonly string[][]): boolean {
+  return patterns.some((pattern) => pattern.length === path.length && pattern.every((step, i) => step === '*' || sameName(step, String(path[i]))));
+}
+
+interface Visitor {
+  // A number, a truth or null.
+  word?(path: Path, start: number, end: number): void;
+  // A name that its object has already.
+  twice?(path: Path, start: number, end: number): void;
+}
+
+// Goes through a text that is JSON.
+function walk(text: string, visitor: Visitor): void {
+  const scanner = new Scanner(text);
+  const path: (string | number)[] = [];
+  const value = () => {
+    scanner.space();
+    const start = scanner.at;
+    const open = text[start];
+    if (open !== '{' && open !== '[') {
+      scanner.skip();
+      if (open !== '"') visitor.word?.(path, start, scanner.at);
+      return;
+    }
+    const names = new Set<string>();
+    const isMap = open === '{' && isOneOf(path, kMaps);
+    scanner.at++;
+    for (let index = 0; ; index++) {
+      scanner.space();
+      if (text[scanner.at] === ',') scanner.at++;
+      scanner.space();
+      if (scanner.at >= text.length || ']}'.includes(text[scanner.at])) break;
+      const name = open === '{' ? scanner.string() : index;
+      path.push(name);
+      if (typeof name === 'string') {
+        scanner.space();
+        scanner.at++;  // the colon
+        scanner.space();
+      }
+      const at = scanner.at;
+      value();
+      if (typeof name === 'string') {
+        const known = isMap ? name : plain(name);
+        if (names.has(known)) visitor.twice?.(path, at, scanner.at);
+        names.add(known);
+      }
+      path.pop();
+    }
+    scanner.at++;
+  };
+  value();
+}
+
+// What the JSON says. Texts of a job file that are written as numbers or truths are texts, as they are written; so are whole numbers
+// that a number of this language cannot hold: proto3 JSON takes them.
 export function parseExactly(text: string): unknown {
-  const number = /"(?:\\.|[^"\\])*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g;
-  const held = (found: string) => found.startsWith('"') || !/^-?\d+$/.test(found) || Number.isSafeInteger(Number(found));
   JSON.parse(text);  // where it is none, places are those of the text as it is
-  return JSON.parse(text.replace(number, (found) => (held(found) ? found : `"${found}"`)));
+  let exact = '';
+  let from = 0;
+  walk(text, {
+    word(path, start, end) {
+      const word = text.slice(start, end);
+      const holds = !/^-?\d/.test(word) || (Number.isFinite(Number(word)) && (!/^-?\d+$/.test(word) || Number.isSafeInteger(Number(word))));
+      if (word === 'null' || (holds && !isOneOf(path, kTexts))) return;
+      exact += `${text.slice(from, start)}"${word}"`;
+      from = end;
+    },
+  });
+  return JSON.parse(exact + text.slice(from));
+}
+
+// The fields of a text that is JSON whose object has them already: JSON.parse drops the first of two.
+export function fieldsGivenTwice(text: string): {field: string; place: Place}[] {
+  const found: {field: string; place: Place}[] = [];
+  walk(text, {
+    twice(path, start, end) {
+      found.push({field: fieldText(path), place: {line: lineOf(text, start), start, end}});
+    },
+  });
+  return found;
 }
 
 export function lineOf(text: string, at: number): number {
