@@ -155,6 +155,38 @@ test('Dashboard: a job that was stopped is not through, and its trials are cance
   assert.deepEqual(page.faults, []);
 });
 
+test('Dashboard: a job that was deleted while nobody looked is not there any more', async () => {
+  const {site, browser} = here;
+  await site.submit(descending('unseen', {limits: {maxTrials: 1}}));
+  await site.job('unseen', (job) => job.best, 'has a value');
+  const seen = (page, isSeen) => page.evaluate((value) => {
+    Object.defineProperty(document, 'hidden', {get: () => !value, configurable: true});
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, isSeen);
+  const pages = [];
+  for (const [address, card] of [['/jobs/unseen', 'Job file'], ['/jobs/unseen/trials/1', 'Configuration']]) {
+    const page = await browser.visit(site.url);
+    page.expected.push(/status of 404/);
+    const followed = page.waitForResponse((response) => new URL(response.url()).pathname.endsWith('/events'));
+    await page.goto(address);
+    await followed;
+    await page.getByRole('heading', {name: card, exact: true}).waitFor();
+    await seen(page, false);
+    pages.push(page);
+  }
+  await site.winnow('stop', 'unseen');
+  await site.end('unseen');
+  await site.winnow('delete', 'unseen');
+  for (const page of pages) await seen(page, true);
+  await pages[0].getByText('It may have been deleted.').waitFor();
+  await pages[1].getByRole('heading', {name: 'Configuration', exact: true}).waitFor({state: 'detached'});
+  await pages[1].getByText('there is no job "unseen"').waitFor();
+  for (const page of pages) {
+    assert.deepEqual(page.faults, []);
+    await page.close();
+  }
+});
+
 test('Dashboard: the job to begin with runs as it stands', async () => {
   const {site, browser} = here;
   const page = await browser.visit(site.url);

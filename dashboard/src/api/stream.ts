@@ -1,4 +1,4 @@
-import {ApiError, isAbort, request} from './client';
+import {ApiError, isAbort, isRefusal, request} from './client';
 import {decode} from './decode';
 import {SseParser} from './sse';
 import {abortWhenHidden, untilVisible} from './visible';
@@ -68,7 +68,7 @@ export function stream<T>(path: string, handlers: StreamHandlers<T>): () => void
         }
       } catch (error) {
         if (whole.signal.aborted) return;
-        if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429) {
+        if (isRefusal(error)) {
           handlers.end?.(error);
           return;
         }

@@ -1,6 +1,6 @@
 import {useCallback, useEffect, useRef, useState} from 'preact/hooks';
 import {describeJob, jobPath, watchJob} from '../../api/calls';
-import {ApiError} from '../../api/client';
+import {isRefusal} from '../../api/client';
 import {useGet} from '../../api/query';
 import type {TuningJob} from '../../api/types';
 import {isLive} from '../job_words';
@@ -41,6 +41,8 @@ const unlessOlder = (job: TuningJob) => (shown: TuningJob | undefined) =>
 export function useLiveJob(id: string): LiveJob {
   const first = useGet<TuningJob>(jobPath(id));
   const [job, setJob] = useState<TuningJob | undefined>(undefined);
+  // Why there is no job any more: it was deleted while nobody looked.
+  const [refused, setRefused] = useState<Error | undefined>(undefined);
   const [version, setVersion] = useState(0);
   const [line, setLine] = useState<LiveJob['line']>('none');
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -62,7 +64,7 @@ export function useLiveJob(id: string): LiveJob {
 
   useEffect(() => {
     const start = first.data;
-    if (!start || start.id !== id) return;
+    if (!start || start.id !== id || refused) return;
     setJob(unlessOlder(start));
     if (!isLive(start)) return;
     let retry: ReturnType<typeof setTimeout> | undefined;
@@ -75,7 +77,9 @@ export function useLiveJob(id: string): LiveJob {
           soon();
         },
         (failure) => {
-          if (!left && !(failure instanceof ApiError && failure.status < 500)) retry = setTimeout(conclude, kRetryMs);
+          if (left) return;
+          if (isRefusal(failure)) setRefused(failure);
+          else retry = setTimeout(conclude, kRetryMs);
         },
       );
     const close = watchJob(id, start.lastSequence, {
@@ -94,7 +98,11 @@ export function useLiveJob(id: string): LiveJob {
       clearTimeout(retry);
       close();
     };
-  }, [first.data, id, soon]);
+  }, [first.data, id, soon, refused]);
+  const reload = useCallback(() => {
+    setRefused(undefined);
+    first.reload();
+  }, [first.reload]);
 
-  return {job: job ?? first.data, error: first.error, version, line, reload: first.reload};
+  return {job: refused ? undefined : (job ?? first.data), error: refused ?? first.error, version, line, reload};
 }

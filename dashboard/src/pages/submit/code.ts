@@ -1,5 +1,5 @@
 import {trialPath} from '../../api/calls';
-import {address, ApiError, getText} from '../../api/client';
+import {address, getText, isRefusal} from '../../api/client';
 import type {TuningJob} from '../../api/types';
 import {valueAt} from './form_fields';
 
@@ -19,7 +19,7 @@ export async function codeOf(job: TuningJob, signal: AbortSignal): Promise<Code 
     const {manifest} = JSON.parse(await getText(address(`${trialPath(job.id, 0)}/artifact`, {kind: 'SOURCE'}), {signal}));
     return {...code, source: {...job.source, manifest}};
   } catch (error) {
-    if (error instanceof ApiError && error.status >= 400 && error.status < 500) return {...code, problem: error.message};
+    if (isRefusal(error)) return {...code, problem: error.message};
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import {trialPath} from '../../api/calls';
-import {ApiError, get, isAbort} from '../../api/client';
+import {get, isAbort, isRefusal} from '../../api/client';
 import type {GetLogsResponse} from '../../api/types';
 import {abortWhenHidden, untilVisible} from '../../api/visible';
 import {bytesOf} from './log_text';
@@ -54,7 +54,7 @@ export function followLog(source: LogSource, handlers: Handlers): () => void {
         if (isAbort(error)) continue;  // nobody looks
         handlers.trouble(error as Error);
         troubled = true;
-        if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429) return;
+        if (isRefusal(error)) return;
         await new Promise((resolve) => setTimeout(resolve, kRetryMs));
       } finally {
         looked();

@@ -1,4 +1,5 @@
 import {trialPath} from '../../api/calls';
+import {isRefusal} from '../../api/client';
 import {useGet} from '../../api/query';
 import type {Attempt, DescribeTrialResponse, Neighbours, Trial, TuningJob, TuningJobEvent, TuningJobSpec} from '../../api/types';
 import {param, paths} from '../../app/router';
@@ -33,13 +34,14 @@ export default function TrialPage({id, trial: text}: {id: string; trial: string}
   useTitle(`Trial ${text} of ${id}`);
 
   const answer = described.data;
-  const error = described.error ?? (job ? undefined : jobError);
-  if (!answer && error) {
+  const refused = !job && isRefusal(jobError);
+  const error = refused ? jobError : (described.error ?? (job ? undefined : jobError));
+  if (error && (refused || !answer)) {
     return (
       <>
         <Head id={id} number={text} />
         <div class="card">
-          <ErrorState error={error} retry={described.reload} height={320} />
+          <ErrorState error={error} retry={refused ? undefined : described.reload} height={320} />
         </div>
       </>
     );
