@@ -269,6 +269,12 @@ test('Dashboard: a job is written by form, from a dropped file, and ended ones a
   assert.equal(await text.evaluate((area) => area.value.slice(area.selectionStart, area.selectionEnd)), '-3');
   await text.fill((await text.inputValue()).replace('-3', '3'));
   await page.getByText(/^The job file is valid\./).waitFor();
+  const written = await text.inputValue();
+  await page.getByRole('button', {name: 'Form', exact: true}).click();
+  await page.getByRole('textbox', {name: 'Name'}).first().fill('renamed');
+  await page.getByRole('button', {name: 'JSON', exact: true}).click();
+  assert.equal(await text.inputValue(), written.replace('"dropped"', '"renamed"'));
+  assert.match(written, /^\/\/ With a comment\.\n/);
 
   await page.goto('/');
   await page.getByRole('checkbox', {name: 'Choose by-form to compare'}).check();

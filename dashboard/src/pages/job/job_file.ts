@@ -64,7 +64,7 @@ export function jobFile(rawSpec: Message, withFolder = false): Message {
 
 // Two spaces deep; what fits a line of 90 characters, as wide as the editor is, stands on one.
 export function pretty(file: Message): string {
-  return `${write(file, 0, 0)}\n`;
+  return `${written(file, 0, 0)}\n`;
 }
 
 export function jobFileText(rawSpec: Message): string {
@@ -72,15 +72,15 @@ export function jobFileText(rawSpec: Message): string {
 }
 
 const kLine = 90;
-// `before`: characters that stand on the line already.
-function write(value: Json, depth: number, before: number): string {
+// A value of an object that is `depth` deep. `before`: characters that stand on the line already.
+export function written(value: Json, depth: number, before: number): string {
   const flat = oneLine(value);
   if (depth > 0 && before + flat.length < kLine) return flat;
   const pad = '  '.repeat(depth + 1);
   const end = '  '.repeat(depth);
-  if (Array.isArray(value) && value.length) return `[\n${value.map((each) => pad + write(each, depth + 1, pad.length)).join(',\n')}\n${end}]`;
+  if (Array.isArray(value) && value.length) return `[\n${value.map((each) => pad + written(each, depth + 1, pad.length)).join(',\n')}\n${end}]`;
   if (value !== null && typeof value === 'object' && Object.keys(value).length) {
-    return `{\n${Object.entries(value as Message).map(([key, each]) => `${pad}${JSON.stringify(key)}: ${write(each, depth + 1, pad.length + JSON.stringify(key).length + 2)}`).join(',\n')}\n${end}}`;
+    return `{\n${Object.entries(value as Message).map(([key, each]) => `${pad}${JSON.stringify(key)}: ${written(each, depth + 1, pad.length + JSON.stringify(key).length + 2)}`).join(',\n')}\n${end}}`;
   }
   return flat;
 }

@@ -11,8 +11,10 @@ import {jobFile, pretty} from '../job/job_file';
 import {type Code, codeOf, sourceFor} from './code';
 import {Editor, type Mark} from './editor';
 import {JobForm} from './form';
+import type {Message} from './form_fields';
 import {marksOf, parse} from './marks';
 import {Plan} from './plan';
+import {rewritten} from './rewrite';
 import {kStarters} from './starters';
 import './submit.css';
 
@@ -200,7 +202,7 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
           }}
         >
           {asForm ? (
-            <JobForm spec={spec} marks={marks} change={(next) => setText(pretty(next as Record<string, unknown>))} />
+            <JobForm spec={spec} marks={marks} change={(next) => setText(rewritten(text, next as Message))} />
           ) : (
             <Editor text={text} marks={marks} label="Job file" onChange={setText} handle={(move) => (show.current = move)} />
           )}

@@ -126,53 +126,54 @@ function isOneOf(path: Path, patterns: readonly string[][]): boolean {
   return patterns.some((pattern) => pattern.length === path.length && pattern.every((step, i) => step === '*' || sameName(step, String(path[i]))));
 }
 
-interface Visitor {
-  // A number, a truth or null.
-  word?(path: Path, start: number, end: number): void;
-  // A name that its object has already.
-  twice?(path: Path, start: number, end: number): void;
+// A value, and where it stands.
+export interface Value {
+  start: number;
+  end: number;
+  parts: Part[];  // of an object or a list
+}
+export interface Part {
+  name: string | number;
+  start: number;  // of the name, or of the element
+  value: Value;
 }
 
-// Goes through a text that is JSON.
-function walk(text: string, visitor: Visitor): void {
+// Of a text that is JSON.
+export function valueIn(text: string): Value {
   const scanner = new Scanner(text);
-  const path: (string | number)[] = [];
-  const value = () => {
+  const read = (): Value => {
     scanner.space();
     const start = scanner.at;
     const open = text[start];
-    if (open !== '{' && open !== '[') {
+    const parts: Part[] = [];
+    if (open === '{' || open === '[') {
+      scanner.at++;
+      for (let index = 0; ; index++) {
+        scanner.space();
+        if (text[scanner.at] === ',') scanner.at++;
+        scanner.space();
+        if (scanner.at >= text.length || ']}'.includes(text[scanner.at])) break;
+        const partStart = scanner.at;
+        const name = open === '{' ? scanner.string() : index;
+        if (open === '{') {
+          scanner.space();
+          scanner.at++;  // the colon
+        }
+        parts.push({name, start: partStart, value: read()});
+      }
+      scanner.at++;
+    } else {
       scanner.skip();
-      if (open !== '"') visitor.word?.(path, start, scanner.at);
-      return;
     }
-    const names = new Set<string>();
-    const isMap = open === '{' && isOneOf(path, kMaps);
-    scanner.at++;
-    for (let index = 0; ; index++) {
-      scanner.space();
-      if (text[scanner.at] === ',') scanner.at++;
-      scanner.space();
-      if (scanner.at >= text.length || ']}'.includes(text[scanner.at])) break;
-      const name = open === '{' ? scanner.string() : index;
-      path.push(name);
-      if (typeof name === 'string') {
-        scanner.space();
-        scanner.at++;  // the colon
-        scanner.space();
-      }
-      const at = scanner.at;
-      value();
-      if (typeof name === 'string') {
-        const known = isMap ? name : plain(name);
-        if (names.has(known)) visitor.twice?.(path, at, scanner.at);
-        names.add(known);
-      }
-      path.pop();
-    }
-    scanner.at++;
+    return {start, end: scanner.at, parts};
   };
-  value();
+  return read();
+}
+
+// Goes through all values, with the path of each.
+function forEach(value: Value, visit: (path: Path, value: Value) => void, path: Path = []): void {
+  visit(path, value);
+  for (const part of value.parts) forEach(part.value, visit, [...path, part.name]);
 }
 
 // What the JSON says. Texts of a job file that are written as numbers or truths are texts, as they are written; so are whole numbers
@@ -181,14 +182,13 @@ export function parseExactly(text: string): unknown {
   JSON.parse(text);  // where it is none, places are those of the text as it is
   let exact = '';
   let from = 0;
-  walk(text, {
-    word(path, start, end) {
-      const word = text.slice(start, end);
-      const holds = !/^-?\d/.test(word) || (Number.isFinite(Number(word)) && (!/^-?\d+$/.test(word) || Number.isSafeInteger(Number(word))));
-      if (word === 'null' || (holds && !isOneOf(path, kTexts))) return;
-      exact += `${text.slice(from, start)}"${word}"`;
-      from = end;
-    },
+  forEach(valueIn(text), (path, {start, end}) => {
+    if ('{["'.includes(text[start])) return;
+    const word = text.slice(start, end);
+    const holds = !/^-?\d/.test(word) || (Number.isFinite(Number(word)) && (!/^-?\d+$/.test(word) || Number.isSafeInteger(Number(word))));
+    if (word === 'null' || (holds && !isOneOf(path, kTexts))) return;
+    exact += `${text.slice(from, start)}"${word}"`;
+    from = end;
   });
   return JSON.parse(exact + text.slice(from));
 }
@@ -196,10 +196,14 @@ export function parseExactly(text: string): unknown {
 // The fields of a text that is JSON whose object has them already: JSON.parse drops the first of two.
 export function fieldsGivenTwice(text: string): {field: string; place: Place}[] {
   const found: {field: string; place: Place}[] = [];
-  walk(text, {
-    twice(path, start, end) {
-      found.push({field: fieldText(path), place: {line: lineOf(text, start), start, end}});
-    },
+  forEach(valueIn(text), (path, value) => {
+    const isMap = isOneOf(path, kMaps);
+    const names = new Set<string | number>();
+    for (const {name, value: {start, end}} of value.parts) {
+      const known = isMap || typeof name === 'number' ? name : plain(name);
+      if (names.has(known)) found.push({field: fieldText([...path, name]), place: {line: lineOf(text, start), start, end}});
+      names.add(known);
+    }
   });
   return found;
 }
