@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {freshParameter, joinWords, kindOf, listOf, numberOf, splitWords, valueAt, withKind, withValue} from '../src/pages/submit/form_fields';
+import {freshParameter, joinWords, kindOf, listOf, listText, numberOf, splitWords, valueAt, withKind, withValue} from '../src/pages/submit/form_fields';
 import {parseExactly, withoutComments} from '../src/pages/submit/places';
 import {rewritten} from '../src/pages/submit/rewrite';
 
@@ -17,6 +17,14 @@ test('Form: a command is words as a shell has them', () => {
   assert.deepEqual(splitWords(joinWords(words)), words);
   assert.deepEqual(splitWords('python3  train.py --name="a b"'), ['python3', 'train.py', '--name=a b']);
   assert.equal(splitWords('echo "open'), null);
+});
+
+test('Form: a list of values reads back the same, with commas and blanks in them', () => {
+  for (const values of [['64,64', 'a b'], [' a', 'b ', ''], ['"a"', "it's", 'a "b"', '\\', 'a\nb', '1'], []]) assert.deepEqual(listOf(listText(values), 'categorical'), values);
+  assert.deepEqual(listOf(listText([1, 2.5, 1e21]), 'discrete'), [1, 2.5, 1e21]);
+  assert.equal(listText(['64,64', 'a b']), '"64,64", a b');
+  assert.deepEqual(listOf(' a ,, b c,"d,e" , f,', 'categorical'), ['a', 'b c', 'd,e', 'f']);
+  for (const open of ['"a', 'a, "b', '"a" b', '"a\\"']) assert.equal(listOf(open, 'categorical'), null);
 });
 
 test('Form: another kind of range keeps the bounds where it can', () => {

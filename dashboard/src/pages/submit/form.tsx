@@ -2,7 +2,7 @@ import {useState} from 'preact/hooks';
 import {Button} from '../../design';
 import {parseTags} from '../annotation/tags';
 import type {Mark} from './editor';
-import {freshParameter, isMessage, joinWords, type Json, type Kind, kindOf, kKinds, listOf, numberOf, splitWords, valueAt, withKind, withValue} from './form_fields';
+import {freshParameter, isMessage, joinWords, type Json, type Kind, kindOf, kKinds, listOf, listText, numberOf, splitWords, valueAt, withKind, withValue} from './form_fields';
 import {fieldText, type Path} from './places';
 
 const kStrategies = ['FREEZE_THAW', 'HYPERBAND', 'ASHA', 'BOHB', 'BAYESIAN', 'PBT', 'RANDOM', 'GRID'];
@@ -118,12 +118,16 @@ function Numeric(props: FieldProps) {
 function TextOf({spec, set, wrong, label, path, hint, mono, short, read, write}: FieldProps & {short?: boolean; read(value: Json): string; write(text: string): Json}) {
   const [typed, setTyped] = useState<string | null>(null);
   const mark = wrong(path);
+  const shown = typed ?? read(valueAt(spec, path));
+  // An input has one line, and would put several together.
+  const hasLines = /[\n\r]/.test(shown);
   return (
-    <label class={`form-field${short ? ' short' : ''}`} title={mark?.text ?? hint}>
+    <label class={`form-field${short ? ' short' : ''}`} title={mark?.text ?? (hasLines ? 'of several lines: to be changed in the JSON' : hint)}>
       <span>{label}</span>
       <input
         class={`input small${mono ? ' mono' : ''}`}
-        value={typed ?? read(valueAt(spec, path))}
+        value={shown}
+        readOnly={hasLines}
         placeholder={hint}
         aria-invalid={mark !== undefined}
         data-field={fieldText(path)}
@@ -191,7 +195,7 @@ function ParameterRow({parameter, index, wrong, change, remove}: RowProps) {
           <Choice {...field} label="Scale" path={[kind, 'scaling']} options={['LOG', 'REVERSE_LOG']} none="linear" />
         </>
       ) : (
-        <TextOf {...field} label="Values" path={[kind, 'values']} hint="separated by commas" read={(value) => (Array.isArray(value) ? value.join(', ') : '')} write={(text) => listOf(text, kind)} />
+        <TextOf {...field} label="Values" path={[kind, 'values']} hint='separated by commas; one with a comma in "quotes"' read={(value) => (Array.isArray(value) ? listText(value) : '')} write={(text) => listOf(text, kind)} />
       )}
       <Button small kind="ghost" icon="trash" iconOnly onClick={remove}>
         {`Remove ${name}`}

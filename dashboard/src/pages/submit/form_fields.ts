@@ -100,10 +100,26 @@ export function freshParameter(taken: readonly string[]): Message {
   return {name: `parameter_${n}`, continuous: {...kFresh.continuous}};
 }
 
-// "8, 16, 32" as numbers or as texts, by the kind; what is no number stays a text, for the server to say so.
-export function listOf(text: string, kind: Kind): Json[] {
-  const texts = text.split(',').map((each) => each.trim()).filter((each) => each !== '');
-  return kind === 'discrete' ? texts.map(numberOf) as Json[] : texts;
+// "8, 16, 32" as numbers or as texts, by the kind; what is no number stays a text, for the server to say so. A text in quotes, as
+// JSON has them, may have commas. null: a quote is open.
+export function listOf(text: string, kind: Kind): Json[] | null {
+  const list: Json[] = [];
+  for (const [, part] of text.matchAll(/\s*("(?:[^"\\]|\\.)*"\s*(?=,|$)|[^,]*)(?:,|$)/g)) {
+    const each = part.trim();
+    if (each.startsWith('"')) {
+      try {
+        list.push(JSON.parse(each));
+      } catch {
+        return null;
+      }
+    } else if (each !== '') list.push(kind === 'discrete' ? numberOf(each) : each);
+  }
+  return list;
+}
+
+// The other way round.
+export function listText(values: readonly Json[]): string {
+  return values.map((value) => (typeof value === 'string' && /^$|^["\s]|\s$|[,\0-\x1f]/.test(value) ? JSON.stringify(value) : String(value))).join(', ');
 }
 
 // A field's text as a number, or as it is, as where a number cannot hold all its digits; "": none.
