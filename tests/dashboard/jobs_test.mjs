@@ -87,6 +87,26 @@ test('Dashboard: what is compared stays up to date, also where a link led to it'
   await page.close();
 });
 
+test('Dashboard: a job that is older than the list goes back is compared as others are', async () => {
+  const {site, browser} = here;
+  const page = await browser.visit(site.url);
+  await page.route('**/v1/tuning-jobs?*', (route) => {
+    const url = new URL(route.request().url());
+    url.searchParams.set('search', 'random');
+    return route.continue({url: url.href});
+  });
+  const answered = () => page.waitForResponse((response) => new URL(response.url()).pathname === '/v1/comparison');
+  const first = answered();
+  await page.goto('/compare?jobs=slow');
+  await first;
+  await page.getByRole('checkbox', {name: 'random'}).waitFor();
+  for (let i = 0; i < 3; ++i) await answered();
+  await page.getByRole('combobox', {name: 'Compare by'}).selectOption('rate');
+  await page.getByRole('heading', {name: 'Trials of slow by rate'}).waitFor();
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
 test('Dashboard: a notification tells of the end of a job at which nobody looks', async () => {
   const {site, browser} = here;
   const page = await browser.visit(site.url);

@@ -1,6 +1,9 @@
-import {address} from '../../api/client';
+import {useEffect, useState} from 'preact/hooks';
+import {describeJob, jobPath} from '../../api/calls';
+import {address, isRefusal} from '../../api/client';
 import {useGet} from '../../api/query';
 import type {Comparison, ComparisonRow, TuningJob} from '../../api/types';
+import {untilVisible} from '../../api/visible';
 import {go, param, paths, setParams} from '../../app/router';
 import {tableOf} from '../../data_table';
 import {Badge, Card, EmptyState, ErrorState, PageHead, PlainTable, Skeleton, useTitle} from '../../design';
@@ -15,6 +18,7 @@ import {type Cost, Scatter} from './scatter';
 import './compare.css';
 
 const kListedJobs = 200;
+const kListMs = 10_000;
 const kLiveMs = 3000;
 const kJobCosts: Cost[] = [
   {label: 'elapsed time', of: (row) => row.elapsedSeconds},
@@ -28,7 +32,7 @@ const kGroupCosts: Cost[] = [
 
 export default function ComparePage() {
   useTitle('Compare');
-  const listed = useGet<{jobs: TuningJob[]}>('/v1/tuning-jobs', {pageSize: kListedJobs}, {every: 10_000});
+  const listed = useGet<{jobs: TuningJob[]}>('/v1/tuning-jobs', {pageSize: kListedJobs}, {every: kListMs});
   const jobs = (param('jobs') ?? '').split(',').filter(Boolean);
   const toggle = (id: string) => {
     const next = jobs.includes(id) ? jobs.filter((each) => each !== id) : [...jobs, id];
@@ -53,7 +57,7 @@ export default function ComparePage() {
                 </EmptyState>
               </div>
             ) : (
-              <Result key={jobs.length > 1 ? 'jobs' : jobs[0]} jobs={jobs} listed={listed.data?.jobs ?? []} />
+              <Result key={jobs.length > 1 ? 'jobs' : jobs[0]} jobs={jobs} listed={listed.data?.jobs} />
             )}
           </div>
         </div>
@@ -62,10 +66,35 @@ export default function ComparePage() {
   );
 }
 
-function Result({jobs, listed}: {jobs: string[]; listed: TuningJob[]}) {
+// Whether one of these jobs, which are older than the list goes back, still runs.
+function useAnyLive(ids: readonly string[]): boolean {
+  const [live, setLive] = useState(false);
+  useEffect(() => {
+    const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = async () => {
+      await untilVisible(abort.signal);
+      const answers = await Promise.allSettled(ids.map((id) => describeJob(id, abort.signal)));
+      if (abort.signal.aborted) return;
+      const some = answers.some((answer) => answer.status === 'fulfilled' && isLive(answer.value));
+      setLive(some);
+      if (some || answers.some((answer) => answer.status === 'rejected' && !isRefusal(answer.reason))) timer = setTimeout(look, kListMs);
+    };
+    if (ids.length) void look();
+    else setLive(false);
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [ids.join()]);
+  return live;
+}
+
+function Result({jobs, listed}: {jobs: string[]; listed: TuningJob[] | undefined}) {
   const single = jobs.length === 1;
   const by = single ? (param('by') ?? '') : '';
-  const live = listed.some((job) => jobs.includes(job.id) && isLive(job));
+  const elsewhere = useAnyLive(listed ? jobs.filter((id) => !listed.some((job) => job.id === id)) : []);
+  const live = elsewhere || (listed ?? []).some((job) => jobs.includes(job.id) && isLive(job));
   const {data, error, loading, reload} = useGet<Comparison>(address('/v1/comparison', {jobIds: jobs, by}), {}, {every: live ? kLiveMs : undefined, version: live});
   const fronts = Boolean(data?.objectives?.length);
   const lowerIsBetter = !fronts && data?.objective.goal === 'MINIMIZE';
@@ -80,7 +109,7 @@ function Result({jobs, listed}: {jobs: string[]; listed: TuningJob[]}) {
   if (error && (!data || !loading)) {
     return (
       <>
-        {single && <By job={jobs[0]} listed={listed} by={by} />}
+        {single && <By job={jobs[0]} by={by} />}
         <div class="card">
           <ErrorState error={error} retry={reload} height={360} />
         </div>
@@ -91,7 +120,7 @@ function Result({jobs, listed}: {jobs: string[]; listed: TuningJob[]}) {
   const download = (what: string) => rows.length > 0 && <Download name={`${what} by ${data.by}`} table={() => tableFor(given, data.by, fronts ? 'hypervolume' : metric)} />;
   return (
     <>
-      {single && <By job={jobs[0]} listed={listed} by={by} />}
+      {single && <By job={jobs[0]} by={by} />}
       <Card
         title={single ? `Trials of ${jobs[0]} by ${data.by}` : 'Side by side'} hint={`${lowerIsBetter ? 'lowest' : 'highest'} ${metric} first`}
         updating={loading}
@@ -126,8 +155,9 @@ function tableFor(rows: ComparisonRow[], by: string, metric: string) {
   });
 }
 
-function By({job, listed, by}: {job: string; listed: TuningJob[]; by: string}) {
-  const parameters = listed.find((each) => each.id === job)?.spec.parameters ?? [];
+// The list goes back so far only, and leaves long specs out.
+function By({job, by}: {job: string; by: string}) {
+  const parameters = useGet<TuningJob>(jobPath(job)).data?.spec.parameters ?? [];
   return (
     <label class="row">
       Trials are compared by
