@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {picture, seriousFindings} from './support/browser.mjs';
+import {until} from './support/patience.mjs';
 import {descending} from './support/specs.mjs';
 import {world} from './support/world.mjs';
 
@@ -198,8 +199,23 @@ test('Dashboard: an admin makes a token, whose secret is shown once, and revokes
   await page.getByLabel('Role').selectOption('WORKER');
   await page.getByLabel(/^Projects whose jobs/).fill('default');
   await page.getByLabel(/^Pattern of the workers/).fill('gpu-*');
+  // Clicked again before the server has answered, it makes no second one.
+  const posted = [];
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route('**/v1/tokens', async (route) => {
+    if (route.request().method() === 'POST') {
+      posted.push(route);
+      await held;
+    }
+    await route.continue();
+  });
   await page.getByRole('button', {name: 'Create the token'}).click();
+  await until(() => posted.length, 'it is asked for');
+  await page.getByRole('button', {name: 'Create the token'}).click();
+  release();
   await page.getByRole('row', {name: 'gpu hosts'}).getByText('jobs of default; workers gpu-*').waitFor();
+  assert.equal(posted.length, 1);
 
   await page.getByRole('button', {name: 'Revoke a guest'}).click();
   await page.getByRole('dialog').getByRole('button', {name: 'Revoke the token'}).click();

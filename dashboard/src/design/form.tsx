@@ -1,15 +1,20 @@
-import {useState} from 'preact/hooks';
+import {useRef, useState} from 'preact/hooks';
 
-// What a form does when it is sent, and what the server refused of it in a sentence; '' unless it did.
+// What a form does when it is sent, once until that is answered, and what the server refused of it in a sentence; '' unless it did.
 export function useForm(send: () => Promise<void>): {submit(event: Event): Promise<void>; problem: string} {
   const [problem, setProblem] = useState('');
+  const busy = useRef(false);
   const submit = async (event: Event) => {
     event.preventDefault();
+    if (busy.current) return;
+    busy.current = true;
     setProblem('');
     try {
       await send();
     } catch (error) {
       setProblem((error as Error).message);
+    } finally {
+      busy.current = false;
     }
   };
   return {submit, problem};
