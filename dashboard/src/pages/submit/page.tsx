@@ -19,6 +19,7 @@ import {kStarters} from './starters';
 import './submit.css';
 
 const kPauseMs = 350;  // of typing, before the server is asked
+const kRetryMs = 2000;  // after which it is asked again, where it did not answer
 
 interface Draft {
   text: string;
@@ -112,14 +113,16 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
   useEffect(() => {
     if (spec === undefined || slots === 0) return;
     const abort = new AbortController();
-    const timer = setTimeout(() => {
-      post<TuningPlan>('/v1/preview', {spec, slots, unitSeconds}, abort.signal).then(
+    const look = () =>
+      void post<TuningPlan>('/v1/preview', {spec, slots, unitSeconds}, abort.signal).then(
         (plan) => setChecked({plan, marks: []}),
         (error: Error) => {
-          if (!isAbort(error)) setChecked((before) => ({plan: before.plan, error, marks: marksOf(text, error)}));
+          if (isAbort(error)) return;
+          setChecked((before) => ({plan: before.plan, error, marks: marksOf(text, error)}));
+          if (isPassing(error)) timer = setTimeout(look, kRetryMs);
         },
       );
-    }, kPauseMs);
+    let timer = setTimeout(look, kPauseMs);
     return () => {
       clearTimeout(timer);
       abort.abort();
