@@ -8,6 +8,7 @@
 # version of the C library that these files need, so that pip refuses it where that is older; the libraries' licences are in
 # winnow/licenses. --out: where the wheel is put (default: dist). Prints its path.
 set -euo pipefail
+umask 022  # everyone may read what is installed
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=dist programs=
@@ -25,6 +26,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -r "$root/clients/python/." "$work"
 cp "$root/LICENSE" "$work"
+chmod -R a+rX "$work"
 rm -rf "$work/winnow/bin" "$work/winnow/lib" "$work/winnow/licenses" "$work/build"
 sed -n 's/^project(winnow VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt" > "$work/VERSION"
 tag=()

@@ -7,6 +7,7 @@
 # --build: a build directory whose programs are built (default: build, which is built if need be).
 # --out: where they are put (default: dist). Without names: all three. Prints their paths.
 set -euo pipefail
+umask 022  # everyone may read what is installed
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/build out=dist own=yes

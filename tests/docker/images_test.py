@@ -80,6 +80,7 @@ class Topology:
         shutil.copytree(f"{ROOT}/docker", f"{context}/docker")
         os.makedirs(f"{context}/worker")
         shutil.copy(f"{ROOT}/worker/winnow-mpirun", f"{context}/worker")
+        run("chmod", "-R", "go=", context)  # as under umask 077
         targets = {service["image"]: service["build"]["target"] for service in self.services.values()
                    if "build" in service}
         for image, target in targets.items():

@@ -16,6 +16,7 @@ SKIPPED = 77
 if missing := [name for name in NEEDED if not shutil.which(name)]:
     print("skipped: not installed:", ", ".join(missing))
     sys.exit(SKIPPED)
+os.umask(0o077)  # what is installed is readable all the same
 folder = BUILD / "packages"
 shutil.rmtree(folder, ignore_errors=True)
 for kind in ("deb", "tar", "wheel"):

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import unittest
+import zipfile
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -256,6 +257,17 @@ class Packages(unittest.TestCase):
             self.assertEqual(root.run(f"{program} --version").split(), [program, VERSION])
         linked = root.run("for p in /usr/bin/winnow*; do ldd $p 2>/dev/null; done")
         self.assertNotIn("not found", linked)
+
+    def test_everyone_may_read_what_is_installed(self):
+        """Whatever the umask was where it was packed."""
+        listings = (["dpkg-deb", "-c", made("*.deb")], ["tar", "--zstd", "-tvf", made("*.tar.zst")])
+        for listing in listings:
+            said = subprocess.run(listing, check=True, capture_output=True, text=True).stdout
+            self.assertEqual({line.split()[0] for line in said.splitlines()}, {"drwxr-xr-x", "-rw-r--r--", "-rwxr-xr-x"}, listing)
+        with zipfile.ZipFile(made("*.whl")) as wheel:
+            modes = {member.filename: member.external_attr >> 16 & 0o777 for member in wheel.infolist()
+                     if not member.filename.startswith(f"winnow-{VERSION}.dist-info/")}
+        self.assertEqual({name: oct(mode) for name, mode in modes.items() if mode not in (0o644, 0o755)}, {})
 
     def test_the_wheel_is_the_whole_installation(self):
         """On the C library that it was made on, and on a newer one with a newer Python."""
