@@ -29,6 +29,8 @@ OLDER = "0.0.1"
 VERSION = re.search(r"^project\(winnow VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
 PROXIES = {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}
 SOCKET = "unix:/var/lib/winnow/winnow.db.d/server.sock"
+EXAMPLE_PROGRAMS = [str(path.relative_to(ROOT)) for path in (ROOT / "examples").rglob("*.*") if path.is_file() and
+                    path.stat().st_mode & 0o100 and "data" not in path.parts]
 SYSTEMCTL = """#!/bin/sh
 echo "$*" >>/systemctl.log
 case "$*" in
@@ -264,6 +266,8 @@ class Packages(unittest.TestCase):
         for listing in listings:
             said = subprocess.run(listing, check=True, capture_output=True, text=True).stdout
             self.assertEqual({line.split()[0] for line in said.splitlines()}, {"drwxr-xr-x", "-rw-r--r--", "-rwxr-xr-x"}, listing)
+            programs = re.findall(r"^-rwx.*/doc/winnow/(examples/.*)$", said, re.M)
+            self.assertEqual(sorted(programs), sorted(EXAMPLE_PROGRAMS), listing)
         with zipfile.ZipFile(made("*.whl")) as wheel:
             modes = {member.filename: member.external_attr >> 16 & 0o777 for member in wheel.infolist()
                      if not member.filename.startswith(f"winnow-{VERSION}.dist-info/")}
