@@ -16,7 +16,7 @@ bool SaysAny(const std::string& text, std::initializer_list<std::string_view> an
 }  // namespace
 
 absl::Status SlurmError(const std::string& words, const std::string& all) {
-  if (SaysAny(all, {"SubmitJob", "MaxSubmit", "AssocGrpSubmit", "QOSGrpSubmit", "job submit limit",
+  if (SaysAny(all, {"SubmitJob", "MaxSubmit", "AssocGrpSubmit", "QOSGrpSubmit", "jobs per hour limit",
                     "temporarily unable to accept job", "job queue full", "Resource temporarily unavailable",
                     "maximum job count", "MaxJobCount", "Rate limit", "Required node not available",
                     "Requested nodes are busy"})) {

@@ -48,7 +48,9 @@ class SlurmCalls {
   virtual std::string Render(const SlurmSubmission& submission) const = 0;
 };
 
-// What Slurm's words mean for a call that has failed. `all`: everything it said.
+// What Slurm's words mean for a call that has failed. `all`: everything it said. "Job violates accounting/QOS
+// policy (job submit limit, ...)" is its sentence for every limit; the limit's name tells which of them a job
+// can wait for.
 absl::Status SlurmError(const std::string& words, const std::string& all);
 
 // Minutes, megabytes and processors as Slurm counts them: none is less than was asked for.

@@ -30,6 +30,7 @@ constexpr int64_t kMostArrayElements = 100'000, kLargestIndex = 100'000'000;
 constexpr int kNoSuchJob = 2017;    // ESLURM_INVALID_JOB_ID
 constexpr int kUnspecified = -1;    // of a controller that does not answer, or a token that it does not take
 constexpr int kAlreadyDone = 2021;  // ESLURM_ALREADY_DONE
+constexpr int kPolicy = 2050;       // ESLURM_ACCOUNTING_POLICY
 
 struct RestPlace {
   std::string url;     // "http://HOST:PORT", without a final '/'
@@ -132,9 +133,19 @@ class SlurmRest final : public SlurmCalls {
     if (!answer.ok()) return answer.status();
     const RestJson json = Parsed(answer->body);
     // A job that no node can run now is taken, and yet the answer has an error, which says so.
-    if (std::string id = TextOfJson(json, "job_id"); !id.empty() && id != "0") return id;
+    if (std::string id = TextOfJson(json, "job_id"); !id.empty() && id != "0") {
+      most_taken_ = std::max(most_taken_, submission.nodes);
+      return id;
+    }
     const std::vector<RestError> errors = ErrorsOf(json);
-    if (answer->status != 200 || !errors.empty()) return StatusOf(*answer, errors);
+    if (answer->status != 200 || !errors.empty()) {
+      const absl::Status status = StatusOf(*answer, errors);
+      // Unlike sbatch it does not say which limit of a policy it is. One that a smaller array may satisfy, or
+      // that has let as many nodes pass, is full.
+      const bool full = !errors.empty() && errors.front().number == kPolicy &&
+                        (!submission.array.empty() || submission.nodes <= most_taken_);
+      return full ? absl::ResourceExhaustedError(status.message()) : status;
+    }
     return absl::UnavailableError("slurmrestd answered without a job id");
   }
 
@@ -305,6 +316,7 @@ class SlurmRest final : public SlurmCalls {
   const std::string partition_, account_, qos_;
   const std::unique_ptr<CURL, CurlEnd> curl_;
   std::string version_;  // "": not asked for yet
+  int most_taken_ = 0;   // nodes of the largest job that Slurm took
   std::atomic<bool> stopping_ = false;
 };
 

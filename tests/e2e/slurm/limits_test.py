@@ -44,6 +44,17 @@ class SlurmLimits(unittest.TestCase):
             self.assertEqual(len(site.slurm.jobs()), 2)
             self.end(site, name, file)
 
+    @unittest.skipIf(slurm_accounts.why_not(), slurm_accounts.why_not())
+    def test_a_limit_of_a_quality_of_service_that_no_waiting_helps_against(self):
+        accounts = slurm_accounts.Accounts(quality=["MaxWall=30", "Flags=DenyOnLimit"])
+        with Site(slurm_site.Slurm(nodes=1, accounts=accounts), time_limit_seconds=3600) as site:
+            name = site.submit("long", 1)
+            wait_until(lambda: "QOSMaxWallDurationPerJobLimit" in site.client.json("describe", name).get("state_reason", ""),
+                       "the job that waits says what the engine says")
+            self.expect_words(site, "pauses")
+            site.client.run("stop", name)
+            site.wait_for_nothing()
+
     def test_a_limit_of_slurmctld_at_which_sbatch_asks_again_by_itself(self):
         slurm = slurm_site.Slurm(nodes=3, settings=["MaxJobCount=3", "MinJobAge=2"])
         with Site(slurm, max_nodes=3, worker=WORKER) as site:

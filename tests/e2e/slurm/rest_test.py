@@ -10,6 +10,7 @@ import time
 import unittest
 
 import processes
+import slurm_accounts
 import slurm_server
 import slurm_site
 from processes import wait_until
@@ -54,14 +55,14 @@ class Slurmrestd:
 class Site(slurm_server.Site):
     """As slurm_server.Site, with the server as another user. It looks for commands in a folder without them."""
 
-    def __init__(self, jwt):
+    def __init__(self, jwt, accounts=None):
         settings = []
         if jwt:
             self.key = tempfile.NamedTemporaryFile()
             self.key.write(os.urandom(32))
             self.key.flush()
             settings = ["AuthAltTypes=auth/jwt", f"AuthAltParameters=jwt_key={self.key.name}"]
-        super().__init__(slurm_site.Slurm(nodes=4, settings=settings), processes_flags=["--lease", "5"])
+        super().__init__(slurm_site.Slurm(nodes=4, settings=settings, accounts=accounts), processes_flags=["--lease", "5"])
         self.rest = Slurmrestd(self.slurm, self.cluster.folder, jwt)
 
     def __enter__(self):
@@ -108,6 +109,26 @@ class SlurmRest(unittest.TestCase):
             site.open_gate()
             site.wait_for_end(job)
             site.expect_exact(self, job)
+            site.wait_for_nothing()
+
+    @unittest.skipIf(slurm_accounts.why_not(), slurm_accounts.why_not())
+    def test_limits_of_a_quality_of_service_of_which_it_does_not_say_which(self):
+        accounts = slurm_accounts.Accounts(quality=["MaxSubmitJobsPerUser=2", "MaxNodesPerJob=2", "Flags=DenyOnLimit"])
+        with Site(jwt=False, accounts=accounts) as site:
+            # Three are asked for at once, of which two are taken.
+            job = site.submit_held("singles", 3)
+            wait_until(lambda: site.joined() == 2, "two workers have joined")
+            wait_until(lambda: "Job violates accounting/QOS policy" in site.state().get("state_reason", ""), "the limit is told")
+            self.assertNotIn("pauses", site.state()["state_reason"])
+            site.open_gate()
+            site.wait_for_end(job)
+            site.expect_exact(self, job)
+            site.wait_for_nothing()
+            # More nodes than any job may have.
+            job = site.submit("wide", 1, 3)
+            wait_until(lambda: "pauses" in site.state().get("state_reason", ""), "the pool pauses")
+            self.assertIn("Job violates accounting/QOS policy", site.client.json("describe", job)["state_reason"])
+            site.client.run("stop", job)
             site.wait_for_nothing()
 
     def test_a_controller_that_dies_when_it_has_just_taken_a_job(self):

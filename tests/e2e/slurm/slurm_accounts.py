@@ -61,7 +61,7 @@ class Accounts:
     def fill(self, slurm):
         """Writes the limits. REQUIRES slurm.conf is there; slurmctld need not run."""
         wait_until(lambda: slurm.command("sacctmgr", "-n", "show", "qos", ok=False), "slurmdbd answers")
-        for order in (["add", "cluster", "winnow"], ["add", "account", ACCOUNT], ["add", "user", "root", f"account={ACCOUNT}"],
+        for order in (["add", "cluster", "winnow"], ["add", "account", ACCOUNT], ["add", "user", "root,nobody", f"account={ACCOUNT}"],
                       ["modify", "user", "root", "set", *self.association] if self.association else [],
                       ["modify", "qos", "normal", "set", *self.quality] if self.quality else []):
             if order:

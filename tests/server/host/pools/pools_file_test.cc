@@ -159,6 +159,16 @@ TEST_CASE("SlurmPool: knows what is a limit or lack of nodes, no answer, and a r
   CHECK(said("sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect "
              "failure)") == absl::StatusCode::kUnavailable);
   CHECK(said("sbatch: error: invalid partition specified: gold") == absl::StatusCode::kInvalidArgument);
+  // One sentence for limits that others fill, and for those that a job exceeds by itself.
+  const std::string policy =
+      "\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, "
+      "user's size and/or time limits)";
+  for (const char* limit : {"AssocMaxSubmitJobLimit", "AssocGrpSubmitJobsLimit", "QOSGrpSubmitJobsLimit",
+                            "QOSMaxSubmitJobPerUserLimit", "Reached jobs per hour limit"})
+    CHECK(said(("sbatch: error: " + (limit + policy)).c_str()) == absl::StatusCode::kResourceExhausted);
+  for (const char* limit : {"QOSMaxWallDurationPerJobLimit", "QOSMaxNodePerJobLimit", "QOSMinCpuNotSatisfied",
+                            "AssocMaxWallDurationPerJobLimit", "QOSGrpCpuLimit"})
+    CHECK(said(("sbatch: error: " + (limit + policy)).c_str()) == absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("SlurmPool: reads the jobs of slurmrestd, and of an array that waits each element", "[server]") {
