@@ -98,7 +98,8 @@ def list_all(pairs):
             print(name, number, "ENDED", "its workers have left, or were removed", sep="\t")
         elif "E" in state:
             reason = next((line for line in run("qstat", "-j", number).splitlines() if line.startswith("error reason")), "")
-            print(name, number, "QUEUED", f"{state}: Grid Engine could not start it. {reason}", sep="\t")
+            run("qdel", number)  # it would wait for an administrator for ever
+            print(name, number, "ENDED", f"{state}: Grid Engine could not start it. {reason}", sep="\t")
         elif "q" in state:
             print(name, number, "QUEUED", state, sep="\t")
         else:

@@ -14,12 +14,12 @@ EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "
 
 
 class Site(pool_server.PoolServer):
-    """A Grid Engine and a server with one pool of it. Use it in `with`."""
+    """A Grid Engine and a server with one pool of it. Use it in `with`. `options`: of qsub."""
 
-    def __init__(self, **pool):
+    def __init__(self, options=(), **pool):
         self.engine = site_of_engine.GridEngine()
         program = [sys.executable, os.path.abspath(EXAMPLE)]
-        command = {"submit": [*program, "submit", "--pe", "winnow", "--", "-q", "all.q"],
+        command = {"submit": [*program, "submit", "--pe", "winnow", "--", "-q", "all.q", *options],
                    "list": [*program, "list"], "cancel": [*program, "cancel"]}
         super().__init__({"name": "grid", "kind": "COMMAND", "idle_timeout_seconds": 1, "poll_seconds": 0.5,
                           "command": command, **pool})
@@ -83,6 +83,17 @@ class GridEngine(unittest.TestCase):
             wait_until(lambda: "current job count" in site.state().get("state_reason", ""), "the limit is told")
             site.open_gate()
             site.wait_for_end(name)
+            site.wait_for_nothing()
+
+    def test_a_job_that_it_cannot_start_is_deleted_and_another_is_asked_for(self):
+        folder = "/nowhere/to/be/found"  # it changes to this one first
+        with Site(options=["-wd", folder]) as site:
+            name = site.submit(job("unstarted", 1))
+            wait_until(lambda: "pauses" in site.state().get("state_reason", ""), "the pool pauses")
+            failed = [each for each in site.allocations() if "Eqw" in each.get("reason", "")]
+            self.assertEqual({each["state"] for each in failed}, {"ENDED"})
+            self.assertIn(folder, failed[0]["reason"])
+            site.client.run("stop", name)
             site.wait_for_nothing()
 
 
