@@ -108,6 +108,7 @@ std::vector<uint32_t> RowsByScore(const TrialColumns& columns, const std::vector
 ForestQuestion WholeForest(const JobTrials& job, const LevelScores& compared) {
   ForestQuestion question;
   question.job = job.row.key;
+  question.range_changes = job.range_changes;
   question.level = compared.level;
   const std::vector<uint8_t> all(job.columns.size(), 1);
   question.task =

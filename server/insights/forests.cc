@@ -20,7 +20,7 @@ std::shared_ptr<const SolvedForest> Forests::Find(const ForestQuestion& question
   if (found == kept_.end()) return nullptr;
   const auto then = static_cast<double>(found->solved->task->scored),
              now = static_cast<double>(question.task->scored);
-  if (std::abs(now - then) > kStale * then) {
+  if (found->range_changes != question.range_changes || std::abs(now - then) > kStale * then) {
     kept_.erase(found);
     return nullptr;
   }
@@ -30,7 +30,8 @@ std::shared_ptr<const SolvedForest> Forests::Find(const ForestQuestion& question
 
 void Forests::Keep(const ForestQuestion& question, std::shared_ptr<const SolvedForest> solved) {
   MutexLock lock(mutex_);
-  kept_.push_front({question.job, question.filters, question.level, std::move(solved)});
+  kept_.push_front(
+      {question.job, question.filters, question.level, std::move(solved), question.range_changes});
   if (kept_.size() > kMostKept) kept_.pop_back();
 }
 

@@ -18,6 +18,7 @@ struct ForestQuestion {
   std::string filters;  // as one text: equal texts select equal trials
   int64_t level = 0;    // the level of the comparison
   std::shared_ptr<const ForestTask> task;
+  size_t range_changes = 0;  // that the task's ranges have
 };
 
 struct SolvedForest {
@@ -25,8 +26,8 @@ struct SolvedForest {
   ForestAnswer answer;
 };
 
-// A thread that fits forests and keeps the newest, until the number of trials with a value has changed by
-// some per cent. The destructor answers queued requests with null. Thread-safe.
+// A thread that fits forests and keeps the newest, until a range is changed, or the number of trials with a
+// value has changed by some per cent. The destructor answers queued requests with null. Thread-safe.
 class Forests {
  public:
   using Done = std::function<void(std::shared_ptr<const SolvedForest>)>;
@@ -40,6 +41,7 @@ class Forests {
     std::string filters;
     int64_t level;
     std::shared_ptr<const SolvedForest> solved;
+    size_t range_changes;
   };
   std::shared_ptr<const SolvedForest> Find(const ForestQuestion& question);
   void Keep(const ForestQuestion& question, std::shared_ptr<const SolvedForest> solved);

@@ -135,6 +135,7 @@ absl::StatusOr<ForestQuestion> Insights::AskForest(const v1::GetImportanceReques
   const absl::Status status =
       With(request, [&](const JobTrials& job, const std::vector<uint8_t>& marked) -> absl::Status {
         question.job = job.row.key;
+        question.range_changes = job.range_changes;
         question.level = compared.level;
         // A length before each filter keeps different lists distinct.
         for (const std::string& filter : request.filters())

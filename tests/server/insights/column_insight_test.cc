@@ -1,6 +1,7 @@
 // Columns of trials against each other, over gRPC: the contour over two hyperparameters, and the scatter.
 
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "tests/server/grpc/service_play.h"
@@ -26,9 +27,14 @@ v1::TuningJobSpec ColumnsJob() {
 }
 
 struct ColumnsPlay : ServicePlay {
-  ColumnsPlay() : worker(*this, "one", 2), id(Create(ColumnsJob())) {
-    PlayToEnd(*this, id, {&worker});
-    stub = v1::InsightService::NewStub(channel);
+  // `midway` is called once, while the job runs and about half of its trials have ended.
+  explicit ColumnsPlay(const std::function<void(ColumnsPlay&)>& midway = nullptr)
+      : worker(*this, "one", 2),
+        id(Create(ColumnsJob())),
+        stub(v1::InsightService::NewStub(channel)) {
+    PlayToEnd(*this, id, {&worker}, [&](int step) {
+      if (midway && step == 60) midway(*this);
+    });
   }
   template <typename Method, typename Request, typename Response>
   grpc::Status Ask(Method method, const Request& request, Response& response) {
@@ -82,6 +88,38 @@ TEST_CASE("Contour: a grid over both axes, and the trials on it", "[server]") {
   CHECK_THAT(refused([](auto& r) { r.set_x("speed"); }), Catch::StartsWith("x: job "));
   CHECK_THAT(refused([](auto& r) { r.set_y("depth"); }), Catch::StartsWith("y: is \"depth\", as x is"));
   CHECK_THAT(refused([](auto& r) { r.set_cells(65); }), Catch::StartsWith("cells: 65"));
+}
+
+TEST_CASE("Insights: a changed range is the axis of slices and contours from then on", "[server]") {
+  int asked = 0;
+  ColumnsPlay whole([&](ColumnsPlay& play) {
+    v1::GetSliceRequest of_slice;
+    of_slice.set_job_id(play.id);
+    of_slice.set_parameter("depth");
+    v1::GetContourRequest of_contour;
+    of_contour.set_job_id(play.id);
+    of_contour.set_x("depth");
+    of_contour.set_y("kind");
+    const auto check_values = [&](int values) {
+      v1::Slice slice;
+      REQUIRE(play.Ask(&InsightStub::GetSlice, of_slice, slice).ok());
+      CHECK(slice.marginal_x_size() == values);
+      v1::Contour contour;
+      REQUIRE(play.Ask(&InsightStub::GetContour, of_contour, contour).ok());
+      CHECK(contour.x_place_size() == values);
+      CHECK(contour.mean_size() == 2 * values);
+    };
+    check_values(5);
+    v1::ChangeTuningJobRequest change;
+    change.set_id(play.id);
+    change.mutable_range()->set_parameter("depth");
+    change.mutable_range()->set_max("9");
+    v1::TuningJob job;
+    REQUIRE(play.Call(&v1::TuningService::Stub::ChangeTuningJob, change, job).ok());
+    check_values(9);
+    ++asked;
+  });
+  CHECK(asked == 1);
 }
 
 TEST_CASE("Scatter: any columns, trial by trial", "[server]") {
