@@ -8,9 +8,11 @@
 #include <map>
 #include <optional>
 #include <system_error>
+#include <vector>
 
 #include "base/data_url.h"
 #include "spec/builtin_trainers.h"
+#include "spec/cluster.h"
 
 namespace winnow {
 namespace {
@@ -66,6 +68,8 @@ std::string Unusable(const v1::Channel& channel, const fs::path& path, int nodes
 void CheckChannels(const v1::TuningJobSpec& spec, const fs::path& folder, const MayTell& may_tell,
                    std::vector<Violation>* violations) {
   const bool builtin = FindBuiltinTrainer(spec.trainer().builtin()) != nullptr;
+  const std::vector<int32_t> counts = NodeCounts(spec);
+  const int32_t most_nodes = counts.empty() ? 1 : counts.back();
   const std::map<std::string, v1::Channel> sorted(spec.channels().begin(), spec.channels().end());
   for (const auto& [name, channel] : sorted) {
     if (channel.path().empty() || HasScheme(channel.path()))
@@ -76,7 +80,7 @@ void CheckChannels(const v1::TuningJobSpec& spec, const fs::path& folder, const 
     if (const std::string why = Unreadable(path); !why.empty())
       problem = path.string() + " " + why + "; expected a readable file or directory";
     else if (builtin)
-      problem = Unusable(channel, path, std::max(1, spec.cluster().nodes()), may_tell);
+      problem = Unusable(channel, path, most_nodes, may_tell);
     if (!problem.empty()) violations->push_back({"channels." + name + ".path", problem});
   }
 }

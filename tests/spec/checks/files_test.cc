@@ -74,6 +74,16 @@ TEST_CASE("Files of a job: what a built-in trainer can make nothing of", "[spec]
              "because distribution is sharded\n");
   spec.mutable_cluster()->set_nodes(2);
   CHECK(Listed(CheckFiles(spec)) == "");
+  // The most ranks that a trial may have count.
+  spec.mutable_cluster()->clear_nodes();
+  spec.mutable_cluster()->set_nodes_parameter("nodes");
+  v1::ParameterSpec& nodes = *spec.add_parameters();
+  nodes.set_name("nodes");
+  nodes.mutable_integer()->set_min(1);
+  nodes.mutable_integer()->set_max(3);
+  CHECK_THAT(Listed(CheckFiles(spec)), Catch::StartsWith(at + " is 2 files for 3 ranks;"));
+  nodes.mutable_integer()->set_max(2);
+  CHECK(Listed(CheckFiles(spec)) == "");
 }
 
 TEST_CASE("Files of a job: a file of a folder that cannot be read", "[spec]") {
