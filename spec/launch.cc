@@ -134,40 +134,19 @@ std::string AsArgument(const GivenValue& given) {
   return {digits, std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed).ptr};
 }
 
-// A placeholder has no value where its hyperparameter does not exist.
-bool IsLeftOut(const std::vector<std::string>& names, const std::map<std::string, std::string>& values) {
-  return std::any_of(names.begin(), names.end(),
-                     [&values](const auto& name) { return values.count(name) == 0; });
-}
-
-// Whether argument `index` is a placeholder and nothing else, and the one before it the flag whose value it
-// is: "--depth",
-// "{{depth}}".
-bool FollowsItsFlag(const v1::TrainerSpec& trainer, int index) {
-  const std::string& argument = trainer.command(index);
-  if (index < 2 || argument.rfind("{{", 0) != 0 || argument.find("}}") != argument.size() - 2) return false;
-  const std::string& before = trainer.command(index - 1);
-  return before.size() > 1 && before[0] == '-' && before.find('=') == std::string::npos &&
-         Placeholders(before).empty();
-}
-
 // `width`: the hyperparameter that is the number of ranks, if there is one; no argument but a placeholder's.
 void AddCommand(const v1::TrainerSpec& trainer, const std::vector<GivenValue>& hyperparameters,
                 const std::optional<GivenValue>& width, Launch& launch) {
   std::map<std::string, std::string> values;
   for (const GivenValue& h : hyperparameters) values[h.name] = AsArgument(h);
   if (width) values[width->name] = width->text;
-  bool any_placeholder = false;
-  for (int i = 0; i < trainer.command_size(); ++i) {
-    const std::vector<std::string> names = Placeholders(trainer.command(i));
-    any_placeholder = any_placeholder || !names.empty();
-    if (!IsLeftOut(names, values)) {
-      launch.command.push_back(ReplacePlaceholders(trainer.command(i), values));
-    } else if (FollowsItsFlag(trainer, i)) {
-      launch.command.pop_back();
-    }
-  }
-  if (!any_placeholder) {
+  const std::vector<std::string> command(trainer.command().begin(), trainer.command().end());
+  // A placeholder has no value where its hyperparameter does not exist.
+  for (const std::string& argument :
+       ExistingArguments(command, [&values](const std::string& name) { return values.count(name) > 0; }))
+    launch.command.push_back(ReplacePlaceholders(argument, values));
+  const auto has_none = [](const std::string& argument) { return Placeholders(argument).empty(); };
+  if (std::all_of(command.begin(), command.end(), has_none)) {
     for (const GivenValue& h : hyperparameters) {
       launch.command.push_back("--" + h.name);
       launch.command.push_back(AsArgument(h));

@@ -1,6 +1,6 @@
 #include "spec/placeholders.h"
 
-#include <functional>
+#include <algorithm>
 
 namespace winnow {
 namespace {
@@ -24,6 +24,16 @@ void Walk(std::string_view argument, const std::function<void(std::string_view)>
   }
 }
 
+// Whether argument `index` is a placeholder and nothing else, and the one before it the flag whose value it
+// is.
+bool FollowsItsFlag(const std::vector<std::string>& command, size_t index) {
+  const std::string& argument = command[index];
+  if (index < 2 || argument.rfind("{{", 0) != 0 || argument.find("}}") != argument.size() - 2) return false;
+  const std::string& before = command[index - 1];
+  return before.size() > 1 && before[0] == '-' && before.find('=') == std::string::npos &&
+         Placeholders(before).empty();
+}
+
 }  // namespace
 
 std::vector<std::string> Placeholders(std::string_view argument) {
@@ -32,6 +42,20 @@ std::vector<std::string> Placeholders(std::string_view argument) {
       argument, [](std::string_view) {},
       [&names](std::string_view, std::string_view name) { names.emplace_back(name); });
   return names;
+}
+
+std::vector<std::string> ExistingArguments(const std::vector<std::string>& command,
+                                           const std::function<bool(const std::string&)>& exists) {
+  std::vector<std::string> existing;
+  for (size_t i = 0; i < command.size(); ++i) {
+    const std::vector<std::string> names = Placeholders(command[i]);
+    if (std::all_of(names.begin(), names.end(), exists)) {
+      existing.push_back(command[i]);
+    } else if (FollowsItsFlag(command, i)) {
+      existing.pop_back();
+    }
+  }
+  return existing;
 }
 
 std::string ReplacePlaceholders(std::string_view argument, const std::map<std::string, std::string>& values) {

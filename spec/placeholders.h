@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -10,6 +11,12 @@ namespace winnow {
 // The names in "{{name}}" within a command's argument, in order, without blanks around them. Text after an
 // unclosed "{{" is plain.
 std::vector<std::string> Placeholders(std::string_view argument);
+
+// The command without the arguments that name a hyperparameter which does not exist. If such an argument is a
+// placeholder and nothing else, and the value of the flag before it ("--depth", "{{depth}}"), the flag goes
+// too.
+std::vector<std::string> ExistingArguments(const std::vector<std::string>& command,
+                                           const std::function<bool(const std::string&)>& exists);
 
 // The argument with every placeholder replaced by its value. A placeholder without a value stays as it is.
 // Placeholders within values are not replaced.

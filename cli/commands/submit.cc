@@ -8,8 +8,10 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "base/status_text.h"
@@ -23,6 +25,7 @@
 #include "cli/output/text.h"
 #include "scheduler/space/space.h"
 #include "spec/hidden_value.h"
+#include "spec/placeholders.h"
 #include "spec/search_spec.h"
 #include "spec/values.h"
 #include "spec/warnings.h"
@@ -66,8 +69,32 @@ void WarnOfOtherCode(Session& session, const std::string& like, const v1::Source
       job->id(), session.Hint(fmt::format("source {} --download DIR", job->id()))));
 }
 
+// Takes hyperparameters out that are never active, as if their trials did not have them.
+void LeaveOut(const std::set<std::string>& names, v1::TuningJobSpec& spec) {
+  const auto stays = [&names](const std::string& name) { return names.count(name) == 0; };
+  auto& parameters = *spec.mutable_parameters();
+  parameters.erase(std::remove_if(parameters.begin(), parameters.end(),
+                                  [&](const v1::ParameterSpec& each) { return !stays(each.name()); }),
+                   parameters.end());
+  // A constraint counts where all of its hyperparameters are active.
+  auto& constraints = *spec.mutable_constraints();
+  constraints.erase(std::remove_if(constraints.begin(), constraints.end(),
+                                   [&](const v1::LinearConstraint& each) {
+                                     return std::any_of(
+                                         each.coefficients().begin(), each.coefficients().end(),
+                                         [&](const auto& term) { return !stays(term.first); });
+                                   }),
+                    constraints.end());
+  auto& command = *spec.mutable_trainer()->mutable_command();
+  const std::vector<std::string> left = ExistingArguments({command.begin(), command.end()}, stays);
+  // Without any placeholder a command gets every hyperparameter as a flag; the server refuses it as it is.
+  if (std::any_of(left.begin(), left.end(), [](const auto& each) { return !Placeholders(each).empty(); }))
+    command.Assign(left.begin(), left.end());
+}
+
 // What people have changed while the job ran counts, not what it was submitted with. A prior and values of
-// conditions that a changed range does not have are left out.
+// conditions that a changed range does not have are left out, and so are hyperparameters that are never
+// active then.
 void TakeChanges(const v1::TuningJob& job, v1::TuningJobSpec& spec) {
   if (job.has_scheduling()) *spec.mutable_scheduling() = job.scheduling();
   if (job.has_limits()) {
@@ -98,6 +125,7 @@ void TakeChanges(const v1::TuningJob& job, v1::TuningJobSpec& spec) {
     const std::optional<Value> value = ReadValue(range, text);
     return value && Contains(range, *value);
   };
+  std::set<std::string> never_active;
   for (int i = 0; i < spec.parameters_size(); ++i) {
     v1::ParameterSpec& parameter = *spec.mutable_parameters(i);
     const Range& range = search.parameters[static_cast<size_t>(i)].range;
@@ -108,7 +136,10 @@ void TakeChanges(const v1::TuningJob& job, v1::TuningJobSpec& spec) {
     values.erase(std::remove_if(values.begin(), values.end(),
                                 [&](const std::string& value) { return !is_within(parent, value); }),
                  values.end());
+    if (values.empty() || never_active.count(parameter.condition().parameter()) > 0)
+      never_active.insert(parameter.name());
   }
+  if (!never_active.empty()) LeaveOut(never_active, spec);
 }
 
 // The spec of a job that has the settings of `id` and begins with its results. Configurations that were

@@ -1,8 +1,11 @@
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "spec/hidden_value.h"
 #include "tests/catch.h"
@@ -144,6 +147,45 @@ TEST_CASE("submit --like: ranges, limits and a priority as they were at the job'
   CHECK(created.limits().max_attempts() == 2);
   CHECK(created.limits().max_wall_time().seconds() == 90);
   CHECK(created.scheduling().priority() == 5);
+}
+
+TEST_CASE("submit --like: hyperparameters whose every condition was dropped are left out", "[cli]") {
+  FakeService service;
+  service.jobs = {SampleJob()};
+  v1::TuningJob& job = service.jobs[0];
+  v1::TuningJobSpec& spec = *job.mutable_spec();
+  for (const char* argument : {"--eta={{eta}}", "--drop", "{{rate_drop}}", "skip={{skip_drop}}"})
+    spec.mutable_trainer()->add_command(argument);
+  for (const char* name : {"rate_drop", "skip_drop"}) {
+    v1::ParameterSpec& conditional = *spec.add_parameters();
+    conditional.set_name(name);
+    conditional.mutable_integer()->set_max(5);
+  }
+  v1::Condition& of_booster = *spec.mutable_parameters(3)->mutable_condition();
+  of_booster.set_parameter("booster");
+  of_booster.add_values("dart");
+  v1::Condition& of_rate = *spec.mutable_parameters(4)->mutable_condition();
+  of_rate.set_parameter("rate_drop");
+  of_rate.add_values("3");
+  for (const char* name : {"rate_drop", "eta"}) {
+    v1::LinearConstraint& constraint = *spec.add_constraints();
+    (*constraint.mutable_coefficients())[name] = 1;
+    constraint.set_max(4);
+  }
+  *job.mutable_parameters() = spec.parameters();
+  for (v1::ParameterSpec& now : *job.mutable_parameters()) now.clear_condition();
+  auto& boosters = *job.mutable_parameters(2)->mutable_categorical()->mutable_values();
+  boosters.erase(std::remove(boosters.begin(), boosters.end(), "dart"), boosters.end());
+  const Result result = RunWinnow({"submit", "--like", "bank"}, service.address());
+  INFO(result.err);
+  CHECK(result.code == 0);
+  const v1::TuningJobSpec& created = service.created.spec();
+  REQUIRE(created.parameters_size() == 3);
+  CHECK(created.parameters(2).name() == "booster");
+  REQUIRE(created.constraints_size() == 1);
+  CHECK(created.constraints(0).coefficients().count("eta") == 1);
+  CHECK(std::vector<std::string>(created.trainer().command().begin(), created.trainer().command().end()) ==
+        std::vector<std::string>{"/bin/true", "--eta={{eta}}"});
 }
 
 TEST_CASE(
