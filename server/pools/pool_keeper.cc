@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -40,7 +41,7 @@ PoolKeeper::PoolKeeper(Coordinator& coordinator, PoolKeeperOptions options)
       options_(std::move(options)),
       book_(std::make_shared<PoolBook>(options_.pools, options_.prefix, options_.make_token,
                                        options_.standings)) {
-  for (const DeclaredPool& pool : options_.pools) engines_.push_back({&pool, {}});
+  for (const DeclaredPool& pool : options_.pools) engines_.push_back(std::make_unique<Engine>(pool));
 }
 
 PoolKeeper::~PoolKeeper() { Stop(); }
@@ -51,7 +52,7 @@ void PoolKeeper::AnnounceStop() {
     stopping_ = true;
   }
   wake_.NotifyOne();
-  for (const Engine& engine : engines_) engine.pool->engine->Stop();
+  for (const std::unique_ptr<Engine>& engine : engines_) engine->pool.engine->Stop();
 }
 
 bool PoolKeeper::Stopping() {
@@ -62,6 +63,7 @@ bool PoolKeeper::Stopping() {
 void PoolKeeper::Stop() {
   AnnounceStop();
   if (thread_.joinable()) thread_.join();
+  for (const std::unique_ptr<Engine>& engine : engines_) engine->thread.Stop();
 }
 
 void PoolKeeper::Start(std::string server) {
@@ -87,15 +89,15 @@ absl::StatusOr<std::string> PoolKeeper::Render(const std::string& name, int32_t 
 void PoolKeeper::Run() {
   while (true) {
     Step();
-    const bool more = !news_.empty() && !failed_;  // answers to what was submitted are recorded at once
     MutexLock lock(mutex_);
-    if (!stopping_ && !more) wake_.WaitUntil(mutex_, steady_clock::now() + options_.tick);
+    // Answers to what was submitted are recorded at once.
+    if (!stopping_ && answers_.empty()) wake_.WaitUntil(mutex_, steady_clock::now() + options_.tick);
     if (stopping_) return;
   }
 }
 
 void PoolKeeper::Step() {
-  Poll(news_);
+  TakeAnswers();
   if (Stopping()) return;  // an engine may have been cut short
   const absl::StatusOr<PoolOrders> orders = coordinator_.CallOrRollBack<absl::StatusOr<PoolOrders>>(
       [book = book_, news = news_, anew = failed_](winnow::Engine& engine) {
@@ -104,96 +106,147 @@ void PoolKeeper::Step() {
   failed_ = !orders.ok();
   if (failed_) {
     spdlog::warn("pools: nothing could be recorded: {}", MessageOf(orders.status()));
-    return;
+  } else {
+    news_.clear();
+    open_ = orders->open;
+    if (!orders->submit.empty()) FaultPoint("pools: recorded");
+    if (options_.put_token != nullptr) {
+      for (const TokenRow& token : orders->tokens) options_.put_token(token);
+    }
+    Share(*orders);
   }
-  news_.clear();
-  open_ = orders->open;
-  if (!orders->submit.empty()) FaultPoint("pools: recorded");
-  Do(*orders);
+  for (const std::unique_ptr<Engine>& engine : engines_) Begin(*engine);
 }
 
-void PoolKeeper::Poll(std::vector<PoolNews>& news) {
-  for (Engine& engine : engines_) {
-    if (Stopping()) return;
-    const PoolSettings& settings = engine.pool->settings;
-    std::vector<AllocationKey> keys;
-    PoolNews list;
-    list.pool = settings.name;
-    list.listed = true;
-    bool changes = false;
-    std::set<std::string> open;  // names
-    for (const AllocationRow& row : open_) {
-      if (row.pool != settings.name) continue;
-      keys.push_back({row.name, row.engine_id});
-      list.asked.insert(row.number);
-      if (!row.ended()) open.insert(row.name);
-      changes = changes || Changes(row);
-    }
-    if (keys.empty() || steady_clock::now() < engine.next_poll) continue;
-    absl::StatusOr<std::vector<Allocation>> known = engine.pool->engine->List(keys);
-    engine.next_poll = steady_clock::now() + settings.poll * (changes ? 1 : kCalmPolls);
-    list.status = known.status();
-    if (known.ok()) {
-      list.allocations = *std::move(known);
-      for (const Allocation& allocation : list.allocations) {
-        if (allocation.state != Allocation::State::kEnded || !open.contains(allocation.name)) continue;
-        const std::string words = engine.pool->engine->LastWords({allocation.name, allocation.id});
-        if (!words.empty()) list.last_words[allocation.name] = words;
+void PoolKeeper::TakeAnswers() {
+  std::vector<Answer> answers;
+  {
+    MutexLock lock(mutex_);
+    answers.swap(answers_);
+  }
+  for (Answer& answer : answers) {
+    Engine& engine = *answer.engine;
+    engine.busy = false;
+    if (engine.rest) engine.next_poll = steady_clock::now() + *engine.rest;
+    for (PoolNews& each : answer.news) {
+      if (each.listed) {
+        AddList(std::move(each), news_);
+      } else {
+        news_.push_back(std::move(each));
       }
-    } else {
-      spdlog::warn("pool {}: its engine could not be asked: {}", settings.name, MessageOf(known.status()));
-    }
-    AddList(std::move(list), news);
-  }
-}
-
-void PoolKeeper::Do(const PoolOrders& orders) {
-  if (options_.put_token != nullptr) {
-    for (const TokenRow& token : orders.tokens) options_.put_token(token);
-  }
-  for (Engine& engine : engines_) {
-    const std::string& name = engine.pool->settings.name;
-    std::vector<AllocationRow> submit;
-    for (const AllocationRow& row : orders.submit) {
-      if (row.pool == name) submit.push_back(row);
-    }
-    if (!submit.empty()) SubmitAll(engine, submit, orders.secrets);
-    if (Stopping()) return;
-    std::vector<AllocationKey> cancel;
-    for (const AllocationRow& row : orders.cancel) {
-      if (row.pool != name) continue;
-      spdlog::info("pool {}: {} is given back: {}", name, row.name, row.cancel);
-      cancel.push_back({row.name, row.engine_id});
-    }
-    if (!cancel.empty()) {
-      FaultPoint("pools: before cancel");
-      const absl::Status status = engine.pool->engine->Cancel(cancel);
-      if (!status.ok()) spdlog::warn("pool {}: it could not be given back yet: {}", name, MessageOf(status));
-      PoolNews& told = news_.emplace_back();
-      told.pool = name;
-      told.cancelled = true;
-      told.status = status;
-      // They end in a moment, not at once.
-      engine.next_poll = steady_clock::now() + std::min(options_.tick, engine.pool->settings.poll);
-      FaultPoint("pools: after cancel");
-    }
-    if (Stopping()) return;
-    for (const AllocationRow& row : orders.leftovers) {
-      if (row.pool == name) (void)engine.pool->engine->Forget({row.name, row.engine_id});
-    }
-    for (const AllocationRow& row : orders.forget) {
-      if (row.pool != name) continue;
-      spdlog::info("pool {}: {} has ended: {}", name, row.name, row.reason);
-      FaultPoint("pools: before forget");
-      const absl::Status status = engine.pool->engine->Forget({row.name, row.engine_id});
-      if (!status.ok()) spdlog::warn("pool {}: {}", name, MessageOf(status));
     }
   }
 }
 
-void PoolKeeper::SubmitAll(Engine& engine, const std::vector<AllocationRow>& rows,
-                           const std::map<int64_t, std::string>& secrets) {
-  auto most = static_cast<size_t>(std::max(1, engine.pool->engine->most_in_batch()));
+void PoolKeeper::Share(const PoolOrders& orders) {
+  for (const std::unique_ptr<Engine>& engine : engines_) {
+    PoolOrders& own = engine->orders;
+    const auto add = [&](const std::vector<AllocationRow>& rows, std::vector<AllocationRow>& to) {
+      for (const AllocationRow& row : rows) {
+        if (row.pool == engine->pool.settings.name) to.push_back(row);
+      }
+    };
+    add(orders.submit, own.submit);
+    for (const AllocationRow& row : orders.cancel)  // again, while the engine has not heard of it yet
+      std::erase_if(own.cancel, [&](const AllocationRow& other) { return other.number == row.number; });
+    add(orders.cancel, own.cancel);
+    add(orders.leftovers, own.leftovers);
+    add(orders.forget, own.forget);
+    for (const AllocationRow& row : own.submit) {
+      if (const auto secret = orders.secrets.find(row.number); secret != orders.secrets.end())
+        own.secrets.insert(*secret);
+    }
+  }
+}
+
+void PoolKeeper::Begin(Engine& engine) {
+  if (engine.busy) return;
+  const PoolSettings& settings = engine.pool.settings;
+  PoolOrders orders = std::exchange(engine.orders, {});
+  const bool acts = !orders.submit.empty() || !orders.cancel.empty();
+  std::vector<AllocationRow> asked;
+  // What is just submitted is listed in a moment, not at once.
+  if (orders.submit.empty() && steady_clock::now() >= engine.next_poll) {
+    std::copy_if(open_.begin(), open_.end(), std::back_inserter(asked),
+                 [&](const AllocationRow& row) { return row.pool == settings.name; });
+  }
+  if (!acts && orders.leftovers.empty() && orders.forget.empty() && asked.empty()) return;
+  engine.rest.reset();
+  if (!asked.empty())
+    engine.rest = settings.poll * (std::any_of(asked.begin(), asked.end(), Changes) ? 1 : kCalmPolls);
+  // They begin to run, or end, in a moment, not at once.
+  if (acts) engine.rest = std::min(options_.tick, settings.poll);
+  engine.busy = true;
+  engine.thread.Post([this, &engine, orders = std::move(orders), asked = std::move(asked)] {
+    Answer answer{&engine, {}};
+    if (!Stopping()) Do(engine.pool, orders, answer.news);
+    if (!Stopping() && !asked.empty()) answer.news.push_back(ListAll(engine.pool, asked));
+    {
+      MutexLock lock(mutex_);
+      answers_.push_back(std::move(answer));
+    }
+    wake_.NotifyOne();
+  });
+}
+
+PoolNews PoolKeeper::ListAll(const DeclaredPool& pool, const std::vector<AllocationRow>& rows) {
+  std::vector<AllocationKey> keys;
+  PoolNews list;
+  list.pool = pool.settings.name;
+  list.listed = true;
+  std::set<std::string> open;  // names
+  for (const AllocationRow& row : rows) {
+    keys.push_back({row.name, row.engine_id});
+    list.asked.insert(row.number);
+    if (!row.ended()) open.insert(row.name);
+  }
+  absl::StatusOr<std::vector<Allocation>> known = pool.engine->List(keys);
+  list.status = known.status();
+  if (!known.ok()) {
+    spdlog::warn("pool {}: its engine could not be asked: {}", list.pool, MessageOf(known.status()));
+    return list;
+  }
+  list.allocations = *std::move(known);
+  for (const Allocation& allocation : list.allocations) {
+    if (allocation.state != Allocation::State::kEnded || !open.contains(allocation.name)) continue;
+    const std::string words = pool.engine->LastWords({allocation.name, allocation.id});
+    if (!words.empty()) list.last_words[allocation.name] = words;
+  }
+  return list;
+}
+
+void PoolKeeper::Do(const DeclaredPool& pool, const PoolOrders& orders, std::vector<PoolNews>& news) {
+  const std::string& name = pool.settings.name;
+  if (!orders.submit.empty()) SubmitAll(pool, orders, news);
+  if (Stopping()) return;
+  std::vector<AllocationKey> cancel;
+  for (const AllocationRow& row : orders.cancel) {
+    spdlog::info("pool {}: {} is given back: {}", name, row.name, row.cancel);
+    cancel.push_back({row.name, row.engine_id});
+  }
+  if (!cancel.empty()) {
+    FaultPoint("pools: before cancel");
+    const absl::Status status = pool.engine->Cancel(cancel);
+    if (!status.ok()) spdlog::warn("pool {}: it could not be given back yet: {}", name, MessageOf(status));
+    PoolNews& told = news.emplace_back();
+    told.pool = name;
+    told.cancelled = true;
+    told.status = status;
+    FaultPoint("pools: after cancel");
+  }
+  if (Stopping()) return;
+  for (const AllocationRow& row : orders.leftovers) (void)pool.engine->Forget({row.name, row.engine_id});
+  for (const AllocationRow& row : orders.forget) {
+    spdlog::info("pool {}: {} has ended: {}", name, row.name, row.reason);
+    FaultPoint("pools: before forget");
+    const absl::Status status = pool.engine->Forget({row.name, row.engine_id});
+    if (!status.ok()) spdlog::warn("pool {}: {}", name, MessageOf(status));
+  }
+}
+
+void PoolKeeper::SubmitAll(const DeclaredPool& pool, const PoolOrders& orders, std::vector<PoolNews>& all) {
+  const std::vector<AllocationRow>& rows = orders.submit;
+  auto most = static_cast<size_t>(std::max(1, pool.engine->most_in_batch()));
   const auto follows = [&rows](size_t at) {
     return at < rows.size() && rows[at].nodes == 1 && rows[at - 1].nodes == 1 &&
            rows[at].number == rows[at - 1].number + 1;
@@ -201,7 +254,7 @@ void PoolKeeper::SubmitAll(Engine& engine, const std::vector<AllocationRow>& row
   for (size_t begin = 0; begin < rows.size() && !Stopping();) {
     size_t end = begin + 1;
     while (end - begin < most && follows(end)) ++end;
-    PoolNews news = Submit(*engine.pool, std::span(rows).subspan(begin, end - begin), secrets);
+    PoolNews news = Submit(pool, std::span(rows).subspan(begin, end - begin), orders.secrets);
     if (absl::IsResourceExhausted(news.status)) {
       if (end - begin > 1) {  // the limit may leave room for some of them
         most = (end - begin) / 2;
@@ -209,11 +262,9 @@ void PoolKeeper::SubmitAll(Engine& engine, const std::vector<AllocationRow>& row
       }
       for (; follows(end); ++end) news.submitted.push_back(rows[end].number);
     }
-    news_.push_back(std::move(news));
+    all.push_back(std::move(news));
     begin = end;
   }
-  // They begin to run in a moment, not at once.
-  engine.next_poll = steady_clock::now() + std::min(options_.tick, engine.pool->settings.poll);
 }
 
 PoolNews PoolKeeper::Submit(const DeclaredPool& pool, std::span<const AllocationRow> batch,

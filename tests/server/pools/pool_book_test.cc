@@ -461,17 +461,69 @@ class HangingPool final : public Pool {
 TEST_CASE("Pool keeper: a stop waits for no engine that hangs, and asks no other one", "[server]") {
   Play play(3'600'000'000);
   play.Create(RandomJob(10));
-  const auto engine = std::make_shared<HangingPool>();
+  const auto one = std::make_shared<HangingPool>(), other = std::make_shared<HangingPool>();
   PoolKeeperOptions options;
-  options.pools = {{SettingsOfFour(), engine}, {SettingsOfFour(), engine}};
+  options.pools = {{SettingsOfFour(), one}, {SettingsOfFour(), other}};
   options.pools[1].settings.name = "gpu";
   options.prefix = "winnow-0123abcd";
   options.tick = std::chrono::milliseconds(1);
   PoolKeeper keeper(play.coordinator(), options);
   keeper.Start("127.0.0.1:1");
-  REQUIRE(engine->AwaitList());
+  REQUIRE(one->AwaitList());
+  REQUIRE(other->AwaitList());
   keeper.Stop();
-  CHECK(engine->lists() == 1);
+  CHECK(one->lists() == 1);
+  CHECK(other->lists() == 1);
+}
+
+// An engine that takes what it is asked for.
+class TakingPool final : public Pool {
+ public:
+  absl::StatusOr<std::vector<std::string>> Submit(const std::vector<AllocationRequest>& batch) override {
+    if (!any_.exchange(true)) submitted_.set_value();
+    return std::vector<std::string>(batch.size(), "6");
+  }
+  absl::StatusOr<std::vector<Allocation>> List(const std::vector<AllocationKey>& allocations) override {
+    std::vector<Allocation> known;
+    for (const AllocationKey& key : allocations)
+      known.push_back({key.name, "6", EngineState::kQueued, "", {}});
+    return known;
+  }
+  absl::Status Cancel(const std::vector<AllocationKey>&) override { return absl::OkStatus(); }
+  absl::Status Forget(const AllocationKey&) override { return absl::OkStatus(); }
+  std::string Render(const std::vector<AllocationRequest>&) const override { return ""; }
+
+  bool AwaitSubmit() {
+    return submitted_.get_future().wait_for(std::chrono::minutes(2)) == std::future_status::ready;
+  }
+
+ private:
+  std::promise<void> submitted_;
+  std::atomic<bool> any_ = false;
+};
+
+TEST_CASE("Pool keeper: an engine that hangs holds up no other pool", "[server]") {
+  Play play(3'600'000'000);
+  const auto job_of = [&play](const char* pool) {
+    v1::TuningJobSpec spec = RandomJob(1);
+    spec.mutable_cluster()->add_pools(pool);
+    play.Create(spec);
+  };
+  job_of("cpu");
+  const auto hanging = std::make_shared<HangingPool>();
+  const auto other = std::make_shared<TakingPool>();
+  PoolKeeperOptions options;
+  options.pools = {{SettingsOfFour(), hanging}, {SettingsOfFour(), other}};
+  options.pools[1].settings.name = "gpu";
+  options.prefix = "winnow-0123abcd";
+  options.tick = std::chrono::milliseconds(1);
+  PoolKeeper keeper(play.coordinator(), options);
+  keeper.Start("127.0.0.1:1");
+  REQUIRE(hanging->AwaitList());
+  job_of("gpu");
+  CHECK(other->AwaitSubmit());
+  keeper.Stop();
+  CHECK(hanging->lists() == 1);
 }
 
 }  // namespace
