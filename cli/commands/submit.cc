@@ -80,9 +80,9 @@ void LeaveOut(const std::set<std::string>& names, v1::TuningJobSpec& spec) {
   auto& constraints = *spec.mutable_constraints();
   constraints.erase(std::remove_if(constraints.begin(), constraints.end(),
                                    [&](const v1::LinearConstraint& each) {
-                                     return std::any_of(
-                                         each.coefficients().begin(), each.coefficients().end(),
-                                         [&](const auto& term) { return !stays(term.first); });
+                                     return std::any_of(each.coefficients().begin(),
+                                                        each.coefficients().end(),
+                                                        [&](const auto& term) { return !stays(term.first); });
                                    }),
                     constraints.end());
   auto& command = *spec.mutable_trainer()->mutable_command();

@@ -29,9 +29,7 @@ v1::TuningJobSpec ColumnsJob() {
 struct ColumnsPlay : ServicePlay {
   // `midway` is called once, while the job runs and about half of its trials have ended.
   explicit ColumnsPlay(const std::function<void(ColumnsPlay&)>& midway = nullptr)
-      : worker(*this, "one", 2),
-        id(Create(ColumnsJob())),
-        stub(v1::InsightService::NewStub(channel)) {
+      : worker(*this, "one", 2), id(Create(ColumnsJob())), stub(v1::InsightService::NewStub(channel)) {
     PlayToEnd(*this, id, {&worker}, [&](int step) {
       if (midway && step == 60) midway(*this);
     });
