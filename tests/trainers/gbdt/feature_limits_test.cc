@@ -1,11 +1,13 @@
 #include "trainers/gbdt/tree/tree_builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <set>
 
 #include "tests/catch.h"
 #include "tests/trainers/gbdt/sample_data.h"
+#include "tests/trainers/gbdt/table_targets.h"
 #include "tests/trainers/gbdt/training_samples.h"
 
 namespace winnow::gbdt {
@@ -51,6 +53,44 @@ TEST_CASE("Limits: with max_delta_step and alpha too", "[gbdt]") {
   for (const int feature : {0, 1, 2}) CHECK(WorstStep(model, SampleData(100, 2, 4), feature, 1) == 0);
   for (const Tree& tree : model.trees) {
     for (const Tree::Node& node : tree.nodes) CHECK(std::fabs(node.weight) <= 0.4f);
+  }
+}
+
+// The label is 1 where the first column has its only value, and 0 in its gaps.
+DataSet OneValueWithGaps(bool sparse) {
+  DataSet data;
+  data.rows = 80;
+  data.feature_names = {"a", "b"};
+  data.columns.assign(2, std::vector<float>(80, 1.0f));
+  data.sparse.resize(2);
+  data.sparse[0].used = sparse;
+  for (int64_t i = 0; i < data.rows; ++i) {
+    if (i % 2 == 0) data.columns[0][i] = std::nanf("");
+    if (i % 2 == 1 && sparse) data.sparse[0].Add(i, 1);
+    data.columns[1][i] = static_cast<float>(i / 2 % 5);
+    data.label.push_back(static_cast<float>(i % 2));
+  }
+  if (sparse) data.columns[0].clear();
+  for (const std::string& name : data.feature_names) data.schema.columns.push_back({name, false, {}});
+  return data;
+}
+
+TEST_CASE("Limits: a column of one value with gaps is divided in training as in predictions", "[gbdt]") {
+  GbdtParameters parameters = LogisticParameters(1);
+  parameters.metrics = {MetricKind::kLogLoss};
+  for (const bool sparse : {false, true}) {
+    const DataSet data = OneValueWithGaps(sparse);
+    for (const std::vector<int>& directions : {std::vector<int>{0, 1}, {1, 0}, {-1, 0}, {}}) {
+      std::vector<float> metrics;
+      const Model model =
+          Train(parameters, data, {.last_metrics = &metrics, .limits = {directions, {}}});
+      const std::vector<float> margins = PredictMargins(model, data, 1);
+      CAPTURE(sparse, directions);
+      CHECK(margins[0] < -0.4f);
+      CHECK(margins[1] > 0.4f);
+      CHECK(metrics[0] ==
+            static_cast<float>(EvaluateMetric(parameters.metrics[0], parameters, data, margins)));
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,14 +24,16 @@ namespace winnow::gbdt {
 inline std::vector<uint8_t> LeftBins(const Tree& tree, const Tree::Node& node, const FeatureCuts& cuts) {
   std::vector<uint8_t> left(ValueBins(cuts) + 1, 0);
   if (node.categorical) {
-    for (int bin = 0; bin < cuts.bins(); ++bin)
+    for (std::size_t bin = 0; bin < cuts.categories.size(); ++bin)
       left[bin] = tree.GoesLeft(node, static_cast<float>(cuts.categories[bin]));
     left[cuts.bins()] = 1;
   } else {
     // Bin b's values are at or above thresholds[b - 1].
     const auto from = std::lower_bound(cuts.thresholds.begin(), cuts.thresholds.end(), node.threshold);
-    const bool none = cuts.thresholds.empty() || node.threshold < cuts.thresholds.front();
-    if (!none) std::fill(left.begin(), left.begin() + (from - cuts.thresholds.begin()) + 1, 1);
+    // A feature of one value has no threshold: all of it goes left, or only missing values do.
+    const float first =
+        cuts.thresholds.empty() ? std::numeric_limits<float>::max() : cuts.thresholds.front();
+    if (node.threshold >= first) std::fill(left.begin(), left.begin() + (from - cuts.thresholds.begin()) + 1, 1);
   }
   left.back() = node.missing_left;
   return left;
