@@ -129,9 +129,12 @@ absl::Status Booster::TrainRound() {
   const int64_t rows = data_.train.targets.rows;
   std::vector<int64_t> dropped;
   if (is_dart()) dropped = DroppedTrees(parameters, model_->rounds(), model_->tree_weights);
-  std::vector<float> without_dropped;
-  if (!dropped.empty()) without_dropped = train_sums_.Margins(dropped);
-  const std::vector<float>& margin = dropped.empty() ? margin_ : without_dropped;
+  std::vector<float> apart;  // from margin_, to which each tree of the round is added
+  if (!dropped.empty())
+    apart = train_sums_.Margins(dropped);
+  else if (RenewsLeaves(parameters.objective) && parameters.num_parallel_tree > 1)
+    apart = margin_;
+  const std::vector<float>& margin = apart.empty() ? margin_ : apart;
   gradient_margin_ = margin.data();
   ComputeAllGradients(margin);
   std::vector<Tree> grown;

@@ -73,6 +73,14 @@ TEST_CASE("Ranks: one model to the byte, with samples of rows and columns", "[gb
   CheckRanks(SampledParameters(6), train, SampleData(700, 2, 4));
 }
 
+TEST_CASE("Ranks: one model to the byte, with parallel trees whose leaves are renewed", "[gbdt]") {
+  GbdtParameters parameters = SampledParameters(3);
+  parameters.objective = ObjectiveKind::kAbsoluteError;
+  parameters.metrics = {MetricKind::kMae};
+  parameters.num_parallel_tree = 3;
+  CheckRanks(parameters, SampleData(3000), SampleData(300, 2, 4));
+}
+
 TEST_CASE("Ranks: one model to the byte, best leaf first and within limits", "[gbdt]") {
   GbdtParameters parameters = LogisticParameters(5);
   parameters.grow_policy = GrowPolicy::kLossGuide;

@@ -140,6 +140,27 @@ TEST_CASE("Booster: a weight of three is a row three times", "[gbdt]") {
   CHECK(difference / static_cast<double>(a.size()) < 0.02);
 }
 
+TEST_CASE("Booster: parallel trees of an absolute error share one step to the medians", "[gbdt]") {
+  const DataSet data = OneColumn({0, 0, 0, 0, 0, 1, 1, 1, 1, 1}, {-30, -9, -4, -2, -1, 3, 5, 8, 70, 90});
+  GbdtParameters parameters;
+  parameters.objective = ObjectiveKind::kAbsoluteError;
+  parameters.metrics = {MetricKind::kMae};
+  parameters.eta = 1;
+  parameters.num_round = 1;
+  for (const int64_t parallel : {1, 2, 10}) {
+    parameters.num_parallel_tree = parallel;
+    const Model model = Train(parameters, data);
+    const std::vector<float> margins = PredictMargins(model, data, 1);
+    CAPTURE(parallel);
+    CHECK(margins.front() == Approx(-4).epsilon(1e-5));
+    CHECK(margins.back() == Approx(8).epsilon(1e-5));
+    // DART adds its trees only after the round.
+    GbdtParameters dart = parameters;
+    dart.booster = BoosterKind::kDart;
+    CHECK(PredictMargins(Train(dart, data), data, 1) == margins);
+  }
+}
+
 TEST_CASE("Booster: classes are learned", "[gbdt]") {
   GbdtParameters parameters;
   parameters.objective = ObjectiveKind::kSoftProb;
