@@ -41,10 +41,12 @@ Booster::Booster(const TrainingData& data, FeatureLimits limits, Model* model, C
   validation_sums_.emplace(*model, data.cuts, *data.validation, pool, is_dart() ? kMostLeafBytes : 0);
 }
 
-void Booster::Start(std::optional<StartMargins> margins) {
-  if (margins) {
-    margin_ = std::move(margins->train);
-    validation_margin_ = std::move(margins->validation);
+void Booster::Start(const RawTables* tables) {
+  if (tables != nullptr) {
+    margin_ = tables->TrainMargins(*model_, pool_);
+    validation_margin_ = tables->ValidationMargins(*model_, pool_);
+    train_sums_.FollowValues(tables->train);
+    if (data_.validation) validation_sums_->FollowValues(*tables->validation);
   } else {
     margin_ = train_sums_.Margins();
     if (data_.validation) validation_margin_ = validation_sums_->Margins();

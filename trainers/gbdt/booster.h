@@ -11,17 +11,13 @@
 #include "trainers/gbdt/hyperparameters/hyperparameters.h"
 #include "trainers/gbdt/model/model.h"
 #include "trainers/gbdt/training_data.h"
+#include "trainers/gbdt/training_input.h"
 #include "trainers/gbdt/tree/fixed_gradients.h"
 #include "trainers/gbdt/tree/row_partition.h"
 #include "trainers/gbdt/tree/tree_builder.h"
 #include "trainers/gbdt/tree_sums.h"
 
 namespace winnow::gbdt {
-
-// Margins [class][row] to which a model's trees are added.
-struct StartMargins {
-  std::vector<float> train, validation;
-};
 
 // Boosting, round by round. The model is a function of the parameters and of all ranks' data. It depends
 // neither on the number of ranks and threads, nor on where training was interrupted.
@@ -31,9 +27,9 @@ class Booster {
   Booster(const TrainingData& data, FeatureLimits limits, Model* model, Communicator* ranks,
           ThreadPool* pool);
 
-  // Continues after model->trees: from the given margins, or else from the trees, which must then have been
-  // grown from the data's cuts.
-  void Start(std::optional<StartMargins> margins = std::nullopt);
+  // Continues after model->trees, through which rows go by their values in `tables`, which must stay; without
+  // tables by their bins: then the trees must have been grown from the data's cuts.
+  void Start(const RawTables* tables = nullptr);
 
   // Adds one round to model->trees. An error is one of `ranks`.
   absl::Status TrainRound();

@@ -237,11 +237,7 @@ absl::Status BoostingRun::Train(LoadedData loaded, ThreadPool* pool) {
   state_.model.feature_names = data.feature_names;
   PrintUnreported(given_rounds_);
   if (CheckpointSuffices()) return WriteTiming();
-  if (loaded.tables)
-    booster.Start(StartMargins{loaded.tables->TrainMargins(state_.model, pool),
-                               loaded.tables->ValidationMargins(state_.model, pool)});
-  else
-    booster.Start();
+  booster.Start(loaded.tables ? &*loaded.tables : nullptr);
   timing_.setup = SecondsSince(started_);
   std::optional<PredictionTimer> timer;
   if (request_.parameters.prediction_time) timer.emplace(data);

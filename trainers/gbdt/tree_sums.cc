@@ -32,6 +32,19 @@ std::vector<Number> LeafOfRows(const Tree& tree, const RowPartition& partition, 
 }
 
 template <typename Number>
+std::vector<Number> LeafOfNodes(const Tree& tree, const std::vector<int32_t>& node_of_row) {
+  std::vector<Number> leaf_of_node(tree.nodes.size());
+  Number leaf = 0;
+  for (std::size_t n = 0; n < tree.nodes.size(); ++n) {
+    if (tree.nodes[n].feature < 0) leaf_of_node[n] = leaf++;
+  }
+  std::vector<Number> leaves;
+  leaves.reserve(node_of_row.size());
+  for (const int32_t node : node_of_row) leaves.push_back(leaf_of_node[node]);
+  return leaves;
+}
+
+template <typename Number>
 void AddValues(const float* values, const Number* leaves, int64_t rows, float* margin) {
   for (int64_t i = 0; i < rows; ++i) margin[i] += values[leaves[i]];
 }
@@ -57,6 +70,19 @@ void AddLeaves(const Tree& tree, float weight, const RowPartition& rows, ThreadP
 TreeSums::TreeSums(const Model& model, const std::vector<FeatureCuts>& cuts, const BinnedRows& rows,
                    ThreadPool* pool, int64_t most_bytes)
     : model_(model), cuts_(cuts), rows_(rows), pool_(pool), bytes_left_(most_bytes) {}
+
+void TreeSums::FollowValues(const DataSet& values) {
+  values_ = &values;
+  value_trees_ = static_cast<int64_t>(model_.trees.size());
+}
+
+std::vector<int32_t> TreeSums::NodesByValues(const Tree& tree) const {
+  std::vector<int32_t> nodes(rows_.targets.rows);
+  ForRows(rows_.targets.rows, kRowsPerTask, pool_, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) nodes[row] = tree.Leaf(*values_, row);
+  });
+  return nodes;
+}
 
 void TreeSums::Divide(const Tree& tree, RowPartition* partition) const {
   partition->ResetToAll(rows_.targets.rows);
@@ -84,8 +110,18 @@ bool TreeSums::KeepNext(RowPartition* partition) {
     return false;
   }
   bytes_left_ -= bytes;
-  Divide(tree, partition);
+  const bool by_values = FollowsValues(static_cast<int64_t>(kept_.size()));
   Leaves& of_tree = kept_.emplace_back();
+  if (by_values) {
+    const std::vector<int32_t> nodes = NodesByValues(tree);
+    if (narrow) {
+      of_tree.narrow = LeafOfNodes<uint8_t>(tree, nodes);
+    } else {
+      of_tree.wide = LeafOfNodes<uint16_t>(tree, nodes);
+    }
+    return true;
+  }
+  Divide(tree, partition);
   if (narrow) {
     of_tree.narrow = LeafOfRows<uint8_t>(tree, *partition, count);
   } else {
@@ -136,8 +172,15 @@ std::vector<float> TreeSums::Margins(const std::vector<int64_t>& without) {
   AddKept(without, margin.data());
   for (auto t = static_cast<int64_t>(kept_.size()); t < trees; ++t) {
     if (std::binary_search(without.begin(), without.end(), t)) continue;
-    Divide(model_.trees[t], &partition);
-    AddLeaves(model_.trees[t], WeightOf(t), partition, pool_, margin.data() + model_.class_of(t) * count);
+    const Tree& tree = model_.trees[t];
+    float* const sum = margin.data() + model_.class_of(t) * count;
+    if (FollowsValues(t)) {
+      const std::vector<int32_t> nodes = NodesByValues(tree);
+      for (int64_t i = 0; i < count; ++i) sum[i] += WeightOf(t) * tree.nodes[nodes[i]].value;
+      continue;
+    }
+    Divide(tree, &partition);
+    AddLeaves(tree, WeightOf(t), partition, pool_, sum);
   }
   return margin;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "trainers/common/thread_pool.h"
+#include "trainers/data/data_set.h"
 #include "trainers/gbdt/model/model.h"
 #include "trainers/gbdt/training_data.h"
 #include "trainers/gbdt/tree/row_partition.h"
@@ -22,6 +23,10 @@ class TreeSums {
   TreeSums(const Model& model, const std::vector<FeatureCuts>& cuts, const BinnedRows& rows, ThreadPool* pool,
            int64_t most_bytes);
 
+  // The trees that the model has by now need not have been grown from the cuts: rows go through them by
+  // `values`, the same rows in raw form, which must stay. REQUIRES: no sums were made.
+  void FollowValues(const DataSet& values);
+
   // Returns margins [class][row] from all trees except `without` (ascending), added in the trees' order.
   std::vector<float> Margins(const std::vector<int64_t>& without = {});
 
@@ -32,7 +37,10 @@ class TreeSums {
     std::vector<uint16_t> wide;
   };
 
+  bool FollowsValues(int64_t tree) const { return tree < value_trees_; }
   void Divide(const Tree& tree, RowPartition* partition) const;
+  // The node of each row's leaf, by its values.
+  std::vector<int32_t> NodesByValues(const Tree& tree) const;
   // Keeps the leaves of the model's next tree, unless that takes too much memory.
   bool KeepNext(RowPartition* partition);
   void AddKept(const std::vector<int64_t>& without, float* margin) const;
@@ -46,6 +54,8 @@ class TreeSums {
   ThreadPool* const pool_;
   std::vector<Leaves> kept_;  // of the model's first trees
   int64_t bytes_left_;
+  const DataSet* values_ = nullptr;
+  int64_t value_trees_ = 0;  // of the model's first trees, those that follow values_
 };
 
 }  // namespace winnow::gbdt

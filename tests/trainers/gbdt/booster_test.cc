@@ -112,7 +112,8 @@ TEST_CASE("Booster: predictions from raw values are what training saw", "[gbdt]"
   Booster booster(binned, {}, &again, sole.get(), &pool);
   booster.Start();
   CHECK(*booster.Evaluate() == metrics);
-  booster.Start(StartMargins{PredictMargins(model, train, model.rounds()), margins});
+  const RawTables tables{train, validation};
+  booster.Start(&tables);
   CHECK(*booster.Evaluate() == metrics);
   CHECK(right / static_cast<double>(validation.rows) > 0.75);
 }

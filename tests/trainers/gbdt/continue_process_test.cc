@@ -125,6 +125,22 @@ TEST_CASE("Continue: of a DART model that stopped early, only the rounds up to t
   CHECK(std::vector<float>(longer.end() - 2, longer.end()) == std::vector<float>{1, 1});
 }
 
+// Without drops DART is plain boosting, which adds new trees to the given model's predictions.
+TEST_CASE("Continue: a DART model goes on with fewer bins than it was made with", "[gbdt]") {
+  const Desk desk;
+  const auto continued = [&](const std::string& booster) {
+    const std::string common =
+        R"({"objective": "binary:logistic", "num_round": 5, "booster": ")" + booster + R"(", "max_bin": )";
+    std::ofstream(desk.Path("five.json")) << common << "256}";
+    REQUIRE(desk.Train("model").code == 0);
+    std::ofstream(desk.Path("five.json")) << common << "3}";
+    const Ended ended = desk.Continue("model", {"--validation", desk.Path("train.csv")});
+    REQUIRE(ended.code == 0);
+    return ended.out;
+  };
+  CHECK(continued("dart") == continued("gbtree"));
+}
+
 TEST_CASE("Checkpoint: a whole training that is there already is not taken for other data's", "[gbdt]") {
   Desk desk;
   const std::vector<std::string> kept = {"--checkpoint-dir", desk.Path("kept")};

@@ -1,8 +1,12 @@
 #include "trainers/gbdt/tree_sums.h"
 
+#include <cmath>
+
 #include "tests/catch.h"
 #include "tests/trainers/gbdt/sample_data.h"
+#include "tests/trainers/gbdt/table_targets.h"
 #include "tests/trainers/gbdt/training_samples.h"
+#include "trainers/gbdt/training_input.h"
 
 namespace winnow::gbdt {
 namespace {
@@ -23,6 +27,13 @@ Model DartModel(const DataSet& data, bool deep) {
     parameters.lambda = 0;
   }
   return Train(parameters, data);
+}
+
+std::vector<int32_t> SplitsOf(const Model& model) {
+  std::vector<int32_t> splits(model.feature_names.size());
+  for (const Importance& of : FeatureImportance(model, ImportanceKind::kWeight))
+    splits[of.feature] = static_cast<int32_t>(of.score);
+  return splits;
 }
 
 TEST_CASE("TreeSums: kept leaves give the bits of leaves that are found again", "[gbdt]") {
@@ -59,6 +70,47 @@ TEST_CASE("TreeSums: trees that are added between sums count", "[gbdt]") {
     growing.tree_weights[0] *= 0.9f;
     REQUIRE(kept.Margins({1}) == none.Margins({1}));
   }
+}
+
+// The model's metrics on train and validation, from predictions.
+std::vector<float> MetricsOf(const Model& model, const RawTables& tables) {
+  std::vector<float> metrics;
+  for (const DataSet* data : {&tables.train, &*tables.validation})
+    metrics.push_back(static_cast<float>(
+        EvaluateMetric(model.parameters.metrics[0], model.parameters, *data,
+                       PredictMargins(model, *data, model.rounds()))));
+  return metrics;
+}
+
+// Of a column with categories, the new data have other ones, or none.
+TEST_CASE("TreeSums: DART goes on from trees of other cuts, by the values of the rows", "[gbdt]") {
+  const float new_category = GENERATE(7.0f, std::nanf(""));
+  const bool deep = GENERATE(false, true);
+  DataSet old = SampleData(kRows, 3);
+  RawTables tables{SampleData(2000, 3, 5), SampleData(700, 3, 6)};
+  for (DataSet* data : {&old, &tables.train, &*tables.validation}) {
+    data->categorical.assign(data->columns.size(), false);
+    data->categorical[2] = true;
+    if (data != &old) data->columns[2].assign(data->rows, new_category);
+  }
+  Model model = DartModel(old, deep);
+  const std::vector<int32_t> splits = SplitsOf(model);
+  REQUIRE(splits[0] > 0);
+  REQUIRE(splits[2] > 0);
+  const TrainingData coarse = Binned(tables.train, 4, &*tables.validation);
+  const std::unique_ptr<Communicator> sole = MakeSoleRank();
+  ThreadPool pool(2);
+  Booster booster(coarse, {}, &model, sole.get(), &pool);
+  booster.Start(&tables);
+  CHECK(*booster.Evaluate() == MetricsOf(model, tables));
+  for (int round = 0; round < 3; ++round) {
+    REQUIRE(booster.TrainRound().ok());
+    CHECK(*booster.Evaluate() == MetricsOf(model, tables));
+  }
+  // Where there is no room for leaves, rows go through the trees again.
+  TreeSums none(model, coarse.cuts, coarse.train, &pool, 0);
+  none.FollowValues(tables.train);
+  CHECK(none.Margins() == PredictMargins(model, tables.train, model.rounds()));
 }
 
 }  // namespace
