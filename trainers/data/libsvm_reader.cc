@@ -31,7 +31,7 @@ class LibsvmPart {
  public:
   // Reads [begin, end) of the text up to its end or first error. REQUIRES: a line begins at `begin`, and
   // `end` follows a line end or is the end of the text.
-  LibsvmPart(const SourceFile& text, size_t begin, size_t end);
+  LibsvmPart(const SourceFile& text, size_t begin, size_t end, bool to_predict);
 
   struct Entry {
     int32_t index = 0;
@@ -73,9 +73,11 @@ class LibsvmPart {
     while (*at_ == ' ' || *at_ == '\t') ++at_;
   }
   bool AtRowEnd() const { return *at_ == '\n' || *at_ == '\r' || *at_ == '#' || *at_ == '\0'; }
+  bool AtGroup() const { return std::strncmp(at_, "qid:", 4) == 0; }
   bool Fail(std::string what);
 
   const char* at_;
+  const bool to_predict_;
   int64_t lines_ = 0, first_line_ = 0;
   std::optional<LineError> error_;
   std::vector<float> label_, weight_;
@@ -107,7 +109,8 @@ bool IsLibsvmEntry(std::string_view token) {
          FiniteNumber(token.substr(colon + 1)).has_value();
 }
 
-LibsvmPart::LibsvmPart(const SourceFile& text, size_t begin, size_t end) : at_(text.bytes.data() + begin) {
+LibsvmPart::LibsvmPart(const SourceFile& text, size_t begin, size_t end, bool to_predict)
+    : at_(text.bytes.data() + begin), to_predict_(to_predict) {
   const char* const stop = text.bytes.data() + end;
   while (at_ < stop) {
     SkipBlanks();
@@ -146,6 +149,12 @@ bool LibsvmPart::TakeLabel() {
   const std::string_view token = TakeToken();
   const size_t colon = token.find(':');
   const bool weighted = colon != std::string_view::npos;
+  if (to_predict_ && !AtGroup() && IsLibsvmEntry(token)) {
+    return Fail(
+        fmt::format("\"{}\" first on a line to predict may be label:weight, or an entry without a label before "
+                    "it; expected a label alone, such as 0",
+                    Excerpt(token)));
+  }
   const std::string_view label_text = token.substr(0, colon);
   const std::optional<float> label = FiniteNumber(label_text);
   if (!label)
@@ -168,7 +177,7 @@ bool LibsvmPart::TakeLabel() {
 }
 
 bool LibsvmPart::TakeGroup() {
-  const bool grouped = std::strncmp(at_, "qid:", 4) == 0;
+  const bool grouped = AtGroup();
   if (label_.size() > 1 && grouped == groups_.empty()) {
     return Fail(fmt::format("a row {} a qid after rows {} one; expected label qid:ID in every row or in none",
                             grouped ? "with" : "without", grouped ? "without" : "with"));
@@ -314,7 +323,7 @@ class ColumnOf {
 // A LIBSVM table, part by part in order.
 class LibsvmTable {
  public:
-  absl::Status AddFile(const std::string& path, int threads);
+  absl::Status AddFile(const std::string& path, int threads, bool to_predict);
 
   TableFacts Facts() const {
     TableFacts facts;
@@ -360,7 +369,7 @@ size_t NextLine(std::string_view text, size_t from) {
   return line_end + (text[line_end] == '\r' && text[line_end + 1] == '\n' ? 2 : 1);
 }
 
-absl::Status LibsvmTable::AddFile(const std::string& path, int threads) {
+absl::Status LibsvmTable::AddFile(const std::string& path, int threads, bool to_predict) {
   const size_t window_bytes =
       std::min(kPartsOfWindow * kPartBytes * static_cast<size_t>(std::max(threads, 1)), kLongestRecord);
   absl::StatusOr<TextStream> stream = TextStream::Open(path, window_bytes, threads);
@@ -377,7 +386,7 @@ absl::Status LibsvmTable::AddFile(const std::string& path, int threads) {
     if (stream->at_end() && cuts.back() < text.size()) cuts.push_back(text.size());
     std::vector<std::unique_ptr<LibsvmPart>> parts(cuts.size() - 1);
     ParallelFor(threads, parts.size(), [&](size_t i) {
-      parts[i] = std::make_unique<LibsvmPart>(stream->window(), cuts[i], cuts[i + 1]);
+      parts[i] = std::make_unique<LibsvmPart>(stream->window(), cuts[i], cuts[i + 1], to_predict);
     });
     if (absl::Status status = AddParts(std::move(parts), path, &lines); !status.ok()) return status;
     if (stream->at_end()) return absl::OkStatus();
@@ -560,7 +569,8 @@ absl::StatusOr<DataSet> ReadLibsvm(const std::vector<std::string>& paths, const 
   if (absl::Status status = CheckOptions(path, options); !status.ok()) return status;
   LibsvmTable table;
   for (const std::string& each : paths) {
-    if (absl::Status status = table.AddFile(each, reading.threads); !status.ok()) return status;
+    if (absl::Status status = table.AddFile(each, reading.threads, options.to_predict); !status.ok())
+      return status;
   }
   const absl::StatusOr<TableFacts> all =
       AgreeOnFacts(reading.path, table.Facts(), reading.rank, reading.exchange);
