@@ -151,8 +151,8 @@ bool LibsvmPart::TakeLabel() {
   const bool weighted = colon != std::string_view::npos;
   if (to_predict_ && !AtGroup() && IsLibsvmEntry(token)) {
     return Fail(
-        fmt::format("\"{}\" first on a line to predict may be label:weight, or an entry without a label before "
-                    "it; expected a label alone, such as 0",
+        fmt::format("\"{}\" first on a line to predict may be label:weight, or an entry without a label "
+                    "before it; expected a label alone, such as 0",
                     Excerpt(token)));
   }
   const std::string_view label_text = token.substr(0, colon);

@@ -121,7 +121,8 @@ void Booster::ComputeAllGradients(const std::vector<float>& margin) {
       static_cast<int>(gradient_blocks_.size()) - 1,
       [&](int block, int) {
         ComputeGradients(model_->parameters, data_.train.targets, margin, gradient_blocks_[block],
-                         gradient_blocks_[block + 1], gradient_.data(), hessian_.data());
+                         gradient_blocks_[block + 1], gradient_.data(), hessian_.data(),
+                         mean_weight_.value_or(1));
       },
       kGradientTime * static_cast<double>(gradient_.size()));
 }
@@ -129,6 +130,11 @@ void Booster::ComputeAllGradients(const std::vector<float>& margin) {
 absl::Status Booster::TrainRound() {
   const GbdtParameters& parameters = model_->parameters;
   const int64_t rows = data_.train.targets.rows;
+  if (parameters.ranking() && !mean_weight_) {
+    const absl::StatusOr<double> mean = MeanGroupWeight(data_.train.targets, &ranks_);
+    if (!mean.ok()) return mean.status();
+    mean_weight_ = *mean;
+  }
   std::vector<int64_t> dropped;
   if (is_dart()) dropped = DroppedTrees(parameters, model_->rounds(), model_->tree_weights);
   std::vector<float> apart;  // from margin_, to which each tree of the round is added

@@ -62,6 +62,7 @@ class Booster {
   std::vector<float> gradient_, hessian_;          // [class][row]
   const float* gradient_margin_ = nullptr;         // margins from which the round's gradients were computed
   FixedGradients fixed_;
+  std::optional<double> mean_weight_;  // of groups, for ranking: from the first round on
 };
 
 }  // namespace winnow::gbdt

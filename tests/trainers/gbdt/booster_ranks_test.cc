@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "tests/catch.h"
 #include "tests/trainers/collective/run_ranks.h"
@@ -99,6 +101,35 @@ TEST_CASE("Ranks: one model to the byte, of several classes and parallel trees",
   parameters.subsample = 0.6;
   parameters.metrics = {MetricKind::kMultiLogLoss, MetricKind::kMultiError};
   CheckRanks(parameters, SampleData(3000, 3), SampleData(500, 3, 4));
+}
+
+// Weights of queries count in relation to their mean over all ranks, as in XGBoost.
+TEST_CASE("Ranks: one model to the byte, of weighted queries, whatever the scale of the weights", "[gbdt]") {
+  DataSet train = SampleData(3000);
+  for (int64_t row = 0; row <= train.rows; row += 30) train.group_begin.push_back(row);
+  GbdtParameters parameters = LogisticParameters(4);
+  parameters.objective = ObjectiveKind::kRankNdcg;
+  parameters.metrics = {Metric::kNdcg};
+  const std::unique_ptr<Communicator> sole = MakeSoleRank();
+  // The first queries weigh more, so that ranks have other means.
+  const auto trained = [&](std::optional<float> first, float other, int size) {
+    DataSet weighted = train;
+    if (first) weighted.weight.assign(100, other);
+    if (first) std::fill_n(weighted.weight.begin(), 40, *first);
+    const TrainingData whole = Binned(weighted);
+    if (size == 1) return std::vector<Outcome>{TrainedOn(parameters, whole, sole.get(), 1)};
+    return RunRanks(size, [&](Communicator* ranks) {
+      return TrainedOn(parameters, PartOf(whole, ranks->rank(), size), ranks, 1);
+    });
+  };
+  const Outcome plain = trained({}, 1, 1)[0], uneven = trained(3, 1, 1)[0];
+  REQUIRE(plain.metrics.size() == 1);
+  CHECK((trained(10, 10, 1)[0] == plain));
+  CHECK((trained(30, 10, 1)[0] == uneven));
+  CHECK((uneven.model != plain.model));
+  for (const int size : {2, 3}) {
+    for (const Outcome& outcome : trained(30, 10, size)) CHECK((outcome == uneven));
+  }
 }
 
 TEST_CASE("Ranks: one model to the byte, with two bytes a bin", "[gbdt]") {

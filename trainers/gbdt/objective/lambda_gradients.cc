@@ -105,7 +105,7 @@ void LambdaGradients::Order(std::span<const float> margin, std::span<const float
   }
 }
 
-void LambdaGradients::Compute(std::span<const float> margin, std::span<const float> label, float weight,
+void LambdaGradients::Compute(std::span<const float> margin, std::span<const float> label, double weight,
                               float* gradient, float* hessian) {
   const std::size_t size = margin.size();
   Order(margin, label);
@@ -129,7 +129,7 @@ void LambdaGradients::Compute(std::span<const float> margin, std::span<const flo
     }
   }
   const double norm = sum > 0 ? PortableLog(1 + sum) / (kLn2 * sum) : 1.0;
-  const float scale = static_cast<float>(norm * static_cast<double>(weight));
+  const float scale = static_cast<float>(norm * weight);
   for (std::size_t i = 0; i < size; ++i) {
     gradient[row_[i]] = gradient_[i] * scale;
     hessian[row_[i]] = hessian_[i] * scale;

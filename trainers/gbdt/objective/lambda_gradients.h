@@ -22,7 +22,7 @@ class LambdaGradients {
   explicit LambdaGradients(const GbdtParameters& parameters);
 
   // For the rows of one group, of size margin.size().
-  void Compute(std::span<const float> margin, std::span<const float> label, float weight, float* gradient,
+  void Compute(std::span<const float> margin, std::span<const float> label, double weight, float* gradient,
                float* hessian);
 
  private:

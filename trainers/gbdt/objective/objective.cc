@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "trainers/common/exact_sum.h"
 #include "trainers/gbdt/objective/lambda_gradients.h"
 #include "trainers/gbdt/objective/objective_rows.h"
 
@@ -39,13 +40,14 @@ void WeighRows(const Targets& targets, int64_t begin, int64_t end, float* values
   });
 }
 
-void RankingGradients(const GbdtParameters& parameters, const Targets& targets, const float* margin,
-                      int64_t begin, int64_t end, float* gradient, float* hessian) {
+void RankingGradients(const GbdtParameters& parameters, const Targets& targets, double mean_weight,
+                      const float* margin, int64_t begin, int64_t end, float* gradient, float* hessian) {
   LambdaGradients lambda(parameters);
   EachGroup(targets, begin, end, [&](int64_t group, int64_t from, int64_t to) {
     const auto size = static_cast<std::size_t>(to - from);
     lambda.Compute({margin + from, size}, targets.label.subspan(from, size),
-                   targets.weight.empty() ? 1.0f : targets.weight[group], gradient + from, hessian + from);
+                   targets.weight.empty() ? 1.0 : static_cast<double>(targets.weight[group]) / mean_weight,
+                   gradient + from, hessian + from);
   });
 }
 
@@ -66,6 +68,14 @@ float BaseMargin(const GbdtParameters& parameters) {
   }
 }
 
+absl::StatusOr<double> MeanGroupWeight(const Targets& targets, Communicator* communicator) {
+  const std::vector<double> weights(targets.weight.begin(), targets.weight.end());
+  const std::vector<double> ones(weights.size(), 1);
+  const auto sums = ExactSums({weights, ones}, communicator);
+  if (!sums.ok()) return sums.status();
+  return (*sums)[0] > 0 ? (*sums)[0] / (*sums)[1] : 1.0;
+}
+
 std::vector<int64_t> GradientBlocks(const Targets& targets, int64_t about_rows) {
   std::vector<int64_t> borders = {0};
   if (!HasGroups(targets)) {
@@ -82,9 +92,9 @@ std::vector<int64_t> GradientBlocks(const Targets& targets, int64_t about_rows) 
 
 void ComputeGradients(const GbdtParameters& parameters, const Targets& targets,
                       const std::vector<float>& margin, int64_t begin, int64_t end, float* gradient,
-                      float* hessian) {
+                      float* hessian, double mean_weight) {
   if (parameters.ranking())
-    return RankingGradients(parameters, targets, margin.data(), begin, end, gradient, hessian);
+    return RankingGradients(parameters, targets, mean_weight, margin.data(), begin, end, gradient, hessian);
   const GradientRows rows{margin.data() + begin, targets.label.data() + begin, gradient + begin,
                           hessian + begin, end - begin};
   if (parameters.multi())

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainers/collective/communicator.h"
 #include "trainers/common/portable_math.h"
 #include "trainers/gbdt/hyperparameters/hyperparameters.h"
 #include "trainers/gbdt/objective/targets.h"
@@ -31,13 +33,17 @@ std::vector<int64_t> GradientBlocks(const Targets& targets, int64_t about_rows);
 // class. Several threads may compute blocks at once. The losses are those of XGBoost 1.7.4 (reg:quantileerror
 // of 2.0) except that
 // - rank:ndcg and rank:pairwise, which sample pairs there, take all pairs with one of the group's first
-//   lambdarank_num_pair_per_sample rows: XGBoost 2's lambdarank_pair_method=topk. Weights of groups count
-//   absolutely, and not in relation to their mean.
+//   lambdarank_num_pair_per_sample rows: XGBoost 2's lambdarank_pair_method=topk.
 // - the values are finite for all margins.
-// A row or group of weight 0 has neither gradient nor hessian.
+// mean_weight, of groups, is what the weights of rank:ndcg and rank:pairwise count in relation to. A row or
+// group of weight 0 has neither gradient nor hessian.
 void ComputeGradients(const GbdtParameters& parameters, const Targets& targets,
                       const std::vector<float>& margin, int64_t begin, int64_t end, float* gradient,
-                      float* hessian);
+                      float* hessian, double mean_weight = 1);
+
+// Returns the mean weight of the groups of all ranks; 1 if there are no weights or none is above 0. All ranks
+// must call.
+absl::StatusOr<double> MeanGroupWeight(const Targets& targets, Communicator* communicator);
 
 // Returns predictions from margins, both [class][row]: probabilities; the class for multi:softmax, one value
 // per row; 0 or 1 for binary:hinge; e^margin for count:poisson, reg:gamma and reg:tweedie; otherwise the
