@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/hash.h"
@@ -22,6 +23,39 @@ constexpr int64_t kRowsPerGradientTask = 1 << 13;  // rows per task
 constexpr uint64_t kRoundingDraw = 5;              // key of random rounding, beside seed and tree
 // What DART keeps at most of the leaves of the rows of train or validation, in bytes.
 constexpr int64_t kMostLeafBytes = int64_t{1} << 29;
+
+// Makes renewed leaves keep to monotone constraints, which the tree was grown within: where the values on the
+// side of a split that should be lower exceed those on the other, both are cut off in the middle.
+void KeepDirections(const std::vector<int>& directions, Tree* tree) {
+  struct Range {
+    float least = std::numeric_limits<float>::infinity(), most = -std::numeric_limits<float>::infinity();
+  };
+  const Range unbounded{-std::numeric_limits<float>::infinity(), std::numeric_limits<float>::infinity()};
+  std::vector<Range> values(tree->nodes.size()), bounds(tree->nodes.size(), unbounded);
+  for (std::size_t n = tree->nodes.size(); n-- > 0;) {
+    const Tree::Node& node = tree->nodes[n];
+    if (node.feature < 0) {
+      values[n] = {node.value, node.value};
+    } else {
+      const Range &left = values[node.left], &right = values[node.left + 1];
+      values[n] = {std::min(left.least, right.least), std::max(left.most, right.most)};
+    }
+  }
+  for (std::size_t n = 0; n < tree->nodes.size(); ++n) {
+    Tree::Node& node = tree->nodes[n];
+    const auto bounded = [&](float value) { return std::clamp(value, bounds[n].least, bounds[n].most); };
+    if (node.feature < 0) {
+      node.value = bounded(node.value);
+      continue;
+    }
+    bounds[node.left] = bounds[node.left + 1] = bounds[n];
+    if (directions[node.feature] == 0) continue;
+    const int lower = directions[node.feature] > 0 ? node.left : node.left + 1;
+    const int higher = 2 * node.left + 1 - lower;
+    const float most = bounded(values[lower].most), least = bounded(values[higher].least);
+    if (most > least) bounds[lower].most = bounds[higher].least = most / 2 + least / 2;
+  }
+}
 
 }  // namespace
 
@@ -113,6 +147,7 @@ absl::Status Booster::RenewLeavesOf(int class_index, Tree* tree) const {
       RenewLeaves(model_->parameters, data_.train.targets, gradient_margin_ + class_index * rows, leaf_of_row,
                   static_cast<int>(leaves.size()), &ranks_, &values);
   for (std::size_t l = 0; l < leaves.size(); ++l) tree->nodes[leaves[l]].value = values[l];
+  if (!limits_.directions.empty()) KeepDirections(limits_.directions, tree);
   return status;
 }
 

@@ -45,6 +45,32 @@ TEST_CASE("Limits: predictions never step against a monotone direction", "[gbdt]
   }
 }
 
+TEST_CASE("Limits: leaves that are renewed keep to a monotone direction, and to the data", "[gbdt]") {
+  DataSet train = SampleData(3000);
+  const DataSet probe = SampleData(150, 2, 9);
+  for (int64_t i = 0; i < train.rows; ++i) {
+    const float x = train.columns[0][i];
+    const auto noise = static_cast<float>(HashOf(3, static_cast<uint64_t>(i)) % 100);
+    train.label[i] = 2 * x + 3 * std::sin(3 * x) + train.columns[2][i] + noise * noise * 1e-4f;
+  }
+  GbdtParameters parameters;
+  parameters.metrics = {MetricKind::kMae};
+  parameters.num_round = 20;
+  parameters.quantile_alpha = 0.7;
+  for (const ObjectiveKind objective : {ObjectiveKind::kAbsoluteError, ObjectiveKind::kQuantile}) {
+    parameters.objective = objective;
+    std::vector<float> free_metrics, metrics;
+    const Model free = Train(parameters, train, {.last_metrics = &free_metrics});
+    CHECK(WorstStep(free, probe, 0, 1) > 0.5);
+    for (const int direction : {1, -1}) {
+      const FeatureLimits limits{{direction, 0, direction, 0, 0, 0}, {}};
+      const Model model = Train(parameters, train, {.last_metrics = &metrics, .limits = limits});
+      for (const int feature : {0, 2}) CHECK(WorstStep(model, probe, feature, direction) == 0);
+      if (direction > 0) CHECK(metrics[0] < 2);  // half of the sine's swing; 5 without a tree
+    }
+  }
+}
+
 TEST_CASE("Limits: with max_delta_step and alpha too", "[gbdt]") {
   GbdtParameters parameters = LogisticParameters(10);
   parameters.alpha = 0.5;
