@@ -54,12 +54,12 @@ double PredictionTimer::MicrosecondsPerRow(const Model& model) const {
   return passes[kTimedPasses / 2] / static_cast<double>(rows_.rows);
 }
 
-int64_t LeavesOf(const Model& model) {
-  int64_t leaves = 0;
-  for (const Tree& tree : model.trees)
-    leaves += std::count_if(tree.nodes.begin(), tree.nodes.end(),
-                            [](const Tree::Node& node) { return node.feature < 0; });
-  return leaves;
+int64_t LeafCount::Of(const Model& model) {
+  for (; trees_ < model.trees.size(); ++trees_) {
+    const std::vector<Tree::Node>& nodes = model.trees[trees_].nodes;
+    leaves_ += std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.feature < 0; });
+  }
+  return leaves_;
 }
 
 }  // namespace winnow::gbdt

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "trainers/data/data_set.h"
 #include "trainers/gbdt/model/model.h"
 #include "trainers/gbdt/training_data.h"
@@ -23,7 +26,15 @@ class PredictionTimer {
   DataSet rows_;
 };
 
-// The leaves of all trees.
-int64_t LeavesOf(const Model& model);
+// Counts the leaves of a model that grows, each tree's once.
+class LeafCount {
+ public:
+  // Returns the leaves of all trees. REQUIRES: the model of the call before, with more trees or as many.
+  int64_t Of(const Model& model);
+
+ private:
+  std::size_t trees_ = 0;  // that were counted
+  int64_t leaves_ = 0;
+};
 
 }  // namespace winnow::gbdt

@@ -81,13 +81,15 @@ class BoostingRun : public TrainingRun {
   absl::Status TrainRound(Booster* booster, const PredictionTimer* timer);
   // ModelMetrics come first, because the last metric decides about early stopping.
   std::vector<std::string> MetricNamesOf(const Booster& booster) const;
-  std::vector<float> ModelValues(const PredictionTimer* timer) const;
+  std::vector<float> ModelValues(const PredictionTimer* timer);
 
   const TrainRequest& request_;
   Checkpoint state_;
   int64_t given_rounds_ = 0;  // of the model that training continues
   uint64_t given_hash_ = 0;   // of its content; 0 without one
   std::optional<ModelFeatures> given_features_;
+  LeafCount leaf_count_;
+  int64_t best_ = 0, compared_ = 0;  // the best of the rounds before `compared_`; 0: none was compared
 };
 
 ToldThings BoostingRun::Told() const {
@@ -169,15 +171,15 @@ void BoostingRun::StopEarlyIfDue() {
   const GbdtParameters& p = request_.parameters;
   if (p.early_stopping_rounds == 0) return;
   const bool higher = HigherIsBetter(p.metrics.back());
-  int64_t best = given_rounds_;
-  for (int64_t round = best + 1; round < done(); ++round) {
-    const float value = state_.history[round].back(), before = state_.history[best].back();
-    if (higher ? value > before : value < before) best = round;
+  if (compared_ == 0) best_ = compared_ = given_rounds_;
+  for (; compared_ < done(); ++compared_) {
+    const float value = state_.history[compared_].back(), before = state_.history[best_].back();
+    if (higher ? value > before : value < before) best_ = compared_;
   }
-  if (done() - 1 - best < p.early_stopping_rounds) return;
+  if (done() - 1 - best_ < p.early_stopping_rounds) return;
   state_.stopped_early = true;
-  state_.model.best_round = best;
-  Warn(fmt::format("stopped early: {} has not improved since round {}", state_.metric_names.back(), best));
+  state_.model.best_round = best_;
+  Warn(fmt::format("stopped early: {} has not improved since round {}", state_.metric_names.back(), best_));
 }
 
 std::vector<std::string> BoostingRun::MetricNamesOf(const Booster& booster) const {
@@ -187,9 +189,9 @@ std::vector<std::string> BoostingRun::MetricNamesOf(const Booster& booster) cons
   return names;
 }
 
-std::vector<float> BoostingRun::ModelValues(const PredictionTimer* timer) const {
+std::vector<float> BoostingRun::ModelValues(const PredictionTimer* timer) {
   std::vector<float> values;
-  if (request_.parameters.model_size) values.push_back(static_cast<float>(LeavesOf(state_.model)));
+  if (request_.parameters.model_size) values.push_back(static_cast<float>(leaf_count_.Of(state_.model)));
   if (timer != nullptr) values.push_back(static_cast<float>(timer->MicrosecondsPerRow(state_.model)));
   return values;
 }

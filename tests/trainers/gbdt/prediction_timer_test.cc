@@ -21,8 +21,26 @@ TEST_CASE("Prediction timer: its rows go to the leaves of the validation data's"
     for (int64_t i = 0; i < rows; ++i) CHECK(timed[tree * rows + i] == real[tree * 1500 + i * 1500 / rows]);
   }
   CHECK(timer.MicrosecondsPerRow(model) > 0);
-  CHECK(LeavesOf(model) > 5);
   CHECK(PredictionTimer(Binned(train)).rows().rows == 512);  // training rows where there are no others
+}
+
+TEST_CASE("Leaf count: each tree of a growing model is looked at once", "[gbdt]") {
+  Model model;
+  const auto add = [&](std::size_t nodes) {  // a split of each of the first nodes
+    Tree& tree = model.trees.emplace_back();
+    tree.nodes.resize(nodes);
+    for (std::size_t n = 0; n < nodes / 2; ++n) tree.nodes[n].feature = 0;
+  };
+  LeafCount count;
+  CHECK(count.Of(model) == 0);
+  add(5);
+  add(1);
+  CHECK(count.Of(model) == 4);
+  model.trees[0].nodes.clear();
+  add(3);
+  CHECK(count.Of(model) == 6);
+  CHECK(count.Of(model) == 6);
+  CHECK(LeafCount().Of(model) == 3);
 }
 
 }  // namespace

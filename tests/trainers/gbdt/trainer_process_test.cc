@@ -244,8 +244,9 @@ TEST_CASE("Trainer: a part of the training data validates where there is no chan
 }
 
 TEST_CASE("Trainer: early stopping ends the training and is not taken up again", "[gbdt]") {
-  Trial trial(R"({"objective": "binary:logistic", "eval_metric": "logloss", "num_round": 500, "eta": 1,
-                  "early_stopping_rounds": 3})");
+  const std::string hyperparameters = R"({"objective": "binary:logistic", "eval_metric": "logloss",
+      "num_round": 500, "eta": 1, "early_stopping_rounds": 3})";
+  Trial trial(hyperparameters), in_parts(hyperparameters);
   const Ended ended = trial.RunLevels();
   REQUIRE(ended.code == 0);
   const absl::StatusOr<Model> model = ParseModel(trial.Model());
@@ -253,6 +254,10 @@ TEST_CASE("Trainer: early stopping ends the training and is not taken up again",
   CHECK(model->rounds() < 100);
   CHECK(model->best_round == model->rounds() - 4);
   CHECK(trial.RunLevels(static_cast<int>(model->rounds())).out.empty());
+  const int late = static_cast<int>(model->rounds()) - 2;  // the best round is before it
+  REQUIRE(in_parts.RunLevels(0, late).code == 0);
+  REQUIRE(in_parts.RunLevels(late, 500).code == 0);
+  CHECK(in_parts.Model() == trial.Model());
 }
 
 TEST_CASE("Trainer: num_round 0 leaves a model that knows nothing", "[gbdt]") {
