@@ -22,8 +22,8 @@ struct DataOptions {
   std::string separator = "auto";  // "auto", "," ";" "\t" "|" or " "
   int max_levels = 256;            // a text column with more levels than this is an error that names it
   bool categorical = false;        // a text column is one feature of level numbers, not 0/1 columns
-  // label, weight and group may be absent, and their values are not read: prediction needs none; of LIBSVM the
-  // label must be there, so that an entry is not taken for it
+  // label, weight and group may be absent, and their values are not read: prediction needs none; of LIBSVM
+  // the label must be there, so that an entry is not taken for it
   bool to_predict = false;
   bool label_must_be_there = false;  // all the same
 };

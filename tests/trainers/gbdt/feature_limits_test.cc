@@ -1,5 +1,3 @@
-#include "trainers/gbdt/tree/tree_builder.h"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -9,6 +7,7 @@
 #include "tests/trainers/gbdt/sample_data.h"
 #include "tests/trainers/gbdt/table_targets.h"
 #include "tests/trainers/gbdt/training_samples.h"
+#include "trainers/gbdt/tree/tree_builder.h"
 
 namespace winnow::gbdt {
 namespace {
@@ -108,8 +107,7 @@ TEST_CASE("Limits: a column of one value with gaps is divided in training as in 
     const DataSet data = OneValueWithGaps(sparse);
     for (const std::vector<int>& directions : {std::vector<int>{0, 1}, {1, 0}, {-1, 0}, {}}) {
       std::vector<float> metrics;
-      const Model model =
-          Train(parameters, data, {.last_metrics = &metrics, .limits = {directions, {}}});
+      const Model model = Train(parameters, data, {.last_metrics = &metrics, .limits = {directions, {}}});
       const std::vector<float> margins = PredictMargins(model, data, 1);
       CAPTURE(sparse, directions);
       CHECK(margins[0] < -0.4f);

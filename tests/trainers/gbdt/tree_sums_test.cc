@@ -76,13 +76,12 @@ TEST_CASE("TreeSums: trees that are added between sums count", "[gbdt]") {
 std::vector<float> MetricsOf(const Model& model, const RawTables& tables) {
   std::vector<float> metrics;
   for (const DataSet* data : {&tables.train, &*tables.validation})
-    metrics.push_back(static_cast<float>(
-        EvaluateMetric(model.parameters.metrics[0], model.parameters, *data,
-                       PredictMargins(model, *data, model.rounds()))));
+    metrics.push_back(static_cast<float>(EvaluateMetric(model.parameters.metrics[0], model.parameters, *data,
+                                                        PredictMargins(model, *data, model.rounds()))));
   return metrics;
 }
 
-// Of a column with categories, the new data have other ones, or none.
+// The new data have another category of one column, or none.
 TEST_CASE("TreeSums: DART goes on from trees of other cuts, by the values of the rows", "[gbdt]") {
   const float new_category = GENERATE(7.0f, std::nanf(""));
   const bool deep = GENERATE(false, true);

@@ -31,9 +31,9 @@ inline std::vector<uint8_t> LeftBins(const Tree& tree, const Tree::Node& node, c
     // Bin b's values are at or above thresholds[b - 1].
     const auto from = std::lower_bound(cuts.thresholds.begin(), cuts.thresholds.end(), node.threshold);
     // A feature of one value has no threshold: all of it goes left, or only missing values do.
-    const float first =
-        cuts.thresholds.empty() ? std::numeric_limits<float>::max() : cuts.thresholds.front();
-    if (node.threshold >= first) std::fill(left.begin(), left.begin() + (from - cuts.thresholds.begin()) + 1, 1);
+    const float first = cuts.thresholds.empty() ? std::numeric_limits<float>::max() : cuts.thresholds.front();
+    const bool none = node.threshold < first;
+    if (!none) std::fill(left.begin(), left.begin() + (from - cuts.thresholds.begin()) + 1, 1);
   }
   left.back() = node.missing_left;
   return left;
