@@ -49,13 +49,13 @@ TEST_CASE("Libsvm: a row to predict has a label, so that its first entry is not 
   const DataSchema schema = folder.Read("1 1:1 2:2\n0 1:3\n").schema;
   DataOptions options;
   options.to_predict = true;
-  const DataSet data = folder.Read("0 1:0.5 2:3\n-1:2 1:4\n", options, &schema);
-  CHECK(data.columns[0] == Floats{0.5, 4});
+  CHECK(folder.Read("0 1:0.5 2:3\n", options, &schema).columns[0] == Floats{0.5});
   CHECK_THAT(folder.ReadError("0 1:1 2:2\n0:1 1:0.5\n", options, &schema), Contains(":2: \"0:1\" first"));
   CHECK_THAT(folder.ReadError("1:0.5 2:3\n", options, &schema),
              Contains(":1: \"1:0.5\" first on a line to predict may be label:weight, or an entry without a "
                       "label before it; expected a label alone, such as 0"));
-  // A query tells that a label stands before it.
+  // What cannot be an index, or a query behind it, tells that it is a label.
+  CHECK(folder.Read("-1:2 1:4\n", options, &schema).columns[0] == Floats{4});
   CHECK(folder.Read("1:0.5 qid:3 2:3\n", options, &schema).columns[1] == Floats{3});
 }
 
