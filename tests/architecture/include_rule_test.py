@@ -59,7 +59,7 @@ RULE = {  # base is everybody's
                     SERVER | {"boost", "grpc", "grpcpp", "nlohmann", "openssl", "zlib.h"}),
     "server/sagemaker": (STORE | {"server/sagemaker", "server/http", "server/grpc", "artifact",
                                   "trainers/gbdt/hyperparameters", "proto"},
-                         SERVER | {"archive.h", "archive_entry.h", "grpcpp", "libxml", "nlohmann", "openssl", "re2", "zlib.h"}),
+                         SERVER | {"archive.h", "archive_entry.h", "boost", "grpcpp", "libxml", "nlohmann", "openssl", "re2", "zlib.h"}),
     "server": (STORE | {"server", "server/pools", "server/webhooks", "server/host/blobs", "server/host/pools", "server/sagemaker", "server/http", "server/oidc", "server/grpc", "server/host", "server/reads", "server/engine", "flags"},
                SERVER | {"CLI", "grpcpp"}),
     "worker/host": ({"worker/host", "artifact", "rpc", "proto"}, SERVER | {"nlohmann"}),

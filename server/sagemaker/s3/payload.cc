@@ -58,13 +58,18 @@ absl::Status CheckChecksum(const std::string& name, const std::string& value, Pa
   if (kind == "algorithm" || kind == "type" || kind == "mode") return absl::OkStatus();
   if (kind == "crc32") {
     digest = Crc32Bytes(payload.bytes());
+  } else if (kind == "crc32c") {
+    digest = Crc32cBytes(payload.bytes());
+  } else if (kind == "crc64nvme") {
+    digest = Crc64NvmeBytes(payload.bytes());
   } else if (kind == "sha256") {
     digest = Sha256Bytes(payload.bytes());
   } else if (kind == "sha1") {
     digest = Sha1Bytes(payload.bytes());
   } else {
     return AwsError("NotImplemented",
-                    "The checksum " + std::string(kind) + " is not offered here; use CRC32, SHA1 or SHA256.");
+                    "The checksum " + std::string(kind) +
+                        " is not offered here; use CRC32, CRC32C, CRC64NVME, SHA1 or SHA256.");
   }
   if (absl::Base64Escape(digest) != value)
     return AwsError("BadDigest",

@@ -1,0 +1,73 @@
+#include "server/sagemaker/s3/s3_service.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "server/sagemaker/s3/object_store.h"
+#include "tests/catch.h"
+#include "tests/support/temp_folder.h"
+
+namespace winnow {
+namespace {
+
+using Headers = std::map<std::string, std::string, std::less<>>;
+
+// An account with the bucket "bucket".
+struct Bucket {
+  Bucket() { REQUIRE(store->CreateBucket("1", "bucket").ok()); }
+
+  HttpAnswer Call(const std::string& method, const std::string& target, const Headers& headers = {},
+                  const std::string& body = "") {
+    return service.Answer({method, "/bucket" + target, headers, body, "ipv4:127.0.0.1:1"}, "1", "id");
+  }
+
+  TempFolder folder;
+  std::unique_ptr<ObjectStore> store = *ObjectStore::Open(folder / "objects");
+  S3Service service{*store};
+};
+
+// The code of an answer that is an error; "" for others.
+std::string CodeIn(const HttpAnswer& answer) {
+  const size_t begin = answer.body.find("<Code>");
+  const size_t end = answer.body.find("</Code>");
+  return end == std::string::npos ? "" : answer.body.substr(begin + 6, end - begin - 6);
+}
+
+std::string BytesOf(const HttpAnswer& answer) {
+  std::string bytes;
+  while (answer.source != nullptr && static_cast<int64_t>(bytes.size()) < answer.source->size()) {
+    const std::string next = answer.source->Next(1 << 16);
+    REQUIRE_FALSE(next.empty());
+    bytes += next;
+  }
+  return bytes;
+}
+
+TEST_CASE("Checksums of all kinds are checked, as headers and behind the chunks of a body") {
+  Bucket bucket;
+  const std::map<std::string, std::string> sums = {{"crc32", "y/Q5Jg=="},
+                                                   {"crc32c", "4waSgw=="},
+                                                   {"crc64nvme", "rosUhgp5mIg="},
+                                                   {"sha1", "98O8HYCOBHMq32eZZczDTKeuNEE="}};
+  for (const auto& [kind, sum] : sums) {
+    INFO(kind);
+    const std::string header = "x-amz-checksum-" + kind;
+    const HttpAnswer put = bucket.Call("PUT", "/" + kind, {{header, sum}}, "123456789");
+    CHECK(put.status == 200);
+    CHECK(std::count(put.headers.begin(), put.headers.end(), std::pair(header, sum)) == 1);
+    CHECK(BytesOf(bucket.Call("GET", "/" + kind)) == "123456789");
+    const HttpAnswer wrong = bucket.Call("PUT", "/" + kind, {{header, sum}}, "123456780");
+    CHECK((wrong.status == 400 && CodeIn(wrong) == "BadDigest"));
+    const Headers chunked = {{"x-amz-content-sha256", "STREAMING-UNSIGNED-PAYLOAD-TRAILER"},
+                             {"x-amz-trailer", header}};
+    const std::string chunks = "9\r\n123456789\r\n0\r\n" + header + ":";
+    CHECK(bucket.Call("PUT", "/" + kind, chunked, chunks + sum + "\r\n\r\n").status == 200);
+    CHECK(CodeIn(bucket.Call("PUT", "/" + kind, chunked, chunks + "AAAA\r\n\r\n")) == "BadDigest");
+  }
+  CHECK(bucket.Call("PUT", "/md9", {{"x-amz-checksum-md9", "AAAA"}}, "1").status == 501);
+}
+
+}  // namespace
+}  // namespace winnow
