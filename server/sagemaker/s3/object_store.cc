@@ -67,7 +67,8 @@ class PieceReader final : public BodySource {
     int64_t from = 0;
     int64_t size = 0;
   };
-  PieceReader(std::vector<Range> ranges, int64_t size) : ranges_(std::move(ranges)), size_(size) {}
+  PieceReader(std::vector<Range> ranges, int64_t size, std::shared_ptr<const void> hold)
+      : hold_(std::move(hold)), ranges_(std::move(ranges)), size_(size) {}
 
   int64_t size() const override { return size_; }
 
@@ -92,6 +93,7 @@ class PieceReader final : public BodySource {
   }
 
  private:
+  const std::shared_ptr<const void> hold_;
   std::vector<Range> ranges_;
   const int64_t size_;
   size_t at_ = 0;
@@ -107,7 +109,87 @@ std::string AfterPrefix(std::string prefix) {
   return prefix;
 }
 
+fs::path PathIn(const fs::path& folder, const std::string& file) {
+  return folder / "files" / file.substr(0, 2) / file;
+}
+
 }  // namespace
+
+// The files of objects, and which of them are being read. Readers may outlive the store. Thread-safe.
+class ObjectStore::Files {
+ public:
+  explicit Files(fs::path folder) : folder_(std::move(folder)) {}
+
+  static std::shared_ptr<const void> Hold(std::shared_ptr<Files> files,
+                                          const std::vector<ObjectPiece>& pieces) {
+    {
+      MutexLock lock(files->mutex_);
+      for (const ObjectPiece& piece : pieces) ++files->held_[piece.file].readers;
+    }
+    return std::make_shared<const Holder>(std::move(files), pieces);
+  }
+
+  // Those that are being read are removed later, or when the store is opened the next time.
+  void Remove(const std::vector<ObjectPiece>& pieces) {
+    std::vector<ObjectPiece> unread;
+    {
+      MutexLock lock(mutex_);
+      for (const ObjectPiece& piece : pieces) {
+        const auto held = held_.find(piece.file);
+        if (held == held_.end())
+          unread.push_back(piece);
+        else
+          held->second.removed = true;
+      }
+    }
+    RemoveNow(unread);
+  }
+
+ private:
+  struct Held {
+    int64_t readers = 0;
+    bool removed = false;
+  };
+  struct Holder {
+    Holder(std::shared_ptr<Files> held_files, const std::vector<ObjectPiece>& held_pieces)
+        : files(std::move(held_files)), pieces(held_pieces) {}
+    Holder(const Holder&) = delete;
+    Holder& operator=(const Holder&) = delete;
+    ~Holder() { files->Release(pieces); }
+    const std::shared_ptr<Files> files;
+    const std::vector<ObjectPiece> pieces;
+  };
+
+  void Release(const std::vector<ObjectPiece>& pieces) {
+    std::vector<ObjectPiece> removed;
+    {
+      MutexLock lock(mutex_);
+      for (const ObjectPiece& piece : pieces) {
+        const auto held = held_.find(piece.file);
+        if (--held->second.readers > 0) continue;
+        if (held->second.removed) removed.push_back(piece);
+        held_.erase(held);
+      }
+    }
+    RemoveNow(removed);
+  }
+
+  void RemoveNow(const std::vector<ObjectPiece>& pieces) const {
+    if (pieces.empty()) return;
+    // A backup holds the folder while it links the files that an index names.
+    const absl::StatusOr<OpenFile> files = OpenFile::Open(folder_ / "files", O_RDONLY | O_DIRECTORY);
+    if (files.ok()) flock(files->descriptor(), LOCK_SH);
+    std::error_code ignored;
+    for (const ObjectPiece& piece : pieces) fs::remove(PathIn(folder_, piece.file), ignored);
+  }
+
+  const fs::path folder_;
+  Mutex mutex_;
+  std::map<std::string, Held> held_ ABSL_GUARDED_BY(mutex_);
+};
+
+ObjectStore::ObjectStore(fs::path folder, std::unique_ptr<Database> index)
+    : folder_(folder), files_(std::make_shared<Files>(std::move(folder))), index_(std::move(index)) {}
 
 ObjectStore::Draft::~Draft() {
   if (store_ != nullptr) store_->RemoveFiles({piece_});
@@ -128,20 +210,11 @@ absl::StatusOr<std::unique_ptr<ObjectStore>> ObjectStore::Open(const fs::path& f
   return store;
 }
 
-fs::path ObjectStore::PathOf(const std::string& file) const {
-  return folder_ / "files" / file.substr(0, 2) / file;
-}
+fs::path ObjectStore::PathOf(const std::string& file) const { return PathIn(folder_, file); }
 
 fs::path ObjectStore::DraftPath() const { return folder_ / "drafts" / RandomHex(12); }
 
-void ObjectStore::RemoveFiles(const std::vector<ObjectPiece>& pieces) const {
-  if (pieces.empty()) return;
-  // A backup holds the folder while it links the files that an index names.
-  const absl::StatusOr<OpenFile> files = OpenFile::Open(folder_ / "files", O_RDONLY | O_DIRECTORY);
-  if (files.ok()) flock(files->descriptor(), LOCK_SH);
-  std::error_code ignored;
-  for (const ObjectPiece& piece : pieces) fs::remove(PathOf(piece.file), ignored);
-}
+void ObjectStore::RemoveFiles(const std::vector<ObjectPiece>& pieces) const { files_->Remove(pieces); }
 
 absl::Status ObjectStore::RemoveStrays() {
   std::set<std::string> held;
@@ -272,7 +345,9 @@ absl::StatusOr<ObjectHead> ObjectStore::GetLocked(const std::string& account, co
 absl::StatusOr<ObjectHead> ObjectStore::Get(const std::string& account, const std::string& bucket,
                                             const std::string& key) {
   MutexLock lock(mutex_);
-  return GetLocked(account, bucket, key);
+  absl::StatusOr<ObjectHead> head = GetLocked(account, bucket, key);
+  if (head.ok()) head->hold = Files::Hold(files_, head->pieces);
+  return head;
 }
 
 absl::StatusOr<std::vector<ObjectPiece>> ObjectStore::PutLocked(const std::string& account,
@@ -316,7 +391,7 @@ std::shared_ptr<BodySource> ObjectStore::Read(const ObjectHead& head, int64_t fr
     if (first < last) ranges.push_back({PathOf(piece.file), first - begin, last - first});
     begin += piece.size;
   }
-  return std::make_shared<PieceReader>(std::move(ranges), size);
+  return std::make_shared<PieceReader>(std::move(ranges), size, head.hold);
 }
 
 absl::Status ObjectStore::Delete(const std::string& account, const std::string& bucket,

@@ -32,6 +32,7 @@ struct ObjectHead {
   std::map<std::string, std::string> headers;  // that are given back: content-type, x-amz-meta-…
   std::string checksum;                        // "x-amz-checksum-crc32: …" of the whole object; "": none
   std::vector<ObjectPiece> pieces;
+  std::shared_ptr<const void> hold = nullptr;  // the pieces' files are not removed while it is there
 };
 
 // A part of an upload.
@@ -101,10 +102,11 @@ class ObjectStore {
   // Puts an object with one file in place of the one that is there.
   absl::Status Put(const std::string& account, const std::string& bucket, ObjectHead head, Draft draft,
                    const WriteCondition& condition = {});
-  // NoSuchBucket, NoSuchKey.
+  // NoSuchBucket, NoSuchKey. The object can be read as long as the head is there, also where another one has
+  // taken its place.
   absl::StatusOr<ObjectHead> Get(const std::string& account, const std::string& bucket,
                                  const std::string& key);
-  // The bytes [from, from + size) of an object.
+  // The bytes [from, from + size) of an object that Get has given.
   std::shared_ptr<BodySource> Read(const ObjectHead& head, int64_t from, int64_t size) const;
   // Deleting what is not there is no error.
   absl::Status Delete(const std::string& account, const std::string& bucket, const std::string& key);
@@ -136,10 +138,11 @@ class ObjectStore {
   absl::Status RemoveForgottenUploads();
 
  private:
-  explicit ObjectStore(std::filesystem::path folder, std::unique_ptr<Database> index)
-      : folder_(std::move(folder)), index_(std::move(index)) {}
+  class Files;
+  ObjectStore(std::filesystem::path folder, std::unique_ptr<Database> index);
   std::filesystem::path PathOf(const std::string& file) const;
   absl::Status RemoveStrays();
+  // What is being read is removed at the end of that. REQUIRES: the index has none of them any more.
   void RemoveFiles(const std::vector<ObjectPiece>& pieces) const;
   absl::Status FindLocked(const std::string& account, const std::string& bucket)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -157,6 +160,7 @@ class ObjectStore {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::filesystem::path folder_;
+  const std::shared_ptr<Files> files_;
   Mutex mutex_;
   std::unique_ptr<Database> index_ ABSL_GUARDED_BY(mutex_);
 };

@@ -34,7 +34,7 @@ std::string HmacBytes(const EVP_MD* kind, std::string_view key, std::string_view
 
 // A sum's bytes from the highest.
 template <typename Sum>
-std::string BytesOf(Sum sum) {
+std::string SumBytes(Sum sum) {
   std::string bytes;
   for (size_t i = sizeof(sum); i-- > 0;) bytes += static_cast<char>((sum >> (8 * i)) & 0xff);
   return bytes;
@@ -51,20 +51,20 @@ std::string HmacSha256(std::string_view key, std::string_view text) {
 std::string HmacSha1(std::string_view key, std::string_view text) { return HmacBytes(EVP_sha1(), key, text); }
 
 std::string Crc32Bytes(std::string_view text) {
-  return BytesOf(
+  return SumBytes(
       static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const unsigned char*>(text.data()), text.size())));
 }
 
 std::string Crc32cBytes(std::string_view text) {
   boost::crc_optimal<32, 0x1edc6f41, ~uint32_t{0}, ~uint32_t{0}, true, true> crc;
   crc.process_bytes(text.data(), text.size());
-  return BytesOf(static_cast<uint32_t>(crc.checksum()));
+  return SumBytes(static_cast<uint32_t>(crc.checksum()));
 }
 
 std::string Crc64NvmeBytes(std::string_view text) {
   boost::crc_optimal<64, 0xad93d23594c93659, ~uint64_t{0}, ~uint64_t{0}, true, true> crc;
   crc.process_bytes(text.data(), text.size());
-  return BytesOf(static_cast<uint64_t>(crc.checksum()));
+  return SumBytes(static_cast<uint64_t>(crc.checksum()));
 }
 
 bool SameBytes(std::string_view one, std::string_view other) {

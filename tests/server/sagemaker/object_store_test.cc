@@ -119,5 +119,88 @@ TEST_CASE("A condition on the object that a write replaces holds in the moment o
   CHECK(FilesIn(folder / "files").size() == 2);
 }
 
+TEST_CASE("An object that is being read is read to its end where it is replaced or deleted meanwhile") {
+  const TempFolder folder;
+  const auto opened = ObjectStore::Open(folder.path());
+  REQUIRE(opened.ok());
+  ObjectStore& store = **opened;
+  REQUIRE(store.CreateBucket("1", "bucket").ok());
+  const std::string first(5 << 20, 'a');
+  const std::string second = "second";
+  ObjectHead head;
+  head.key = "key";
+  const auto upload = store.CreateUpload("1", "bucket", head);
+  REQUIRE(upload.ok());
+  for (const auto& [number, bytes] : {std::pair(1, first), std::pair(2, second)}) {
+    auto part = store.Write(bytes);
+    REQUIRE(part.ok());
+    REQUIRE(store.PutPart("1", *upload, {number, "ab", {}, 0}, *std::move(part)).ok());
+  }
+  REQUIRE(store.CompleteUpload("1", "bucket", "key", *upload, {{1, "ab"}, {2, "ab"}}).ok());
+  const auto read = [&] {
+    const auto found = store.Get("1", "bucket", "key");
+    REQUIRE(found.ok());
+    return store.Read(*found, 0, found->size);
+  };
+  const auto all = [](BodySource& source) {
+    std::string bytes;
+    while (static_cast<int64_t>(bytes.size()) < source.size()) {
+      const std::string next = source.Next(1 << 20);
+      REQUIRE_FALSE(next.empty());
+      bytes += next;
+    }
+    return bytes;
+  };
+  auto begun = read();
+  const auto other = read();
+  REQUIRE(begun->Next(10) == std::string(10, 'a'));
+  auto draft = store.Write("new");
+  REQUIRE(draft.ok());
+  REQUIRE(store.Put("1", "bucket", head, *std::move(draft)).ok());
+  const auto of_new = read();
+  REQUIRE(store.Delete("1", "bucket", "key").ok());
+  CHECK(all(*other) == first + second);
+  std::string rest;
+  while (rest.size() < first.size() + second.size() - 10) {
+    const std::string next = begun->Next(1 << 20);
+    REQUIRE_FALSE(next.empty());
+    rest += next;
+  }
+  CHECK(rest == first.substr(10) + second);
+  CHECK(all(*of_new) == "new");
+  CHECK(FilesIn(folder / "files").size() == 3);
+  begun.reset();
+  CHECK(FilesIn(folder / "files").size() == 3);  // the other reader has them still
+}
+
+TEST_CASE("Files whose last reader ends are removed, and those of a server that ended at its next start") {
+  const TempFolder folder;
+  auto opened = ObjectStore::Open(folder.path());
+  REQUIRE(opened.ok());
+  REQUIRE((*opened)->CreateBucket("1", "bucket").ok());
+  const auto put_and_delete = [&] {
+    ObjectHead head;
+    head.key = "key";
+    auto draft = (*opened)->Write("bytes");
+    REQUIRE(draft.ok());
+    REQUIRE((*opened)->Put("1", "bucket", head, *std::move(draft)).ok());
+    auto found = (*opened)->Get("1", "bucket", "key");
+    REQUIRE(found.ok());
+    auto reader = (*opened)->Read(*found, 0, found->size);
+    REQUIRE((*opened)->Delete("1", "bucket", "key").ok());
+    return reader;
+  };
+  auto reader = put_and_delete();
+  CHECK(FilesIn(folder / "files").size() == 1);
+  reader.reset();
+  CHECK(FilesIn(folder / "files").empty());
+  reader = put_and_delete();
+  opened = absl::UnavailableError("closed");
+  CHECK(FilesIn(folder / "files").size() == 1);
+  opened = ObjectStore::Open(folder.path());
+  REQUIRE(opened.ok());
+  CHECK(FilesIn(folder / "files").empty());
+}
+
 }  // namespace
 }  // namespace winnow

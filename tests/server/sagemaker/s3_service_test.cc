@@ -35,7 +35,7 @@ std::string CodeIn(const HttpAnswer& answer) {
   return end == std::string::npos ? "" : answer.body.substr(begin + 6, end - begin - 6);
 }
 
-std::string BytesOf(const HttpAnswer& answer) {
+std::string ContentOf(const HttpAnswer& answer) {
   std::string bytes;
   while (answer.source != nullptr && static_cast<int64_t>(bytes.size()) < answer.source->size()) {
     const std::string next = answer.source->Next(1 << 16);
@@ -57,7 +57,7 @@ TEST_CASE("Checksums of all kinds are checked, as headers and behind the chunks 
     const HttpAnswer put = bucket.Call("PUT", "/" + kind, {{header, sum}}, "123456789");
     CHECK(put.status == 200);
     CHECK(std::count(put.headers.begin(), put.headers.end(), std::pair(header, sum)) == 1);
-    CHECK(BytesOf(bucket.Call("GET", "/" + kind)) == "123456789");
+    CHECK(ContentOf(bucket.Call("GET", "/" + kind)) == "123456789");
     const HttpAnswer wrong = bucket.Call("PUT", "/" + kind, {{header, sum}}, "123456780");
     CHECK((wrong.status == 400 && CodeIn(wrong) == "BadDigest"));
     const Headers chunked = {{"x-amz-content-sha256", "STREAMING-UNSIGNED-PAYLOAD-TRAILER"},
