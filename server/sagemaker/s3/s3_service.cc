@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/time/time.h"
 #include "base/status_text.h"
+#include "base/utf8.h"
 #include "re2/re2.h"
 #include "server/sagemaker/s3/payload.h"
 #include "server/sagemaker/wire/aws_error.h"
@@ -87,14 +88,17 @@ Asked ReadAsked(const HttpRequest& request, const std::string& account) {
   return asked;
 }
 
-// The headers of a new object that it gives back.
-std::map<std::string, std::string> KeptHeaders(const HttpRequest& request) {
+// The headers of a new object that it gives back. InvalidArgument: one is not UTF-8.
+absl::StatusOr<std::map<std::string, std::string>> KeptHeaders(const HttpRequest& request) {
   std::map<std::string, std::string> kept;
   for (const auto& [name, value] : request.headers) {
     const bool own = name.starts_with("x-amz-meta-") || name == "content-type" || name == "cache-control" ||
                      name == "content-disposition" || name == "content-language" ||
                      name == "content-encoding";
-    if (own && !(name == "content-encoding" && value == "aws-chunked")) kept[name] = value;
+    if (!own || (name == "content-encoding" && value == "aws-chunked")) continue;
+    if (!IsUtf8(value))
+      return InvalidArgument(fmt::format("The header {} is \"{}\"; expected UTF-8.", name, ValidUtf8(value)));
+    kept[name] = value;
   }
   if (!kept.contains("content-type")) kept["content-type"] = "binary/octet-stream";
   return kept;
@@ -209,11 +213,13 @@ Answered PutObject(ObjectStore& store, const Asked& asked) {
   if (!payload.ok()) return payload.status();
   const absl::StatusOr<WriteCondition> condition = WriteConditionOf(asked);
   if (!condition.ok()) return condition.status();
+  absl::StatusOr<std::map<std::string, std::string>> headers = KeptHeaders(asked.request);
+  if (!headers.ok()) return headers.status();
   if (absl::Status status = store.FindBucket(asked.account, asked.bucket); !status.ok()) return status;
   ObjectHead head;
   head.key = asked.key;
   head.etag = payload->md5;
-  head.headers = KeptHeaders(asked.request);
+  head.headers = *std::move(headers);
   head.checksum = payload->checksum;
   absl::StatusOr<ObjectStore::Draft> draft = store.Write(payload->bytes());
   if (!draft.ok()) return draft.status();
@@ -236,7 +242,11 @@ Answered CopyObject(ObjectStore& store, const Asked& asked) {
   const absl::StatusOr<WriteCondition> condition = WriteConditionOf(asked);
   if (!condition.ok()) return condition.status();
   std::optional<std::map<std::string, std::string>> headers;
-  if (asked.request.header("x-amz-metadata-directive") == "REPLACE") headers = KeptHeaders(asked.request);
+  if (asked.request.header("x-amz-metadata-directive") == "REPLACE") {
+    absl::StatusOr<std::map<std::string, std::string>> kept = KeptHeaders(asked.request);
+    if (!kept.ok()) return kept.status();
+    headers = *std::move(kept);
+  }
   const absl::StatusOr<ObjectHead> copy =
       store.Copy(asked.account, source.substr(0, slash), source.substr(slash + 1), asked.bucket, asked.key,
                  std::move(headers), *condition);
@@ -408,9 +418,11 @@ Answered UploadPart(ObjectStore& store, const Asked& asked) {
 }
 
 Answered CreateUpload(ObjectStore& store, const Asked& asked) {
+  absl::StatusOr<std::map<std::string, std::string>> headers = KeptHeaders(asked.request);
+  if (!headers.ok()) return headers.status();
   ObjectHead head;
   head.key = asked.key;
-  head.headers = KeptHeaders(asked.request);
+  head.headers = *std::move(headers);
   const absl::StatusOr<std::string> upload = store.CreateUpload(asked.account, asked.bucket, head);
   if (!upload.ok()) return upload.status();
   XmlWriter xml("InitiateMultipartUploadResult", kNameSpace);

@@ -69,5 +69,22 @@ TEST_CASE("Checksums of all kinds are checked, as headers and behind the chunks 
   CHECK(bucket.Call("PUT", "/md9", {{"x-amz-checksum-md9", "AAAA"}}, "1").status == 501);
 }
 
+TEST_CASE("A header of an object that is not UTF-8 is refused by its name") {
+  Bucket bucket;
+  const Headers headers = {{"x-amz-meta-author", "Ren\xe9"}};
+  Headers copies = {{"x-amz-copy-source", "bucket/key"}, {"x-amz-metadata-directive", "REPLACE"}};
+  copies.insert(headers.begin(), headers.end());
+  REQUIRE(bucket.Call("PUT", "/key", {}, "bytes").status == 200);
+  for (const HttpAnswer& answer :
+       {bucket.Call("PUT", "/new", headers, "bytes"), bucket.Call("POST", "/new?uploads", headers),
+        bucket.Call("PUT", "/new", copies)}) {
+    INFO(answer.body);
+    CHECK((answer.status == 400 && CodeIn(answer) == "InvalidArgument"));
+    CHECK(answer.body.find("x-amz-meta-author") != std::string::npos);
+  }
+  CHECK(bucket.Call("GET", "/new").status == 404);
+  REQUIRE(bucket.Call("PUT", "/new", {{"x-amz-meta-author", "Ren\xc3\xa9"}}, "bytes").status == 200);
+}
+
 }  // namespace
 }  // namespace winnow
