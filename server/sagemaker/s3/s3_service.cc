@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/status_text.h"
 #include "base/utf8.h"
@@ -18,6 +19,7 @@
 #include "server/sagemaker/s3/payload.h"
 #include "server/sagemaker/wire/aws_error.h"
 #include "server/sagemaker/wire/aws_request.h"
+#include "server/sagemaker/wire/digests.h"
 #include "server/sagemaker/wire/xml.h"
 
 namespace winnow {
@@ -27,6 +29,8 @@ constexpr char kNameSpace[] = "http://s3.amazonaws.com/doc/2006-03-01/";
 constexpr int64_t kMostKeys = 1000;
 constexpr size_t kMostKeyBytes = 1024;
 constexpr int64_t kMostParts = 10'000;
+constexpr int64_t kMostCopiedBytes = 64 << 20;  // as of a part that is sent
+constexpr size_t kReadBytes = 1 << 20;
 // The headers of its answer that a GET may choose, each by "response-" and its name. Every signature covers
 // these parameters, but not others of such names.
 constexpr const char* kChosenByGet[] = {"cache-control",    "content-disposition", "content-encoding",
@@ -65,6 +69,10 @@ HttpAnswer EmptyAnswer(int status) {
 }
 
 absl::Status InvalidArgument(const std::string& message) { return AwsError("InvalidArgument", message); }
+
+absl::Status PreconditionFailed() {
+  return AwsError("PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
+}
 
 bool IsBucketName(const std::string& name) {
   static const auto* const kPattern = new re2::RE2("[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]");
@@ -156,8 +164,7 @@ Answered GetObject(ObjectStore& store, const Asked& asked) {
   const absl::StatusOr<ObjectHead> head = store.Get(asked.account, asked.bucket, asked.key);
   if (!head.ok()) return head.status();
   const int condition = ConditionStatus(asked, *head);
-  if (condition == 412)
-    return AwsError("PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
+  if (condition == 412) return PreconditionFailed();
   HttpAnswer answer;
   answer.headers = {{"ETag", Quoted(head->etag)},
                     {"Last-Modified", HttpTime(head->modified_us)},
@@ -233,12 +240,19 @@ Answered PutObject(ObjectStore& store, const Asked& asked) {
   return answer;
 }
 
-Answered CopyObject(ObjectStore& store, const Asked& asked) {
+// The bucket and the key from which a request copies.
+absl::StatusOr<std::pair<std::string, std::string>> CopySourceOf(const Asked& asked) {
   std::string source = PercentDecoded(asked.request.header("x-amz-copy-source"));
   if (source.starts_with('/')) source.erase(0, 1);
   const size_t slash = source.find('/');
   if (slash == std::string::npos || slash + 1 == source.size())
     return InvalidArgument("Copy Source must mention the source bucket and key: sourcebucket/sourcekey");
+  return std::pair(source.substr(0, slash), source.substr(slash + 1));
+}
+
+Answered CopyObject(ObjectStore& store, const Asked& asked) {
+  const auto source = CopySourceOf(asked);
+  if (!source.ok()) return source.status();
   const absl::StatusOr<WriteCondition> condition = WriteConditionOf(asked);
   if (!condition.ok()) return condition.status();
   std::optional<std::map<std::string, std::string>> headers;
@@ -247,14 +261,18 @@ Answered CopyObject(ObjectStore& store, const Asked& asked) {
     if (!kept.ok()) return kept.status();
     headers = *std::move(kept);
   }
-  const absl::StatusOr<ObjectHead> copy =
-      store.Copy(asked.account, source.substr(0, slash), source.substr(slash + 1), asked.bucket, asked.key,
-                 std::move(headers), *condition);
+  const absl::StatusOr<ObjectHead> copy = store.Copy(asked.account, source->first, source->second,
+                                                     asked.bucket, asked.key, std::move(headers), *condition);
   if (!copy.ok()) return copy.status();
   XmlWriter xml("CopyObjectResult", kNameSpace);
   xml.Add("ETag", Quoted(copy->etag));
   xml.Add("LastModified", IsoTime(copy->modified_us));
   return XmlAnswer(xml);
+}
+
+// A deletion that ignores its condition loses what the condition was to keep.
+absl::Status ConditionOfDeletion() {
+  return AwsError("NotImplemented", "Conditions of deletions are not offered here.");
 }
 
 Answered DeleteObjects(ObjectStore& store, const Asked& asked) {
@@ -267,10 +285,12 @@ Answered DeleteObjects(ObjectStore& store, const Asked& asked) {
   for (const XmlElement& object : wanted->children) {
     if (object.name != "Object") continue;
     const std::string key = object.TextOf("Key");
+    const bool conditional =
+        std::any_of(object.children.begin(), object.children.end(), [](const XmlElement& member) {
+          return member.name == "ETag" || member.name == "LastModifiedTime" || member.name == "Size";
+        });
     const absl::Status status =
-        object.TextOf("ETag").empty()
-            ? store.Delete(asked.account, asked.bucket, key)
-            : AwsError("NotImplemented", "Conditions of deletions are not offered here.");
+        conditional ? ConditionOfDeletion() : store.Delete(asked.account, asked.bucket, key);
     if (status.ok() && wanted->TextOf("Quiet") == "true") continue;
     xml.Open(status.ok() ? "Deleted" : "Error");
     xml.Add("Key", key);
@@ -397,24 +417,81 @@ Answered AnswerBucket(ObjectStore& store, const Asked& asked) {
   return AwsError("NotImplemented", "This method of buckets is not offered here.");
 }
 
-Answered UploadPart(ObjectStore& store, const Asked& asked) {
+absl::Status PutPart(ObjectStore& store, const Asked& asked, std::string_view bytes, const std::string& md5) {
   int64_t number = 0;
   if (!absl::SimpleAtoi(asked.target.value("partNumber"), &number) || number < 1 || number > kMostParts)
     return InvalidArgument("Part number must be an integer between 1 and 10000, inclusive");
-  absl::StatusOr<Payload> payload = TakePayload(asked.request);
-  if (!payload.ok()) return payload.status();
   const std::string upload = asked.target.value("uploadId");
   if (const auto parts = store.ListParts(asked.account, asked.bucket, asked.key, upload); !parts.ok())
     return parts.status();
-  absl::StatusOr<ObjectStore::Draft> draft = store.Write(payload->bytes());
+  absl::StatusOr<ObjectStore::Draft> draft = store.Write(bytes);
   if (!draft.ok()) return draft.status();
-  UploadedPart part{number, payload->md5, draft->piece(), 0};
-  const absl::Status status = store.PutPart(asked.account, upload, std::move(part), *std::move(draft));
-  if (!status.ok()) return status;
+  UploadedPart part{number, md5, draft->piece(), 0};
+  return store.PutPart(asked.account, upload, std::move(part), *std::move(draft));
+}
+
+Answered UploadPart(ObjectStore& store, const Asked& asked) {
+  const absl::StatusOr<Payload> payload = TakePayload(asked.request);
+  if (!payload.ok()) return payload.status();
+  if (absl::Status status = PutPart(store, asked, payload->bytes(), payload->md5); !status.ok())
+    return status;
   HttpAnswer answer;
   answer.headers = {{"ETag", Quoted(payload->md5)}};
   AddChecksum(answer, payload->checksum);
   return answer;
+}
+
+// The bytes of another object, or of a range of it, that a part is to have.
+absl::StatusOr<std::string> CopiedBytes(ObjectStore& store, const Asked& asked) {
+  const auto source = CopySourceOf(asked);
+  if (!source.ok()) return source.status();
+  for (const auto& [name, value] : asked.request.headers) {
+    if (name.starts_with("x-amz-copy-source-if-") && name != "x-amz-copy-source-if-match")
+      return AwsError("NotImplemented", fmt::format("The condition {} is not offered here; expected "
+                                                    "x-amz-copy-source-if-match.",
+                                                    name));
+  }
+  const absl::StatusOr<ObjectHead> head = store.Get(asked.account, source->first, source->second);
+  if (!head.ok()) return head.status();
+  const std::string_view match = asked.request.header("x-amz-copy-source-if-match");
+  if (!match.empty() && match != "*" && Unquoted(match) != head->etag) return PreconditionFailed();
+  int64_t first = 0;
+  int64_t last = head->size - 1;
+  std::string_view range = asked.request.header("x-amz-copy-source-range");
+  if (!range.empty()) {
+    const std::vector<std::string> ends =
+        ConsumeFront(range, "bytes=") ? SplitAt(range, '-') : std::vector<std::string>();
+    if (ends.size() != 2 || !absl::SimpleAtoi(ends[0], &first) || !absl::SimpleAtoi(ends[1], &last) ||
+        first < 0 || first > last)
+      return InvalidArgument("The x-amz-copy-source-range value must be of the form bytes=first-last");
+    if (last >= head->size)
+      return AwsError(
+          "InvalidRange",
+          fmt::format("The range ends at {}; the object that is copied has {} bytes", last, head->size));
+  }
+  const int64_t size = last - first + 1;
+  if (size > kMostCopiedBytes)
+    return AwsError("EntityTooLarge",
+                    fmt::format("The part has {} bytes; expected at most {}", size, kMostCopiedBytes));
+  const std::shared_ptr<BodySource> reader = store.Read(*head, first, size);
+  std::string bytes;
+  while (static_cast<int64_t>(bytes.size()) < size) {
+    const std::string next = reader->Next(kReadBytes);
+    if (next.empty()) return absl::UnavailableError("the object that is copied cannot be read");
+    bytes += next;
+  }
+  return bytes;
+}
+
+Answered UploadPartCopy(ObjectStore& store, const Asked& asked) {
+  const absl::StatusOr<std::string> bytes = CopiedBytes(store, asked);
+  if (!bytes.ok()) return bytes.status();
+  const std::string md5 = absl::BytesToHexString(Md5Bytes(*bytes));
+  if (absl::Status status = PutPart(store, asked, *bytes, md5); !status.ok()) return status;
+  XmlWriter xml("CopyPartResult", kNameSpace);
+  xml.Add("ETag", Quoted(md5));
+  xml.Add("LastModified", IsoTime(absl::ToUnixMicros(absl::Now())));
+  return XmlAnswer(xml);
 }
 
 Answered CreateUpload(ObjectStore& store, const Asked& asked) {
@@ -479,9 +556,19 @@ Answered ListParts(ObjectStore& store, const Asked& asked) {
   return XmlAnswer(xml);
 }
 
+// No object has tags. AWS CLI asks before it copies a large one.
+Answered GetObjectTagging(ObjectStore& store, const Asked& asked) {
+  if (const auto head = store.Get(asked.account, asked.bucket, asked.key); !head.ok()) return head.status();
+  XmlWriter xml("Tagging", kNameSpace);
+  xml.Open("TagSet");
+  xml.Close();
+  return XmlAnswer(xml);
+}
+
 Answered AnswerObject(ObjectStore& store, const Asked& asked) {
   const std::string& method = asked.request.method;
   if (asked.key.size() > kMostKeyBytes) return AwsError("KeyTooLongError", "Your key is too long");
+  if (method == "GET" && asked.target.has("tagging")) return GetObjectTagging(store, asked);
   static constexpr std::string_view kNotOffered[] = {"acl",     "tagging",    "retention", "legal-hold",
                                                      "torrent", "attributes", "restore",   "select"};
   for (const std::string_view name : kNotOffered) {
@@ -493,19 +580,17 @@ Answered AnswerObject(ObjectStore& store, const Asked& asked) {
   if (method == "GET" && of_upload) return ListParts(store, asked);
   if (method == "GET" || method == "HEAD") return GetObject(store, asked);
   if (method == "PUT" && of_upload) {
-    if (!asked.request.header("x-amz-copy-source").empty())
-      return AwsError("NotImplemented", "UploadPartCopy is not offered here; use CopyObject.");
-    return UploadPart(store, asked);
+    const bool copies = !asked.request.header("x-amz-copy-source").empty();
+    return copies ? UploadPartCopy(store, asked) : UploadPart(store, asked);
   }
   if (method == "PUT" && !asked.request.header("x-amz-copy-source").empty()) return CopyObject(store, asked);
   if (method == "PUT") return PutObject(store, asked);
   if (method == "POST" && asked.target.has("uploads")) return CreateUpload(store, asked);
   if (method == "POST" && of_upload) return CompleteUpload(store, asked);
   if (method == "DELETE") {
-    // A deletion that ignores its condition loses what the condition was to keep.
-    if (const auto condition = WriteConditionOf(asked); !condition.ok()) return condition.status();
-    if (!asked.request.header("if-match").empty())
-      return AwsError("NotImplemented", "Conditions of deletions are not offered here.");
+    for (const auto& [name, value] : asked.request.headers) {
+      if (name.starts_with("if-") || name.starts_with("x-amz-if-")) return ConditionOfDeletion();
+    }
     const absl::Status status =
         of_upload ? store.AbortUpload(asked.account, asked.bucket, asked.key, asked.target.value("uploadId"))
                   : store.Delete(asked.account, asked.bucket, asked.key);

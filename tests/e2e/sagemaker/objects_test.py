@@ -172,6 +172,8 @@ class Objects(unittest.TestCase):
             self.assertEqual(hashlib.sha256(file.read()).digest(), hashlib.sha256(content).digest())
         self.assertEqual(self.s3.get_object(Bucket="bucket", Key="large")["Body"].read(), content)
         self.assertEqual(sum(os.path.getsize(file) for file in self.files()), len(content))
+        self.s3.copy({"Bucket": "bucket", "Key": "large"}, "bucket", "copy")  # in parts
+        self.assertEqual(self.s3.get_object(Bucket="bucket", Key="copy")["Body"].read(), content)
 
     def test_the_parts_of_an_upload_that_nobody_completes_are_removed(self):
         uploads = {}

@@ -86,5 +86,68 @@ TEST_CASE("A header of an object that is not UTF-8 is refused by its name") {
   REQUIRE(bucket.Call("PUT", "/new", {{"x-amz-meta-author", "Ren\xc3\xa9"}}, "bytes").status == 200);
 }
 
+// The text of the first element of that name.
+std::string ElementIn(const HttpAnswer& answer, const std::string& name) {
+  const size_t begin = answer.body.find("<" + name + ">");
+  const size_t end = answer.body.find("</" + name + ">");
+  REQUIRE(end != std::string::npos);
+  return answer.body.substr(begin + name.size() + 2, end - begin - name.size() - 2);
+}
+
+TEST_CASE("A part of an upload is copied from an object or from a range of it") {
+  Bucket bucket;
+  const std::string content = std::string(5 << 20, 'a') + "0123456789";
+  REQUIRE(bucket.Call("PUT", "/a%20b", {}, content).status == 200);
+  REQUIRE(bucket.Call("PUT", "/short", {}, "end").status == 200);
+  const std::string upload = ElementIn(bucket.Call("POST", "/copy?uploads"), "UploadId");
+  const auto copy = [&](int number, const std::string& source, Headers headers) {
+    headers["x-amz-copy-source"] = source;
+    return bucket.Call("PUT", "/copy?partNumber=" + std::to_string(number) + "&uploadId=" + upload, headers);
+  };
+  const std::string range = "bytes=2-5242882";
+  const HttpAnswer first = copy(1, "bucket/a%20b", {{"x-amz-copy-source-range", range}});
+  const HttpAnswer second = copy(2, "/bucket/short", {});
+  REQUIRE((first.status == 200 && second.status == 200));
+  const auto code = [&](const Headers& headers) { return CodeIn(copy(1, "bucket/a%20b", headers)); };
+  CHECK(code({{"x-amz-copy-source-range", "bytes=0-5242890"}}) == "InvalidRange");
+  for (const char* wrong : {"bytes=3-", "bytes=-3", "bytes=3-2", "3-4", "bytes=3-x"})
+    CHECK(code({{"x-amz-copy-source-range", wrong}}) == "InvalidArgument");
+  CHECK(code({{"x-amz-copy-source-if-match", "\"x\""}}) == "PreconditionFailed");
+  CHECK(code({{"x-amz-copy-source-if-none-match", "\"x\""}}) == "NotImplemented");
+  CHECK(CodeIn(copy(1, "bucket/none", {})) == "NoSuchKey");
+  std::string parts;
+  for (const auto& [number, etag] :
+       {std::pair("1", ElementIn(first, "ETag")), std::pair("2", ElementIn(second, "ETag"))})
+    parts += std::string("<Part><PartNumber>") + number + "</PartNumber><ETag>" + etag + "</ETag></Part>";
+  const HttpAnswer whole = bucket.Call("POST", "/copy?uploadId=" + upload, {},
+                                       "<CompleteMultipartUpload>" + parts + "</CompleteMultipartUpload>");
+  INFO(whole.body);
+  REQUIRE(whole.status == 200);
+  CHECK(ContentOf(bucket.Call("GET", "/copy")) == content.substr(2, 5242881) + "end");
+  CHECK(bucket.Call("GET", "/copy?tagging").status == 200);  // which AWS CLI asks for
+  CHECK(CodeIn(bucket.Call("GET", "/none?tagging")) == "NoSuchKey");
+}
+
+TEST_CASE("A deletion with a condition is refused") {
+  Bucket bucket;
+  REQUIRE(bucket.Call("PUT", "/key", {}, "bytes").status == 200);
+  for (const char* name : {"if-match", "if-none-match", "x-amz-if-match-size"}) {
+    INFO(name);
+    CHECK(CodeIn(bucket.Call("DELETE", "/key", {{name, "*"}})) == "NotImplemented");
+  }
+  for (const char* member : {"<ETag>x</ETag>", "<Size>9</Size>",
+                             "<LastModifiedTime>Wed, 21 Oct 2015 07:28:00 GMT</LastModifiedTime>"}) {
+    INFO(member);
+    const HttpAnswer answer =
+        bucket.Call("POST", "/?delete", {},
+                    std::string("<Delete><Object><Key>key</Key>") + member + "</Object></Delete>");
+    CHECK((answer.status == 200 && CodeIn(answer) == "NotImplemented"));
+  }
+  CHECK(ContentOf(bucket.Call("GET", "/key")) == "bytes");
+  CHECK(bucket.Call("POST", "/?delete", {}, "<Delete><Object><Key>key</Key></Object></Delete>").status ==
+        200);
+  CHECK(bucket.Call("GET", "/key").status == 404);
+}
+
 }  // namespace
 }  // namespace winnow
