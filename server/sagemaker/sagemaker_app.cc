@@ -148,7 +148,7 @@ class SagemakerApp::Parts {
     }
     follower_.Wake();  // creations that were cut off can be finished
   }
-  void Stop() { follower_.Stop(); }
+  void AnnounceStop() { follower_.AnnounceStop(); }
 
  private:
   // `account`: of the key.
@@ -279,7 +279,7 @@ HttpAnswer SagemakerApp::Refusal(int status, const std::string& why) const {
   return answer;
 }
 
-void SagemakerApp::AnnounceStop() { parts_->Stop(); }
+void SagemakerApp::AnnounceStop() { parts_->AnnounceStop(); }
 void SagemakerApp::SetUrl(const std::string& url) { parts_->SetUrl(url); }
 
 }  // namespace winnow

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -130,7 +131,11 @@ Follower::Follower(SagemakerJobs& table, ObjectStore& objects, WinnowCalls& call
   thread_ = std::thread([this] { Run(); });
 }
 
-Follower::~Follower() { Stop(); }
+Follower::~Follower() {
+  AnnounceStop();
+  thread_.join();
+  archiver_.Stop();
+}
 
 void Follower::Wake() {
   MutexLock lock(mutex_);
@@ -138,13 +143,15 @@ void Follower::Wake() {
   changed_.NotifyAll();
 }
 
-void Follower::Stop() {
-  {
-    MutexLock lock(mutex_);
-    stopping_ = true;
-    changed_.NotifyAll();
-  }
-  if (thread_.joinable()) thread_.join();
+void Follower::AnnounceStop() {
+  MutexLock lock(mutex_);
+  stopping_ = true;
+  changed_.NotifyAll();
+}
+
+bool Follower::stopping() {
+  MutexLock lock(mutex_);
+  return stopping_;
 }
 
 void Follower::Run() {
@@ -152,6 +159,7 @@ void Follower::Run() {
   MutexLock lock(mutex_);
   while (!stopping_) {
     const bool woken = std::exchange(woken_, false);
+    archived_ = false;
     lock.Unlock();
     if (const auto now = std::chrono::steady_clock::now(); now >= forget_uploads) {
       forget_uploads = now + kForgetUploadsEvery;
@@ -161,7 +169,7 @@ void Follower::Run() {
     const bool unfinished = LookOnce(woken);
     lock.Lock();
     const auto next = unfinished ? std::chrono::steady_clock::now() + kLookEvery : forget_uploads;
-    while (!stopping_ && !woken_ && changed_.WaitUntil(mutex_, next)) {
+    while (!stopping_ && !woken_ && !archived_ && changed_.WaitUntil(mutex_, next)) {
     }
   }
 }
@@ -173,14 +181,17 @@ bool Follower::LookOnce(bool all) {
     return true;
   }
   std::map<std::string, Failure> before = std::exchange(failures_, {});
+  std::set<std::string> archiving, archived;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [job, status] : archives_) (status ? archived : archiving).insert(job);
+  }
   for (const SagemakerJob& row : *rows) {
-    {
-      MutexLock lock(mutex_);
-      if (stopping_) return true;
-    }
+    if (stopping()) return true;
     const std::string arn = ArnOf(row);
-    if (!all && before.contains(arn) && before[arn].next > std::chrono::steady_clock::now()) {
-      failures_[arn] = before[arn];
+    const bool later = !all && before.contains(arn) && before[arn].next > std::chrono::steady_clock::now();
+    if (later || archiving.contains(row.winnow_job)) {
+      if (before.contains(arn)) failures_[arn] = before[arn];
       continue;
     }
     absl::Status status;
@@ -190,8 +201,14 @@ bool Follower::LookOnce(bool all) {
     } catch (const std::exception& exception) {
       status = absl::InternalError(exception.what());
     }
-    if (!status.ok() && !ModelComes(status)) failures_[arn] = After(before[arn], row, status);
+    if (status.ok() || ModelComes(status)) continue;
+    MutexLock lock(mutex_);
+    // The model of a job that failed before may fail again.
+    failures_[arn] = archives_.contains(row.winnow_job) ? before[arn] : After(before[arn], row, status);
   }
+  // The row that waited is not there any more, or does not wait.
+  MutexLock lock(mutex_);
+  std::erase_if(archives_, [&](const auto& each) { return each.second && archived.contains(each.first); });
   return !rows->empty();
 }
 
@@ -311,8 +328,8 @@ absl::Status Follower::FollowTraining(const CallerOf& caller, SagemakerJob row) 
     if (row.status != "Failed" && !trials->empty()) {
       row.trial = 1;
       const std::string output = json::parse(row.request)["OutputDataConfig"]["S3OutputPath"];
-      if (absl::Status status = PutModel(caller, job, row, ModelUri(output, row.name)); !status.ok())
-        return status;
+      const absl::Status status = AwaitModel(caller, job, row, ModelUri(output, row.name), row);
+      if (!status.ok()) return status;
       row.trial = 0;
       row.ended_us = row.modified_us = std::max(row.ended_us, NowMicros());
     }
@@ -433,8 +450,8 @@ absl::Status Follower::FollowTuning(const CallerOf& caller, SagemakerJob row) {
     if (ended) {
       const std::string output =
           DefinitionOf(request, best)["OutputDataConfig"]["S3OutputPath"].get<std::string>();
-      if (absl::Status status = PutModel(caller, job, of_best, ModelUri(output, of_best.name)); !status.ok())
-        return status;
+      const absl::Status status = AwaitModel(caller, job, of_best, ModelUri(output, of_best.name), row);
+      if (!status.ok()) return status;
     }
   }
   if (ended) {
@@ -455,6 +472,32 @@ absl::Status Follower::FollowTuning(const CallerOf& caller, SagemakerJob row) {
     for (const v1::TuningJob& job : *jobs) seen_.erase(job.id());
   }
   return all_begun.status();
+}
+
+absl::Status Follower::AwaitModel(const CallerOf& caller, const v1::TuningJob& job, const SagemakerJob& row,
+                                  const std::string& uri, const SagemakerJob& followed) {
+  MutexLock lock(mutex_);
+  const auto [archive, begins] = archives_.try_emplace(followed.winnow_job);
+  if (archive->second) {
+    absl::Status status = *std::move(archive->second);
+    archives_.erase(archive);
+    return status;
+  }
+  if (begins) {
+    archiver_.Post([this, caller, job, row, uri, of = followed.winnow_job] {
+      absl::Status status;
+      try {
+        status = PutModel(caller, job, row, uri);
+      } catch (const std::exception& exception) {
+        status = absl::InternalError(exception.what());
+      }
+      MutexLock done(mutex_);
+      archives_[of] = std::move(status);
+      archived_ = true;
+      changed_.NotifyAll();
+    });
+  }
+  return absl::UnavailableError("its model is being archived");
 }
 
 absl::Status Follower::PutModel(const CallerOf& caller, const v1::TuningJob& job, const SagemakerJob& row,
@@ -482,7 +525,9 @@ absl::Status Follower::PutModel(const CallerOf& caller, const v1::TuningJob& job
         return builtin && path == "model.json" ? std::string("xgboost-model") : path;
       },
       [&](const std::string& digest, const auto& receive) -> absl::Status {
-        const absl::Status read = calls_.Blob(caller, digest, receive);
+        const absl::Status read = calls_.Blob(caller, digest, [&](const std::string& bytes) {
+          return stopping() ? absl::CancelledError("the server stops") : receive(bytes);
+        });
         return absl::IsNotFound(read) ? absl::DataLossError(MessageOf(read)) : read;
       });
   if (absl::IsDataLoss(status)) {

@@ -5,11 +5,13 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/task_threads.h"
 #include "server/sagemaker/jobs/job_starter.h"
 #include "server/sagemaker/jobs/job_table.h"
 #include "server/sagemaker/jobs/winnow_calls.h"
@@ -35,7 +37,8 @@ std::string ModelUri(const std::string& output_path, const std::string& training
 // ended into their buckets before it says that they are completed: a training job's, and a tuning job's best.
 // Of tuning jobs with several definitions it starts the jobs that have to wait for others. It finishes
 // creations that the end of a server cut off, or whose outcome is not known. A thread of its own looks at
-// unfinished jobs. Every hour it also removes uploads to buckets that nobody has completed.
+// unfinished jobs; another one archives models, one after the other. Every hour it also removes uploads to
+// buckets that nobody has completed.
 class Follower {
  public:
   // `caller_of`: on whose behalf a row's job is looked at. The arguments outlive it.
@@ -48,8 +51,8 @@ class Follower {
   void OfferModel(const CallerOf& caller, const SagemakerJob& row, const std::string& uri);
   // Looks at once.
   void Wake();
-  // Waits for the thread to end.
-  void Stop();
+  // Begins to stop: what is under way ends soon, and nothing new begins. The destructor waits for the end.
+  void AnnounceStop();
 
  private:
   // What was written of a job, so that only changes are.
@@ -65,6 +68,7 @@ class Follower {
   };
 
   void Run();
+  bool stopping();
   // `all`: also jobs that could not be followed just now. False: nothing is unfinished.
   bool LookOnce(bool all);
   // When to look at a job again that could not be followed.
@@ -86,6 +90,10 @@ class Follower {
                                  std::vector<v1::TuningJob>& jobs);
   // Fills in what a trial says.
   absl::Status Fill(const CallerOf& caller, const v1::Trial& trial, SagemakerJob& row);
+  // PutModel on the archiver, and what came of it. UNAVAILABLE: it is under way. `followed`: the row that
+  // waits for it.
+  absl::Status AwaitModel(const CallerOf& caller, const v1::TuningJob& job, const SagemakerJob& row,
+                          const std::string& uri, const SagemakerJob& followed);
   // ModelComes: it is on its way. OK too if there is none, or none that can be archived, or there is
   // no such bucket.
   absl::Status PutModel(const CallerOf& caller, const v1::TuningJob& job, const SagemakerJob& row,
@@ -102,7 +110,11 @@ class Follower {
   CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool woken_ ABSL_GUARDED_BY(mutex_) = true;
+  bool archived_ ABSL_GUARDED_BY(mutex_) = false;
+  // What came of models that were archived, by the `winnow_job` of the row that waits; absent: nothing yet.
+  std::map<std::string, std::optional<absl::Status>> archives_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
+  TaskThreads archiver_;
 };
 
 }  // namespace winnow

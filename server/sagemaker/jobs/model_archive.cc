@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "artifact/files.h"
 
 namespace winnow {
@@ -23,6 +25,11 @@ absl::Status WriteModelArchive(const v1::Manifest& manifest, const std::filesyst
   // Names are UTF-8 already: the locale of the process, from which they would be converted, has ASCII only.
   archive_write_set_options(archive.get(), "hdrcharset=BINARY");
   if (archive_write_open_filename(archive.get(), file.c_str()) != ARCHIVE_OK) return failed();
+  // Otherwise the rest of an entry that is not whole would be filled with zeros.
+  absl::Cleanup give_up = [&archive] {
+    archive_write_fail(archive.get());
+    archive_write_close(archive.get());
+  };
   for (const v1::ArtifactFile& each : manifest.files()) {
     const std::unique_ptr<struct archive_entry, decltype(&archive_entry_free)> entry(archive_entry_new(),
                                                                                      &archive_entry_free);
@@ -49,6 +56,7 @@ absl::Status WriteModelArchive(const v1::Manifest& manifest, const std::filesyst
     }
     if (left > 0) return other_size;
   }
+  std::move(give_up).Cancel();
   return archive_write_close(archive.get()) == ARCHIVE_OK ? absl::OkStatus() : failed();
 }
 

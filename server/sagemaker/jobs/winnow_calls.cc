@@ -239,11 +239,10 @@ absl::Status WinnowCalls::Blob(const CallerOf& caller, const std::string& digest
   const auto reader = artifacts_->GetBlob(context.get(), request);
   v1::BlobPart part;
   absl::Status received;
-  while (reader->Read(&part)) {
-    if (received.ok()) received = receive(part.data());
-  }
+  while (received.ok() && reader->Read(&part)) received = receive(part.data());
+  if (!received.ok()) context.get()->TryCancel();
   const absl::Status status = FromGrpc(reader->Finish());
-  return status.ok() ? received : status;
+  return received.ok() ? status : received;
 }
 
 }  // namespace winnow

@@ -64,7 +64,7 @@ class WinnowCalls {
   absl::StatusOr<v1::GetLogTimesResponse> LogTimes(const CallerOf& caller, const LogRequest& wanted);
   // ModelComes: ask again. NOT_FOUND: there is none.
   absl::StatusOr<v1::Artifact> Model(const CallerOf& caller, const std::string& job, int64_t trial);
-  // Calls `receive` with the parts of a blob.
+  // Calls `receive` with the parts of a blob, until it fails.
   absl::Status Blob(const CallerOf& caller, const std::string& digest,
                     const std::function<absl::Status(const std::string&)>& receive);
 
