@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "base/status_text.h"
+#include "re2/re2.h"
 #include "server/sagemaker/wire/aws_error.h"
 
 namespace winnow {
@@ -82,6 +83,28 @@ json EntryOf(const json& algorithm) {
   return entry.empty() ? json::array({"train"}) : entry;
 }
 
+// Refuses what takes no value whatever the syntax: Python's has more than RE2's, such as look-ahead.
+absl::Status CheckMetrics(const json& metrics) {
+  for (const json& metric : metrics) {
+    const std::string text = TextIn(metric, "Regex");
+    const re2::RE2 expression(text, re2::RE2::Quiet);
+    std::string why;
+    if (expression.ok() && expression.NumberOfCapturingGroups() == 0) why = "it has no group";
+    for (const auto code :
+         {re2::RE2::ErrorMissingBracket, re2::RE2::ErrorMissingParen, re2::RE2::ErrorUnexpectedParen,
+          re2::RE2::ErrorTrailingBackslash, re2::RE2::ErrorRepeatArgument}) {
+      if (expression.error_code() == code) why = expression.error();
+    }
+    // RE2 takes a name of a class, as in [[:digit:]], where Python has characters.
+    if (why.empty() || text.find("[:") != std::string::npos) continue;
+    return BadScript(
+        fmt::format("The Regex of the metric {} is \"{}\": {}; expected a regular expression "
+                    "with a group for the value.",
+                    TextIn(metric, "Name"), text, why));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::optional<ScriptCode>> AddScript(const ScriptRequest& request, const SpecContext& context,
@@ -98,6 +121,7 @@ absl::StatusOr<std::optional<ScriptCode>> AddScript(const ScriptRequest& request
       {"static", request.hyperparameters},
       {"metrics", algorithm.contains("MetricDefinitions") ? algorithm["MetricDefinitions"] : json::array()},
       {"objective", objective}};
+  if (absl::Status status = CheckMetrics(plan["metrics"]); !status.ok()) return status;
   if (!request.tuning) plan["own"] = kOwnMetric;
   if (context.reused != 0) plan["reused"] = context.reused;
   if (request.count > 1) plan["numbers"] = {request.index, request.count};

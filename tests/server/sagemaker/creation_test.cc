@@ -63,8 +63,8 @@ struct Endpoint {
     REQUIRE(objects->Put("1", "bucket", head, *std::move(draft)).ok());
   }
 
-  absl::Status Create() {
-    const json request = json::parse(R"({
+  static json Request() {
+    return json::parse(R"({
       "TrainingJobName": "job", "RoleArn": "arn:aws:iam::123456789012:role/winnow",
       "AlgorithmSpecification": {"TrainingInputMode": "File",
         "TrainingImage": "683313688378.dkr.ecr.us-east-1.amazonaws.com/sagemaker-xgboost:1.7-1"},
@@ -74,6 +74,8 @@ struct Endpoint {
       "OutputDataConfig": {"S3OutputPath": "s3://bucket/output"},
       "ResourceConfig": {"InstanceType": "ml.m5.xlarge", "InstanceCount": 1, "VolumeSizeInGB": 30},
       "StoppingCondition": {"MaxRuntimeInSeconds": 3600}})");
+  }
+  absl::Status Create(const json& request = Request()) {
     return jobs.Call("CreateTrainingJob", request, {"1", "us-east-1", "key", {"ipv4:127.0.0.1:0", ""}})
         .status();
   }
@@ -138,6 +140,32 @@ TEST_CASE("A Create that is refused gives its name back, and one that is refused
   const SagemakerJob row = endpoint.AwaitRow();
   CHECK(row.status == "Failed");
   CHECK(json::parse(row.result)["reason"] == "wrong");
+}
+
+TEST_CASE("A metric of a script whose Regex can take no value is refused") {
+  Endpoint endpoint;
+  const auto refusal = [&](const std::string& regex) {
+    json request = Endpoint::Request();
+    json& algorithm = request["AlgorithmSpecification"];
+    algorithm["TrainingImage"] =
+        "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.0-cpu-py310";
+    algorithm["MetricDefinitions"] = json::array({{{"Name", "loss"}, {"Regex", regex}}});
+    request["HyperParameters"] = {{"sagemaker_program", "train.py"},
+                                  {"sagemaker_submit_directory", "s3://bucket/none.tar.gz"}};
+    const absl::Status status = endpoint.Create(request);
+    CHECK(AwsCodeOf(status) == "ValidationException");
+    return std::string(status.message());
+  };
+  for (const char* regex : {"loss=([0-9.]+", "loss=[0-9.]+", "loss=([0-9.+)", "loss=([0-9.]+))", "*(.)"}) {
+    INFO(regex);
+    CHECK(refusal(regex).find("The Regex of the metric loss is \"" + std::string(regex)) !=
+          std::string::npos);
+  }
+  // What only Python takes; the archive is what is wrong.
+  for (const char* regex : {"loss=([0-9.]+)", "(?<=loss=)([0-9.]+)(?!x)", "(['\"])(.)\\1", "[[:(](.)"}) {
+    INFO(regex);
+    CHECK(refusal(regex).find("none.tar.gz") != std::string::npos);
+  }
 }
 
 }  // namespace
