@@ -94,13 +94,15 @@ class Buckets:
         return {name[len("x-amz-meta-"):]: value for name, value in headers.items() if name.startswith("x-amz-meta-")}
 
     def list(self, uri):
-        """The sizes of the objects whose keys begin with the URI's, by key."""
+        """The sizes of the objects whose keys begin with the URI's, by key. Bytes that are no text are as in names of files."""
         bucket, prefix = split(uri)
         sizes, token = {}, None
         while True:
-            query = {"list-type": "2", "prefix": prefix, **({"continuation-token": token} if token else {})}
+            query = {"list-type": "2", "encoding-type": "url", "prefix": prefix, **({"continuation-token": token} if token else {})}
             page = xml.etree.ElementTree.fromstring(self.call("GET", f"s3://{bucket}/", query)[1])
-            sizes.update((each.findtext(SPACE + "Key"), int(each.findtext(SPACE + "Size"))) for each in page.findall(SPACE + "Contents"))
+            for each in page.findall(SPACE + "Contents"):
+                key = urllib.parse.unquote_plus(each.findtext(SPACE + "Key"), errors="surrogateescape")
+                sizes[key] = int(each.findtext(SPACE + "Size"))
             token = page.findtext(SPACE + "NextContinuationToken")
             if not token:
                 return sizes
@@ -126,7 +128,7 @@ class Buckets:
 
     def once(self, method, uri, query, body, headers):
         bucket, key = split(uri)
-        path = urllib.parse.quote(f"{self.url.path.rstrip('/')}/{bucket}/{key}", safe="/~")
+        path = urllib.parse.quote(f"{self.url.path.rstrip('/')}/{bucket}/{key}", safe="/~", errors="surrogateescape")
         text = "&".join(f"{urllib.parse.quote(name, safe='~')}={urllib.parse.quote(query[name], safe='~')}" for name in sorted(query))
         secure = self.url.scheme == "https"
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection

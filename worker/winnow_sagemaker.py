@@ -373,6 +373,7 @@ class Checkpoints:
                 shutil.rmtree(incoming, ignore_errors=True)
                 os.mkdir(incoming)
                 level = max([0] + [self.bring(key, size, incoming) for key, size in self.place.buckets.list(self.uri + "/").items()])
+                shutil.rmtree(self.folder)  # empty folders
                 os.rename(incoming, self.folder)
                 if level:
                     write(self.place.levels, str(level))
@@ -504,12 +505,17 @@ def failure(place):
 
 def main():
     plan = json.loads(sys.argv[1])
+    for metric in plan["metrics"]:
+        try:
+            re.compile(metric["Regex"].encode())
+        except re.error as error:
+            sys.exit(f"the Regex of the metric {metric['Name']} is {metric['Regex']}: {error}; expected a regular expression of Python")
     place = Place(plan, dict(os.environ))
     checkpoints = Checkpoints(place)
     try:
         os.makedirs(place.checkpoints, exist_ok=True)
         checkpoints.begin()
-    except winnow_buckets.BucketError as error:
+    except (OSError, winnow_buckets.BucketError) as error:
         print(f"the checkpoints cannot be restored: {error}", file=sys.stderr, flush=True)
         os._exit(1)
     place.make()

@@ -1,5 +1,5 @@
-"""winnow_sagemaker: the levels of metrics, the end at a level, and the exit code; winnow_buckets: answers that are lost. What scripts
-are given is tested with real jobs."""
+"""winnow_sagemaker: the levels of metrics, the end at a level, the exit code, and checkpoints in a bucket; winnow_buckets: answers that
+are lost. What scripts are given is tested with real jobs."""
 
 import hashlib
 import http.server
@@ -16,6 +16,7 @@ import urllib.parse
 WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "worker")
 sys.path.insert(0, WORKER)
 import winnow_buckets  # noqa: E402
+import winnow_sagemaker  # noqa: E402
 
 # It saves each epoch after it has printed it, goes on from there, and never ends by itself before epoch 50.
 TRAIN = """
@@ -105,6 +106,86 @@ class Module(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr.splitlines()[-1], r"objective metric score takes: score=\(\.\+\)$")
         self.assertEqual(self.run_script("print('loss=1')", [("score", "score=(.+)"), ("loss", "loss=(.+)")], objective="").returncode, 0)
+
+
+    def test_an_expression_that_is_none_of_python_ends_the_training_with_one_sentence(self):
+        done = self.run_script("print('score=1')", [("score", "score=([0-9]+")])
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("the Regex of the metric score is score=([0-9]+", done.stderr)
+
+
+class Objects(http.server.BaseHTTPRequestHandler):
+    """An S3 with objects of one request each, by their encoded paths."""
+
+    def answer(self, status, body=b""):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_PUT(self):
+        self.server.objects[self.path] = self.rfile.read(int(self.headers["Content-Length"]))
+        self.answer(200)
+
+    def do_GET(self):
+        if "list-type" not in self.path:
+            return self.answer(200, self.server.objects[self.path])
+        query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
+        self.server.encoding = query.get("encoding-type")
+        listed = "".join(f"<Contents><Key>{path[len('/bucket/'):]}</Key><Size>{len(body)}</Size></Contents>"
+                         for path, body in self.server.objects.items())
+        self.answer(200, f"<R xmlns='{winnow_buckets.SPACE[1:-1]}'>{listed}</R>".encode())
+
+    def log_message(self, *_):
+        pass
+
+
+class CheckpointsInABucket(unittest.TestCase):
+    def setUp(self):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Objects)
+        self.server.objects = {}
+        thread = threading.Thread(target=self.server.serve_forever)
+        thread.start()
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(thread.join)
+        self.addCleanup(self.server.shutdown)
+
+    def checkpoints(self):
+        """Those of a training in a new folder."""
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        os.mkdir(folder + "/files")
+        buckets = winnow_buckets.Buckets(f"ID:SECRET@http://127.0.0.1:{self.server.server_port}")
+        place = unittest.mock.Mock(buckets=buckets, plan={"checkpoint_uri": "s3://bucket/kept"}, checkpoints=folder + "/files",
+                                   levels=folder + "/levels")
+        place.name = "job"
+        return winnow_sagemaker.Checkpoints(place)
+
+    def test_a_folder_that_has_only_empty_folders_is_restored(self):
+        for objects in ({}, {"/bucket/kept/epoch-1/state": b"1"}):
+            self.server.objects = objects
+            checkpoints = self.checkpoints()
+            os.mkdir(checkpoints.folder + "/epoch-0")
+            checkpoints.restore()
+            self.assertEqual([os.path.relpath(path, checkpoints.folder) for path in checkpoints.files()], ["epoch-1/state"] * len(objects))
+
+    def test_files_whose_names_are_no_text_are_put_and_restored_as_others(self):
+        checkpoints = self.checkpoints()
+        names = [b"a\xff b+%.bin", b"b.bin", "\u00e4".encode()]
+        for name in names:
+            with open(os.path.join(os.fsencode(checkpoints.folder), name), "wb") as file:
+                file.write(name)
+        for _ in range(2):
+            checkpoints.look()
+        self.assertEqual(sorted(self.server.objects),
+                         ["/bucket/kept/%C3%A4", "/bucket/kept/a%FF%20b%2B%25.bin", "/bucket/kept/b.bin"])
+        restored = self.checkpoints()
+        restored.restore()
+        self.assertEqual(self.server.encoding, ["url"])
+        self.assertEqual(sorted(os.listdir(os.fsencode(restored.folder))), sorted(names))
+        for name in names:
+            with open(os.path.join(os.fsencode(restored.folder), name), "rb") as file:
+                self.assertEqual(file.read(), name)
 
 
 class OneUpload(http.server.BaseHTTPRequestHandler):
