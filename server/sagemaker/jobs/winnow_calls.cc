@@ -170,11 +170,13 @@ absl::StatusOr<std::vector<v1::Trial>> WinnowCalls::Trials(const CallerOf& calle
 }
 
 absl::StatusOr<std::vector<v1::MetricPoint>> WinnowCalls::Metrics(const CallerOf& caller,
-                                                                  const std::string& job, int64_t trial) {
+                                                                  const std::string& job, int64_t trial,
+                                                                  const std::string& metric) {
   std::vector<v1::MetricPoint> points;
   v1::QueryMetricsRequest request;
   request.set_job_id(job);
   request.add_trials(trial);
+  if (!metric.empty()) request.add_metrics(metric);
   do {
     CallContext context(caller, relay_key_);
     v1::QueryMetricsResponse response;

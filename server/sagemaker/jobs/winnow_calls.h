@@ -54,9 +54,9 @@ class WinnowCalls {
   absl::Status Delete(const CallerOf& caller, const std::string& job);
   // All trials of a job that have begun.
   absl::StatusOr<std::vector<v1::Trial>> Trials(const CallerOf& caller, const std::string& job);
-  // All values of a trial, in the order of metrics and levels.
+  // All values of a trial, or those of one metric, in the order of metrics and levels.
   absl::StatusOr<std::vector<v1::MetricPoint>> Metrics(const CallerOf& caller, const std::string& job,
-                                                       int64_t trial);
+                                                       int64_t trial, const std::string& metric = "");
   // How many attempts of a trial there are so far.
   absl::StatusOr<int64_t> Attempts(const CallerOf& caller, const std::string& job, int64_t trial);
   // NOT_FOUND: there is no such attempt or rank.

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "base/utf8.h"
 #include "server/sagemaker/jobs/job_spec.h"
 #include "server/sagemaker/wire/aws_call.h"
 #include "server/sagemaker/wire/aws_error.h"
@@ -56,34 +58,44 @@ absl::StatusOr<json> MetricStatistics::Call(const std::string& operation, const 
 }
 
 absl::StatusOr<std::vector<v1::MetricPoint>> MetricStatistics::PointsOf(const std::string& job,
+                                                                        const std::string& metric,
                                                                         const std::string& account,
                                                                         const CallerOf& caller) {
   const auto row = jobs_.Find(account, SagemakerJob::kTraining, job);
   if (!row.ok()) return row.status();
   if (!row->has_value()) return std::vector<v1::MetricPoint>();
-  auto points = calls_.Metrics(caller, (*row)->winnow_job, std::max<int64_t>(1, (*row)->trial));
+  auto points = calls_.Metrics(caller, (*row)->winnow_job, std::max<int64_t>(1, (*row)->trial), metric);
   if (absl::IsNotFound(points.status())) return std::vector<v1::MetricPoint>();
   return points;
 }
 
-absl::StatusOr<MetricStatistics::Series> MetricStatistics::Sum(const Wanted& wanted,
-                                                               const std::string& account,
-                                                               const CallerOf& caller) {
-  const absl::StatusOr<std::vector<v1::MetricPoint>> points = PointsOf(wanted.job, account, caller);
+absl::StatusOr<MetricStatistics::Values> MetricStatistics::ValuesOf(const Wanted& wanted,
+                                                                    const std::string& account,
+                                                                    const CallerOf& caller) {
+  Values values;
+  if (!IsUtf8(wanted.metric)) return values;  // no metric has such a name
+  const absl::StatusOr<std::vector<v1::MetricPoint>> points =
+      PointsOf(wanted.job, wanted.metric, account, caller);
   if (!points.ok()) return points.status();
+  for (const v1::MetricPoint& point : *points) {
+    const int64_t seconds = point.time().seconds();
+    if (std::isfinite(point.value()))
+      values.push_back({seconds, static_cast<double>(seconds) + point.time().nanos() / 1e9, point.value()});
+  }
+  return values;
+}
+
+MetricStatistics::Series MetricStatistics::Sum(const Wanted& wanted, const Values& values) {
   // The start is rounded down to a minute, or to a shorter period.
   const double grain = static_cast<double>(std::min<int64_t>(wanted.period, 60));
   const double begin = std::floor(wanted.begin / grain) * grain;
   Series series;
-  for (const v1::MetricPoint& point : *points) {
-    const double time = static_cast<double>(point.time().seconds()) + point.time().nanos() / 1e9;
-    if (point.metric() != wanted.metric || time < begin || time >= wanted.end ||
-        !std::isfinite(point.value()))
-      continue;
-    Summed& summed = series[point.time().seconds() / wanted.period * wanted.period];
-    summed.least = summed.count == 0 ? point.value() : std::min(summed.least, point.value());
-    summed.most = summed.count == 0 ? point.value() : std::max(summed.most, point.value());
-    summed.sum += point.value();
+  for (const Value& each : values) {
+    if (each.time < begin || each.time >= wanted.end) continue;
+    Summed& summed = series[each.seconds / wanted.period * wanted.period];
+    summed.least = summed.count == 0 ? each.value : std::min(summed.least, each.value);
+    summed.most = summed.count == 0 ? each.value : std::max(summed.most, each.value);
+    summed.sum += each.value;
     ++summed.count;
   }
   return series;
@@ -143,10 +155,10 @@ absl::StatusOr<json> MetricStatistics::Statistics(const json& request, const std
     const absl::StatusOr<double> known = StatisticOf({0, 0, 0, 1}, name);
     if (!known.ok()) return known.status();
   }
-  const absl::StatusOr<Series> series = Sum(*wanted, account, caller);
-  if (!series.ok()) return series.status();
+  const absl::StatusOr<Values> values = ValuesOf(*wanted, account, caller);
+  if (!values.ok()) return values.status();
   json answer = {{"Label", wanted->metric}, {"Datapoints", json::array()}};
-  for (const auto& [time, summed] : *series) {
+  for (const auto& [time, summed] : Sum(*wanted, *values)) {
     json point = {{"Timestamp", time}, {"Unit", "None"}};
     for (const std::string& name : names) point[name] = *StatisticOf(summed, name);
     answer["Datapoints"].push_back(std::move(point));
@@ -168,7 +180,8 @@ absl::StatusOr<json> MetricStatistics::Data(const json& request, const std::stri
   if (!token.empty() && (!absl::SimpleAtoi(token, &from) || from < 0))
     return AwsError("InvalidNextToken", "The NextToken is not one that this operation has given out.");
   json answer = {{"MetricDataResults", json::array()}, {"Messages", json::array()}};
-  int64_t at = 0;  // among the points of all queries
+  int64_t at = 0;                                              // among the points of all queries
+  std::map<std::pair<std::string, std::string>, Values> read;  // by job and metric
   std::set<std::string> ids;
   for (const json& query : queries) {
     if (!query.is_object() || !query.contains("MetricStat") || !query["MetricStat"].is_object())
@@ -183,16 +196,23 @@ absl::StatusOr<json> MetricStatistics::Data(const json& request, const std::stri
     if (!wanted.ok()) return wanted.status();
     const absl::StatusOr<double> known = StatisticOf({0, 0, 0, 1}, TextIn(stat, "Stat"));
     if (!known.ok()) return known.status();
-    const absl::StatusOr<Series> series = Sum(*wanted, account, caller);
-    if (!series.ok()) return series.status();
-    std::vector<std::pair<int64_t, Summed>> points(series->begin(), series->end());
+    // What is beyond this page is not read.
+    const bool beyond = at > from + most;
+    const auto [values, is_new] = read.try_emplace({wanted->job, wanted->metric});
+    if (is_new && !beyond) {
+      absl::StatusOr<Values> found = ValuesOf(*wanted, account, caller);
+      if (!found.ok()) return found.status();
+      values->second = *std::move(found);
+    }
+    const Series series = beyond ? Series() : Sum(*wanted, values->second);
+    std::vector<std::pair<int64_t, Summed>> points(series.begin(), series.end());
     if (TextIn(request, "ScanBy", "TimestampDescending") == "TimestampDescending")
       std::reverse(points.begin(), points.end());
     json result = {{"Id", id},
                    {"Label", TextIn(query, "Label", wanted->metric)},
                    {"Timestamps", json::array()},
                    {"Values", json::array()},
-                   {"StatusCode", "Complete"}};
+                   {"StatusCode", beyond ? "PartialData" : "Complete"}};
     for (const auto& [time, summed] : points) {
       if (at >= from && at < from + most) {
         result["Timestamps"].push_back(time);
@@ -216,7 +236,8 @@ absl::StatusOr<json> MetricStatistics::Names(const json& request, const std::str
   json answer = {{"Metrics", json::array()}};
   const std::string job = JobIn(request);
   if (job.empty() || TextIn(request, "Namespace", kMetricNamespace) != kMetricNamespace) return answer;
-  const absl::StatusOr<std::vector<v1::MetricPoint>> points = PointsOf(job, account, caller);
+  const absl::StatusOr<std::vector<v1::MetricPoint>> points =
+      PointsOf(job, "", account, caller);
   if (!points.ok()) return points.status();
   std::set<std::string> names;
   for (const v1::MetricPoint& point : *points) names.insert(point.metric());

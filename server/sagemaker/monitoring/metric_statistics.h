@@ -44,10 +44,19 @@ class MetricStatistics {
                                       const CallerOf& caller);
   absl::StatusOr<nlohmann::json> Names(const nlohmann::json& request, const std::string& account,
                                        const CallerOf& caller);
-  // Empty too if there is no such job.
-  absl::StatusOr<std::vector<v1::MetricPoint>> PointsOf(const std::string& job, const std::string& account,
-                                                        const CallerOf& caller);
-  absl::StatusOr<Series> Sum(const Wanted& wanted, const std::string& account, const CallerOf& caller);
+  // A value of a metric, and when it was reported: in whole seconds, and all of it.
+  struct Value {
+    int64_t seconds = 0;
+    double time = 0;
+    double value = 0;
+  };
+  using Values = std::vector<Value>;
+
+  // `metric`: only its values; "": all. Empty too if there is no such job.
+  absl::StatusOr<std::vector<v1::MetricPoint>> PointsOf(const std::string& job, const std::string& metric,
+                                                        const std::string& account, const CallerOf& caller);
+  absl::StatusOr<Values> ValuesOf(const Wanted& wanted, const std::string& account, const CallerOf& caller);
+  static Series Sum(const Wanted& wanted, const Values& values);
 
   static absl::StatusOr<double> StatisticOf(const Summed& summed, const std::string& name);
   static absl::StatusOr<Wanted> ReadMetric(const nlohmann::json& metric, double period,
