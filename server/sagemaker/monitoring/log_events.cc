@@ -35,6 +35,10 @@ int64_t MillisecondsOf(const v1::GetLogTimesResponse::Part& part, int64_t otherw
              : otherwise;
 }
 
+json EventOf(int64_t time_ms, std::string text) {
+  return {{"timestamp", time_ms}, {"ingestionTime", time_ms}, {"message", std::move(text)}};
+}
+
 absl::Status BadToken() {
   return AwsError("InvalidParameterException", "The specified nextToken is invalid.");
 }
@@ -143,6 +147,100 @@ absl::StatusOr<LogEvents::Lines> LogEvents::ReadLines(const CallerOf& caller, co
   return read;
 }
 
+std::string LogEvents::Place::Token() const { return fmt::format("{}/{}/{}", attempt, out, err); }
+
+// The lines of an attempt in the order of their times.
+struct LogEvents::Merged {
+  struct Line {
+    int64_t time_ms = 0;
+    std::string text;
+    Place before, after;
+  };
+  std::vector<Line> lines;
+  bool all = false;
+};
+
+absl::StatusOr<LogEvents::Merged> LogEvents::ReadAttempt(const CallerOf& caller, const Page& page,
+                                                         const Place& place) {
+  LogRequest wanted = page.wanted;
+  wanted.attempt = place.attempt;
+  wanted.offset = place.out;
+  absl::StatusOr<Lines> out = ReadLines(caller, wanted, page.start_ms);
+  if (!out.ok()) return out.status();
+  wanted.error = true;
+  wanted.offset = place.err;
+  absl::StatusOr<Lines> err = ReadLines(caller, wanted, page.start_ms);
+  if (!err.ok()) return err.status();
+  Merged merged;
+  merged.all = out->all && err->all;
+  Place at = place;
+  while (!out->lines.empty() || !err->lines.empty()) {
+    const bool error = !err->lines.empty() &&
+                       (out->lines.empty() || err->lines.front().time_ms < out->lines.front().time_ms);
+    std::deque<Lines::Line>& lines = error ? err->lines : out->lines;
+    const Place before = at;
+    (error ? at.err : at.out) = lines.front().end;
+    merged.lines.push_back({lines.front().time_ms, std::move(lines.front().text), before, at});
+    lines.pop_front();
+  }
+  return merged;
+}
+
+absl::StatusOr<json> LogEvents::EventsAfter(const CallerOf& caller, const Page& page, Place& place) {
+  json events = json::array();
+  size_t bytes = 0;
+  while (place.attempt <= page.newest) {
+    absl::StatusOr<Merged> merged = ReadAttempt(caller, page, place);
+    if (!merged.ok()) return merged.status();
+    for (Merged::Line& line : merged->lines) {
+      if (static_cast<double>(line.time_ms) >= page.until_ms || events.size() >= page.most ||
+          bytes >= kMostEventBytes)
+        return events;
+      place = line.after;
+      if (static_cast<double>(line.time_ms) < page.from_ms) continue;
+      bytes += line.text.size();
+      events.push_back(EventOf(line.time_ms, std::move(line.text)));
+    }
+    if (!merged->all || place.attempt == page.newest) break;
+    place = {place.attempt + 1, 0, 0};
+  }
+  return events;
+}
+
+absl::StatusOr<json> LogEvents::EventsBefore(const CallerOf& caller, const Page& page, Place& first,
+                                             Place& last) {
+  const Place end = last;
+  first = last = {std::clamp<int64_t>(end.attempt, 1, std::max<int64_t>(1, page.newest)), 0, 0};
+  std::vector<json> events;  // the newest first
+  size_t bytes = 0;
+  bool ended = false;  // whether `last` is known
+  for (int64_t attempt = first.attempt; attempt >= 1; --attempt) {
+    absl::StatusOr<Merged> merged = ReadAttempt(caller, page, {attempt, 0, 0});
+    if (!merged.ok()) return merged.status();
+    for (auto line = merged->lines.rbegin(); line != merged->lines.rend(); ++line) {
+      const bool behind = attempt == end.attempt && (line->after.out > end.out || line->after.err > end.err);
+      if (behind) continue;
+      if (!ended) first = last = line->after;
+      if (static_cast<double>(line->time_ms) >= page.until_ms) {
+        first = last = line->before;
+        ended = true;
+        continue;
+      }
+      ended = true;
+      if (static_cast<double>(line->time_ms) < page.from_ms || events.size() >= page.most ||
+          bytes >= kMostEventBytes) {
+        std::reverse(events.begin(), events.end());
+        return events;
+      }
+      first = line->before;
+      bytes += line->text.size();
+      events.push_back(EventOf(line->time_ms, std::move(line->text)));
+    }
+  }
+  std::reverse(events.begin(), events.end());
+  return events;
+}
+
 absl::StatusOr<json> LogEvents::Events(const json& request, const std::string& account,
                                        const CallerOf& caller) {
   const std::string stream = TextIn(request, "logStreamName");
@@ -155,7 +253,6 @@ absl::StatusOr<json> LogEvents::Events(const json& request, const std::string& a
   if (!row.ok()) return row.status();
   if (!row->has_value() || (*row)->started_us == 0) return NoStream();
   const std::string token = TextIn(request, "nextToken");
-  const bool backward = token.starts_with("b/");
   Place place;
   if (!token.empty()) {
     const std::vector<std::string> parts = SplitAt(token, '/');
@@ -168,51 +265,27 @@ absl::StatusOr<json> LogEvents::Events(const json& request, const std::string& a
   if (most < 1 || most > static_cast<double>(kMostEvents))
     return AwsError("InvalidParameterException",
                     fmt::format("The limit is {}; expected 1 to {}.", most, kMostEvents));
-  LogRequest wanted;
-  wanted.job = (*row)->winnow_job;
-  wanted.trial = std::max<int64_t>(1, (*row)->trial);
-  wanted.rank = instance - 1;
-  const auto newest = calls_.Attempts(caller, wanted.job, wanted.trial);
+  Page page;
+  page.wanted.job = (*row)->winnow_job;
+  page.wanted.trial = std::max<int64_t>(1, (*row)->trial);
+  page.wanted.rank = instance - 1;
+  const auto newest = calls_.Attempts(caller, page.wanted.job, page.wanted.trial);
   if (!newest.ok()) return absl::IsNotFound(newest.status()) ? NoStream() : newest.status();
-  const double from_ms = NumberIn(request, "startTime", 0);
-  const double until_ms = NumberIn(request, "endTime", 1e18);
-  const int64_t start_ms = (*row)->started_us / 1000;
-  json events = json::array();
-  size_t bytes = 0;
-  bool more = !backward;  // nothing is before the first
-  while (more && place.attempt <= *newest) {
-    wanted.attempt = place.attempt;
-    wanted.error = false;
-    wanted.offset = place.out;
-    absl::StatusOr<Lines> out = ReadLines(caller, wanted, start_ms);
-    if (!out.ok()) return out.status();
-    wanted.error = true;
-    wanted.offset = place.err;
-    absl::StatusOr<Lines> err = ReadLines(caller, wanted, start_ms);
-    if (!err.ok()) return err.status();
-    while (more && !(out->lines.empty() && err->lines.empty())) {
-      const bool error = !err->lines.empty() &&
-                         (out->lines.empty() || err->lines.front().time_ms < out->lines.front().time_ms);
-      std::deque<Lines::Line>& lines = error ? err->lines : out->lines;
-      Lines::Line& line = lines.front();
-      more = static_cast<double>(line.time_ms) < until_ms && events.size() < static_cast<size_t>(most) &&
-             bytes < kMostEventBytes;
-      if (!more) break;
-      if (static_cast<double>(line.time_ms) >= from_ms) {
-        bytes += line.text.size();
-        events.push_back({{"timestamp", line.time_ms},
-                          {"ingestionTime", line.time_ms},
-                          {"message", std::move(line.text)}});
-      }
-      (error ? place.err : place.out) = line.end;
-      lines.pop_front();
-    }
-    if (!more || !out->all || !err->all || place.attempt == *newest) break;
-    place = {place.attempt + 1, 0, 0};
-  }
-  const std::string at = fmt::format("{}/{}/{}", place.attempt, place.out, place.err);
-  return json{
-      {"events", std::move(events)}, {"nextForwardToken", "f/" + at}, {"nextBackwardToken", "b/" + at}};
+  page.newest = *newest;
+  page.start_ms = (*row)->started_us / 1000;
+  page.from_ms = NumberIn(request, "startTime", 0);
+  page.until_ms = NumberIn(request, "endTime", 1e18);
+  page.most = static_cast<size_t>(most);
+  const auto from_head = request.find("startFromHead");
+  const bool forward = token.empty() ? from_head != request.end() && *from_head == true : token[0] == 'f';
+  if (token.empty() && !forward) place = {page.newest, INT64_MAX, INT64_MAX};
+  Place first = place;
+  const absl::StatusOr<json> events =
+      forward ? EventsAfter(caller, page, place) : EventsBefore(caller, page, first, place);
+  if (!events.ok()) return events.status();
+  return json{{"events", *events},
+              {"nextForwardToken", "f/" + place.Token()},
+              {"nextBackwardToken", "b/" + first.Token()}};
 }
 
 }  // namespace winnow
