@@ -236,8 +236,7 @@ absl::StatusOr<json> MetricStatistics::Names(const json& request, const std::str
   json answer = {{"Metrics", json::array()}};
   const std::string job = JobIn(request);
   if (job.empty() || TextIn(request, "Namespace", kMetricNamespace) != kMetricNamespace) return answer;
-  const absl::StatusOr<std::vector<v1::MetricPoint>> points =
-      PointsOf(job, "", account, caller);
+  const absl::StatusOr<std::vector<v1::MetricPoint>> points = PointsOf(job, "", account, caller);
   if (!points.ok()) return points.status();
   std::set<std::string> names;
   for (const v1::MetricPoint& point : *points) names.insert(point.metric());
