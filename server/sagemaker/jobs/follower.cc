@@ -505,6 +505,7 @@ absl::Status Follower::PutModel(const CallerOf& caller, const v1::TuningJob& job
   std::string bucket, key;
   if (!SplitS3Uri(uri, bucket, key)) return absl::OkStatus();
   const absl::StatusOr<v1::Artifact> model = calls_.Model(caller, row.winnow_job, row.trial);
+  if (stopping()) return absl::CancelledError("the server stops");
   // Any other error says nothing about the model.
   const bool none = absl::IsNotFound(model.status()) || absl::IsFailedPrecondition(model.status()) ||
                     absl::IsDataLoss(model.status());
