@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "trainers/gbdt/tree_sums.h"
+
 namespace winnow::gbdt {
 namespace {
 
@@ -54,11 +56,8 @@ double PredictionTimer::MicrosecondsPerRow(const Model& model) const {
   return passes[kTimedPasses / 2] / static_cast<double>(rows_.rows);
 }
 
-int64_t LeafCount::Of(const Model& model) {
-  for (; trees_ < model.trees.size(); ++trees_) {
-    const std::vector<Tree::Node>& nodes = model.trees[trees_].nodes;
-    leaves_ += std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.feature < 0; });
-  }
+int64_t LeafCounter::Of(const Model& model) {
+  for (; trees_ < model.trees.size(); ++trees_) leaves_ += LeavesOf(model.trees[trees_]);
   return leaves_;
 }
 

@@ -27,7 +27,7 @@ class PredictionTimer {
 };
 
 // Counts the leaves of a model that grows, each tree's once.
-class LeafCount {
+class LeafCounter {
  public:
   // Returns the leaves of all trees. REQUIRES: the model of the call before, with more trees or as many.
   int64_t Of(const Model& model);

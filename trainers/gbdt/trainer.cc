@@ -88,7 +88,7 @@ class BoostingRun : public TrainingRun {
   int64_t given_rounds_ = 0;  // of the model that training continues
   uint64_t given_hash_ = 0;   // of its content; 0 without one
   std::optional<ModelFeatures> given_features_;
-  LeafCount leaf_count_;
+  LeafCounter leaf_count_;
   int64_t best_ = 0, compared_ = 0;  // the best of the rounds before `compared_`; 0: none was compared
 };
 

@@ -13,11 +13,6 @@ namespace {
 constexpr double kLeafTime = 0.7;          // minimum ns to add a leaf's value to a row's margin
 constexpr int64_t kRowsPerTask = 1 << 10;  // their margins stay in the first cache
 
-int64_t LeafCount(const Tree& tree) {
-  return std::count_if(tree.nodes.begin(), tree.nodes.end(),
-                       [](const Tree::Node& node) { return node.feature < 0; });
-}
-
 template <typename Number>
 std::vector<Number> LeafOfRows(const Tree& tree, const RowPartition& partition, int64_t rows) {
   std::vector<Number> leaves(rows);
@@ -50,6 +45,11 @@ void AddValues(const float* values, const Number* leaves, int64_t rows, float* m
 }
 
 }  // namespace
+
+int64_t LeavesOf(const Tree& tree) {
+  return std::count_if(tree.nodes.begin(), tree.nodes.end(),
+                       [](const Tree::Node& node) { return node.feature < 0; });
+}
 
 void AddLeaves(const Tree& tree, float weight, const RowPartition& rows, ThreadPool* pool, float* margin) {
   const bool alone = pool->threads() == 1;
@@ -102,7 +102,7 @@ void TreeSums::Divide(const Tree& tree, RowPartition* partition) const {
 
 bool TreeSums::KeepNext(RowPartition* partition) {
   const Tree& tree = model_.trees[kept_.size()];
-  const int64_t count = rows_.targets.rows, leaves = LeafCount(tree);
+  const int64_t count = rows_.targets.rows, leaves = LeavesOf(tree);
   const bool narrow = leaves <= std::numeric_limits<uint8_t>::max() + 1;
   const int64_t bytes = count * (narrow ? 1 : 2);
   if (bytes > bytes_left_ || leaves > std::numeric_limits<uint16_t>::max() + 1) {

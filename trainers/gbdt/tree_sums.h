@@ -11,6 +11,8 @@
 
 namespace winnow::gbdt {
 
+int64_t LeavesOf(const Tree& tree);
+
 // Adds `weight` times the value of each row's leaf to margin[row]; `rows` are divided among the tree's nodes.
 void AddLeaves(const Tree& tree, float weight, const RowPartition& rows, ThreadPool* pool, float* margin);
 

@@ -31,7 +31,7 @@ TEST_CASE("Leaf count: each tree of a growing model is looked at once", "[gbdt]"
     tree.nodes.resize(nodes);
     for (std::size_t n = 0; n < nodes / 2; ++n) tree.nodes[n].feature = 0;
   };
-  LeafCount count;
+  LeafCounter count;
   CHECK(count.Of(model) == 0);
   add(5);
   add(1);
@@ -40,7 +40,7 @@ TEST_CASE("Leaf count: each tree of a growing model is looked at once", "[gbdt]"
   add(3);
   CHECK(count.Of(model) == 6);
   CHECK(count.Of(model) == 6);
-  CHECK(LeafCount().Of(model) == 3);
+  CHECK(LeafCounter().Of(model) == 3);
 }
 
 }  // namespace
