@@ -368,12 +368,14 @@ class Checkpoints:
     def restore(self):
         """Brings the objects, unless there are files: those are of this training, and as new. All or none."""
         with self.alone():
-            if not self.files():
+            objects = {} if self.files() else self.place.buckets.list(self.uri + "/")
+            if objects:
                 incoming = os.path.join(os.path.dirname(self.folder), "incoming")
                 shutil.rmtree(incoming, ignore_errors=True)
                 os.mkdir(incoming)
-                level = max([0] + [self.bring(key, size, incoming) for key, size in self.place.buckets.list(self.uri + "/").items()])
-                shutil.rmtree(self.folder)  # empty folders
+                level = max(self.bring(key, size, incoming) for key, size in objects.items())
+                for folder, _, _ in os.walk(self.folder, topdown=False):
+                    os.rmdir(folder)  # it is empty, or the program of another rank writes already
                 os.rename(incoming, self.folder)
                 if level:
                     write(self.place.levels, str(level))

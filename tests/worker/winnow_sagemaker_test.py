@@ -169,6 +169,19 @@ class CheckpointsInABucket(unittest.TestCase):
             checkpoints.restore()
             self.assertEqual([os.path.relpath(path, checkpoints.folder) for path in checkpoints.files()], ["epoch-1/state"] * len(objects))
 
+    def test_a_rank_that_restores_nothing_leaves_what_another_has_begun(self):
+        checkpoints = self.checkpoints()
+        listed = checkpoints.place.buckets.list
+
+        def list_late(uri):
+            found = listed(uri)
+            os.makedirs(checkpoints.folder + "/run")  # by the program of another rank
+            return found
+
+        checkpoints.place.buckets.list = list_late
+        checkpoints.restore()
+        self.assertEqual(os.listdir(checkpoints.folder), ["run"])
+
     def test_files_whose_names_are_no_text_are_put_and_restored_as_others(self):
         checkpoints = self.checkpoints()
         names = [b"a\xff b+%.bin", b"b.bin", "\u00e4".encode()]
