@@ -147,8 +147,11 @@ void PoolKeeper::Share(const PoolOrders& orders) {
       }
     };
     add(orders.submit, own.submit);
-    for (const AllocationRow& row : orders.cancel)  // again, while the engine has not heard of it yet
-      std::erase_if(own.cancel, [&](const AllocationRow& other) { return other.number == row.number; });
+    for (const AllocationRow& row : orders.cancel) {
+      const auto same = [&row](const AllocationRow& other) { return other.number == row.number; };
+      std::erase_if(own.cancel, same);  // that the engine has not heard of yet
+      if (std::erase_if(own.submit, same) > 0) own.secrets.erase(row.number);
+    }
     add(orders.cancel, own.cancel);
     add(orders.leftovers, own.leftovers);
     add(orders.forget, own.forget);

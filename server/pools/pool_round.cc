@@ -239,8 +239,10 @@ absl::Status PoolBook::TakeNews(Engine& engine, const PoolNews& news, PoolOrders
 absl::Status PoolBook::TakeSubmitted(Engine& engine, const PoolNews& news, PoolOrders& orders) {
   Standing& standing = standings_[news.pool];
   const absl::Status& said = news.status;
-  // List will tell.
-  if (absl::IsUnavailable(said) || absl::IsAlreadyExists(said)) return absl::OkStatus();
+  if (absl::IsUnavailable(said) || absl::IsAlreadyExists(said)) {  // List will tell
+    for (const int64_t number : news.submitted) watches_[number].seen_us = engine.context().steady_us();
+    return absl::OkStatus();
+  }
   if (absl::IsResourceExhausted(said)) {
     standing.pause_us = std::clamp(2 * standing.pause_us, kFirstRefusalUs, kLongestRefusalUs);
     standing.not_before_us = engine.context().steady_us() + standing.pause_us;

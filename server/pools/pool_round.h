@@ -90,7 +90,7 @@ class PoolBook {
   };
   // What is known of an open allocation since the server's start. Times are of Clock::steady_us.
   struct Watch {
-    int64_t seen_us = 0;   // when it was first seen by this server
+    int64_t seen_us = 0;   // when it was first seen by this server, or last submitted without an answer
     int64_t short_us = 0;  // since when it runs with fewer workers than nodes
     int64_t unneeded_us = 0;
     int64_t cancelled_us = 0;  // when the engine was last told

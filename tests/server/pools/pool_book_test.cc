@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -135,6 +136,22 @@ TEST_CASE("Pool book: an allocation that has ended and that its engine has again
   at.play.Tick(61'000'000);
   CHECK(HasNumber(at.Round().open, row.number));  // no answer of the engine says that it is gone
   CHECK_FALSE(HasNumber(at.Round({gone}).open, row.number));
+}
+
+TEST_CASE("Pool book: a submission without an answer is waited for from when it was tried", "[server]") {
+  BookPlay at(1);
+  const AllocationRow row = at.Begin(1).at(0);
+  at.play.Tick(60'000'000);  // its engine was busy
+  PoolNews unanswered = BookPlay::Submitted(row, "");
+  unanswered.ids.clear();
+  unanswered.status = absl::UnavailableError("no answer");
+  at.Round({unanswered});
+  const PoolNews without = BookPlay::Listed(row, {});
+  for (int i = 0; i < 3; ++i) at.Round({without});
+  CHECK(at.Shown().state() == v1::Allocation::PLANNED);
+  at.play.Tick(11'000'000);
+  at.Round({without});
+  CHECK(at.Shown().state() == v1::Allocation::ENDED);
 }
 
 TEST_CASE("Pool book: the token of an allocation is listed for 30 days after its end, and then removed",
@@ -476,6 +493,37 @@ TEST_CASE("Pool keeper: a stop waits for no engine that hangs, and asks no other
   CHECK(other->lists() == 1);
 }
 
+// An engine whose first List hangs until it is told to go on, and which knows nothing.
+class SlowPool final : public Pool {
+ public:
+  absl::StatusOr<std::vector<std::string>> Submit(const std::vector<AllocationRequest>& batch) override {
+    submitted_ += static_cast<int>(batch.size());
+    return std::vector<std::string>(batch.size(), "7");
+  }
+  absl::StatusOr<std::vector<Allocation>> List(const std::vector<AllocationKey>&) override {
+    const int list = lists_++;
+    if (list == 0) {
+      asked_.set_value();
+      go_on_.wait();
+    }
+    if (list == 1) again_.set_value();
+    return std::vector<Allocation>();
+  }
+  absl::Status Cancel(const std::vector<AllocationKey>&) override { return absl::OkStatus(); }
+  absl::Status Forget(const AllocationKey&) override { return absl::OkStatus(); }
+  std::string Render(const std::vector<AllocationRequest>&) const override { return ""; }
+
+  int submitted() const { return submitted_; }
+  void GoOn() { told_.set_value(); }
+  std::future<void> FirstList() { return asked_.get_future(); }
+  std::future<void> SecondList() { return again_.get_future(); }
+
+ private:
+  std::promise<void> asked_, again_, told_;
+  const std::shared_future<void> go_on_ = told_.get_future().share();
+  std::atomic<int> lists_ = 0, submitted_ = 0;
+};
+
 // An engine that takes what it is asked for.
 class TakingPool final : public Pool {
  public:
@@ -524,6 +572,39 @@ TEST_CASE("Pool keeper: an engine that hangs holds up no other pool", "[server]"
   CHECK(other->AwaitSubmit());
   keeper.Stop();
   CHECK(hanging->lists() == 1);
+}
+
+TEST_CASE("Pool keeper: what is cancelled while its engine hangs is not submitted", "[server]") {
+  Play play(3'600'000'000);
+  play.Create(RandomJob(1));
+  const auto engine = std::make_shared<SlowPool>();
+  std::future<void> first = engine->FirstList(), second = engine->SecondList();
+  PoolKeeperOptions options;
+  options.pools = {{SettingsOfFour(), engine}};
+  options.prefix = "winnow-0123abcd";
+  options.tick = std::chrono::milliseconds(1);
+  PoolKeeper keeper(play.coordinator(), options);
+  keeper.Start("127.0.0.1:1");
+  first.wait();
+  const auto await = [&play](const std::function<bool(const std::vector<AllocationRow>&)>& is_so) {
+    for (bool found = false; !found;) {
+      const absl::Status read = play.Inside([&](Engine& in) {
+        AllocationTable table(in.context().store.database());
+        found = is_so(*table.Open());
+      });
+      REQUIRE(read.ok());
+    }
+  };
+  const std::string id = play.Create(RandomJob(3));
+  await([](const auto& rows) { return rows.size() == 4; });
+  REQUIRE(play.Inside([&](Engine& in) { REQUIRE(in.StopJob(id, Requester{}).ok()); }).ok());
+  await([](const auto& rows) {
+    return std::count_if(rows.begin(), rows.end(), [](const auto& row) { return !row.cancel.empty(); }) == 3;
+  });
+  engine->GoOn();
+  second.wait();
+  keeper.Stop();
+  CHECK(engine->submitted() == 1);
 }
 
 }  // namespace
