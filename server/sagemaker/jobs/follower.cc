@@ -492,6 +492,10 @@ absl::Status Follower::AwaitModel(const CallerOf& caller, const v1::TuningJob& j
         status = absl::InternalError(exception.what());
       }
       MutexLock done(mutex_);
+      if (ModelComes(status)) {  // looked for again in a moment
+        archives_.erase(of);
+        return;
+      }
       archives_[of] = std::move(status);
       archived_ = true;
       changed_.NotifyAll();

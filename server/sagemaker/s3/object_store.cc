@@ -56,7 +56,7 @@ absl::Status CheckCondition(const WriteCondition& condition, const std::string& 
   if (!condition.etag.empty() && old == nullptr) return NoSuchKey(key);
   const bool other = !condition.etag.empty() && condition.etag != "*" && condition.etag != old->etag;
   if (!other && !(condition.absent && old != nullptr)) return absl::OkStatus();
-  return AwsError("PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
+  return PreconditionFailed();
 }
 
 // Reads pieces one after the other.
@@ -142,7 +142,7 @@ class ObjectStore::Files {
           held->second.removed = true;
       }
     }
-    RemoveNow(unread);
+    RemoveNow(unread, LOCK_SH);
   }
 
  private:
@@ -171,14 +171,15 @@ class ObjectStore::Files {
         held_.erase(held);
       }
     }
-    RemoveNow(removed);
+    RemoveNow(removed, LOCK_SH | LOCK_NB);  // a connection's thread waits for nobody
   }
 
-  void RemoveNow(const std::vector<ObjectPiece>& pieces) const {
+  // A backup holds the folder while it links the files that an index names. With LOCK_NB they then stay until
+  // the store is opened the next time.
+  void RemoveNow(const std::vector<ObjectPiece>& pieces, int lock) const {
     if (pieces.empty()) return;
-    // A backup holds the folder while it links the files that an index names.
     const absl::StatusOr<OpenFile> files = OpenFile::Open(folder_ / "files", O_RDONLY | O_DIRECTORY);
-    if (files.ok()) flock(files->descriptor(), LOCK_SH);
+    if (files.ok() && flock(files->descriptor(), lock) != 0) return;
     std::error_code ignored;
     for (const ObjectPiece& piece : pieces) fs::remove(PathIn(folder_, piece.file), ignored);
   }

@@ -70,10 +70,6 @@ HttpAnswer EmptyAnswer(int status) {
 
 absl::Status InvalidArgument(const std::string& message) { return AwsError("InvalidArgument", message); }
 
-absl::Status PreconditionFailed() {
-  return AwsError("PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
-}
-
 bool IsBucketName(const std::string& name) {
   static const auto* const kPattern = new re2::RE2("[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]");
   return re2::RE2::FullMatch(name, *kPattern) && name.find("..") == std::string::npos;
@@ -417,23 +413,31 @@ Answered AnswerBucket(ObjectStore& store, const Asked& asked) {
   return AwsError("NotImplemented", "This method of buckets is not offered here.");
 }
 
-absl::Status PutPart(ObjectStore& store, const Asked& asked, std::string_view bytes, const std::string& md5) {
+// Looks whether the upload takes the part, before its bytes are read. Its number.
+absl::StatusOr<int64_t> PartNumber(ObjectStore& store, const Asked& asked) {
   int64_t number = 0;
   if (!absl::SimpleAtoi(asked.target.value("partNumber"), &number) || number < 1 || number > kMostParts)
     return InvalidArgument("Part number must be an integer between 1 and 10000, inclusive");
   const std::string upload = asked.target.value("uploadId");
   if (const auto parts = store.ListParts(asked.account, asked.bucket, asked.key, upload); !parts.ok())
     return parts.status();
+  return number;
+}
+
+absl::Status PutPart(ObjectStore& store, const Asked& asked, int64_t number, std::string_view bytes,
+                     const std::string& md5) {
   absl::StatusOr<ObjectStore::Draft> draft = store.Write(bytes);
   if (!draft.ok()) return draft.status();
   UploadedPart part{number, md5, draft->piece(), 0};
-  return store.PutPart(asked.account, upload, std::move(part), *std::move(draft));
+  return store.PutPart(asked.account, asked.target.value("uploadId"), std::move(part), *std::move(draft));
 }
 
 Answered UploadPart(ObjectStore& store, const Asked& asked) {
+  const absl::StatusOr<int64_t> number = PartNumber(store, asked);
+  if (!number.ok()) return number.status();
   const absl::StatusOr<Payload> payload = TakePayload(asked.request);
   if (!payload.ok()) return payload.status();
-  if (absl::Status status = PutPart(store, asked, payload->bytes(), payload->md5); !status.ok())
+  if (absl::Status status = PutPart(store, asked, *number, payload->bytes(), payload->md5); !status.ok())
     return status;
   HttpAnswer answer;
   answer.headers = {{"ETag", Quoted(payload->md5)}};
@@ -484,10 +488,12 @@ absl::StatusOr<std::string> CopiedBytes(ObjectStore& store, const Asked& asked) 
 }
 
 Answered UploadPartCopy(ObjectStore& store, const Asked& asked) {
+  const absl::StatusOr<int64_t> number = PartNumber(store, asked);
+  if (!number.ok()) return number.status();
   const absl::StatusOr<std::string> bytes = CopiedBytes(store, asked);
   if (!bytes.ok()) return bytes.status();
   const std::string md5 = absl::BytesToHexString(Md5Bytes(*bytes));
-  if (absl::Status status = PutPart(store, asked, *bytes, md5); !status.ok()) return status;
+  if (absl::Status status = PutPart(store, asked, *number, *bytes, md5); !status.ok()) return status;
   XmlWriter xml("CopyPartResult", kNameSpace);
   xml.Add("ETag", Quoted(md5));
   xml.Add("LastModified", IsoTime(absl::ToUnixMicros(absl::Now())));

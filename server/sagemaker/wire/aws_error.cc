@@ -17,6 +17,10 @@ absl::Status AwsError(std::string_view code, std::string_view message) {
   return status;
 }
 
+absl::Status PreconditionFailed() {
+  return AwsError("PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
+}
+
 std::string AwsCodeOf(const absl::Status& status) {
   if (const auto code = status.GetPayload(kCode)) return std::string(*code);
   return MayPass(status) ? "ServiceUnavailable" : "InternalFailure";

@@ -10,6 +10,7 @@ namespace winnow {
 // An error of AWS's protocols: a code such as "ValidationException", and its message. Errors without a code
 // become one: see AwsCodeOf.
 absl::Status AwsError(std::string_view code, std::string_view message);
+absl::Status PreconditionFailed();
 
 // The code of AwsError; of other errors "ServiceUnavailable" (the server is overloaded or stops) or
 // "InternalFailure".
