@@ -98,8 +98,9 @@ def list_all(pairs):
             print(name, number, "ENDED", "its workers have left, or were removed", sep="\t")
         elif "E" in state:
             reason = next((line for line in run("qstat", "-j", number).splitlines() if line.startswith("error reason")), "")
-            run("qdel", number)  # it would wait for an administrator for ever
-            print(name, number, "ENDED", f"{state}: Grid Engine could not start it. {reason}", sep="\t")
+            # It would wait for an administrator for ever.
+            deleted = subprocess.run(["qdel", number], capture_output=True, check=False).returncode == 0
+            print(name, number, "ENDED" if deleted else "QUEUED", f"{state}: Grid Engine could not start it. {reason}", sep="\t")
         elif "q" in state:
             print(name, number, "QUEUED", state, sep="\t")
         else:
