@@ -19,6 +19,14 @@ namespace {
 
 using EngineState = Allocation::State;
 
+// An engine that gives everything back at once.
+class PlainPool : public Pool {
+ public:
+  absl::Status Cancel(const std::vector<AllocationKey>&) override { return absl::OkStatus(); }
+  absl::Status Forget(const AllocationKey&) override { return absl::OkStatus(); }
+  std::string Render(const std::vector<AllocationRequest>&) const override { return ""; }
+};
+
 PoolSettings SettingsOfFour() {
   PoolSettings settings;
   settings.name = "cpu";
@@ -392,7 +400,7 @@ TEST_CASE("Pool book: a round that was not recorded is held anew", "[server]") {
 }
 
 // An engine that takes two allocations at most, and that arrays may be sent to.
-class LimitedPool final : public Pool {
+class LimitedPool final : public PlainPool {
  public:
   int most_in_batch() const override { return 4; }
   absl::StatusOr<std::vector<std::string>> Submit(const std::vector<AllocationRequest>& batch) override {
@@ -411,9 +419,6 @@ class LimitedPool final : public Pool {
     const std::lock_guard lock(mutex_);
     return taken_;
   }
-  absl::Status Cancel(const std::vector<AllocationKey>&) override { return absl::OkStatus(); }
-  absl::Status Forget(const AllocationKey&) override { return absl::OkStatus(); }
-  std::string Render(const std::vector<AllocationRequest>&) const override { return ""; }
 
   // The sizes of the first submissions.
   std::vector<size_t> AwaitSizes() {
@@ -445,7 +450,7 @@ TEST_CASE("Pool keeper: where an engine's limit has no room for all, it gets as 
 }
 
 // An engine whose List hangs until Stop is called.
-class HangingPool final : public Pool {
+class HangingPool final : public PlainPool {
  public:
   absl::StatusOr<std::vector<std::string>> Submit(const std::vector<AllocationRequest>& batch) override {
     return std::vector<std::string>(batch.size(), "5");
@@ -455,9 +460,6 @@ class HangingPool final : public Pool {
     stop_.wait();
     return absl::UnavailableError("it was ended");
   }
-  absl::Status Cancel(const std::vector<AllocationKey>&) override { return absl::OkStatus(); }
-  absl::Status Forget(const AllocationKey&) override { return absl::OkStatus(); }
-  std::string Render(const std::vector<AllocationRequest>&) const override { return ""; }
   void Stop() override {
     if (!told_.exchange(true)) stopped_.set_value();
   }
@@ -492,8 +494,8 @@ TEST_CASE("Pool keeper: a stop waits for no engine that hangs, and asks no other
   CHECK(other->lists() == 1);
 }
 
-// An engine whose first List hangs until it is told to go on, and which knows nothing.
-class SlowPool final : public Pool {
+// An engine whose first List waits until GoOn is called. Each List says that there are no allocations.
+class SlowPool final : public PlainPool {
  public:
   absl::StatusOr<std::vector<std::string>> Submit(const std::vector<AllocationRequest>& batch) override {
     submitted_ += static_cast<int>(batch.size());
@@ -508,9 +510,6 @@ class SlowPool final : public Pool {
     if (list == 1) again_.set_value();
     return std::vector<Allocation>();
   }
-  absl::Status Cancel(const std::vector<AllocationKey>&) override { return absl::OkStatus(); }
-  absl::Status Forget(const AllocationKey&) override { return absl::OkStatus(); }
-  std::string Render(const std::vector<AllocationRequest>&) const override { return ""; }
 
   int submitted() const { return submitted_; }
   void GoOn() { told_.set_value(); }
@@ -524,7 +523,7 @@ class SlowPool final : public Pool {
 };
 
 // An engine that takes what it is asked for.
-class TakingPool final : public Pool {
+class TakingPool final : public PlainPool {
  public:
   absl::StatusOr<std::vector<std::string>> Submit(const std::vector<AllocationRequest>& batch) override {
     if (!any_.exchange(true)) submitted_.set_value();
@@ -536,9 +535,6 @@ class TakingPool final : public Pool {
       known.push_back({key.name, "6", EngineState::kQueued, "", {}});
     return known;
   }
-  absl::Status Cancel(const std::vector<AllocationKey>&) override { return absl::OkStatus(); }
-  absl::Status Forget(const AllocationKey&) override { return absl::OkStatus(); }
-  std::string Render(const std::vector<AllocationRequest>&) const override { return ""; }
 
   bool AwaitSubmit() {
     return submitted_.get_future().wait_for(std::chrono::minutes(2)) == std::future_status::ready;
