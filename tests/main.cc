@@ -20,7 +20,7 @@ void Skip(const std::string& why) {
 
 // Catch's own exit code is a number of failures, which may be 77.
 int main(int argc, char** argv) {
-  constexpr int kSkipped = 77;  // as ctest is told in cmake/targets.cmake
+  constexpr int kSkipped = 77;  // the SKIP_RETURN_CODE of cmake/targets.cmake
   if (Catch::Session().run(argc, argv) != 0) return 1;
   return winnow::skipped ? kSkipped : 0;
 }

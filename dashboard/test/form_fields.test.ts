@@ -41,7 +41,7 @@ test('Form: another kind of range keeps the bounds where it can', () => {
   assert.equal(numberOf(' 9007199254740993 '), '9007199254740993');
 });
 
-const kWritten = `// Of the night.
+const kWritten = `// The job of every night.
 {
   "name": "a",  // what it is called
   "static_hyperparameters": {"momentum": 0.90, "epochs": 27},

@@ -48,7 +48,7 @@ TEST_CASE("PostgreSQL: errors become the status that the caller can act on", "[s
   CHECK_THAT(std::string(status.message()), Catch::Contains("message") && Catch::Contains(c.advice));
 }
 
-TEST_CASE("PostgreSQL: who lacks connections is told how many a server takes, as the docs say", "[store]") {
+TEST_CASE("PostgreSQL: the error of too many clients says how many connections a server takes", "[store]") {
   const absl::Status status =
       PostgresRefusal("postgresql://h/d", "FATAL: sorry, too many clients already", false);
   CHECK(absl::IsUnavailable(status));

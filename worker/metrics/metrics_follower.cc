@@ -87,7 +87,7 @@ std::vector<std::string> MetricsFollower::Names() {
   if (folder.ok()) List(*folder, "", 0, names);
   for (std::string& name : names) name = file_ + "/" + name;
   if (too_many_) {
-    // Those that were found before may be among the others now.
+    // A file that an earlier look has found may be beyond the entries that this one has looked at.
     for (const auto& [name, file] : files_) names.push_back(name);
   }
   std::sort(names.begin(), names.end());

@@ -129,7 +129,7 @@ class ObjectStore::Files {
     return std::make_shared<const Holder>(std::move(files), pieces);
   }
 
-  // Those that are being read are removed later, or when the store is opened the next time.
+  // Removes the files. A file that somebody reads is removed when its last reader has ended.
   void Remove(const std::vector<ObjectPiece>& pieces) {
     std::vector<ObjectPiece> unread;
     {

@@ -227,8 +227,7 @@ TEST_CASE("Quotas: more waiting jobs than are kept in memory are listed in one p
   CHECK(facts.count <= 3 * kJobs);
 }
 
-TEST_CASE("Quotas: why a job of a project without one waits is told without reading the jobs of others",
-          "[server]") {
+TEST_CASE("Quotas: the reason why a job waits takes no reading of other projects' jobs", "[server]") {
   constexpr int kJobs = 20;
   Play play;
   SetQuota(play, {"vision", "", {.slots = 1000}});

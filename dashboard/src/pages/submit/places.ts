@@ -25,7 +25,7 @@ export function steps(field: string): (string | number)[] {
   return found;
 }
 
-// The other way round.
+// Writes a path as the name of a field: the reverse of `steps`.
 export function fieldText(path: Path): string {
   return path.map((step, i) => (typeof step === 'number' ? `[${step}]` : i ? `.${step}` : step)).join('');
 }
@@ -138,7 +138,7 @@ export interface Part {
   value: Value;
 }
 
-// Of a text that is JSON.
+// Finds where each value of a text stands. REQUIRES: the text is JSON.
 export function valueIn(text: string): Value {
   const scanner = new Scanner(text);
   const read = (): Value => {
